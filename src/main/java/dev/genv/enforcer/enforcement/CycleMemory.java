@@ -23,6 +23,7 @@ import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
@@ -48,6 +49,8 @@ final class CycleMemory {
     private final EnforcedRules rules;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
+    /** What could not be restored; the first cycle reports it. */
+    private List<Problem> notRestored;
     /** The events of the start, which the first cycle writes. */
     private List<Event> unwritten;
 
@@ -69,14 +72,19 @@ final class CycleMemory {
         counted = clock.ticker();
         var restored = journal.restored();
         intents = new ActionIntents(journal, restored.lastIntent(), ticker);
-        restored.memory().ifPresent(memory -> restore(memory, ticker.now()));
+        var restoration = records.restoration();
+        restored.memory().ifPresent(memory -> restore(memory, ticker.now(), restoration));
         unwritten = records.events().number(ticker.now(), records.atStart());
         records.events().publish(unwritten);
-        restoredActions = restored.actions();
-        restoredActions.forEach(action -> {
-            logRestored(action);
-            restore(action.planned(), action.result());
-        });
+        restoredActions = new ArrayList<>();
+        restoration.restore(
+                "actions without a result",
+                () -> restored.actions().forEach(action -> {
+                    logRestored(action);
+                    restore(action.planned(), action.result());
+                    restoredActions.add(action);
+                }));
+        notRestored = restoration.problems();
     }
 
     /** The kinds of entries that are saved. */
@@ -132,7 +140,7 @@ final class CycleMemory {
 
     /** Returns what is wrong with the journal. */
     List<Problem> problems() {
-        return journal.problems();
+        return Stream.concat(journal.problems().stream(), notRestored.stream()).toList();
     }
 
     /** The position of the last event of earlier runs. It may become known late, if the disk was not available at the start. */
@@ -167,18 +175,20 @@ final class CycleMemory {
                         .with(deliveries.save())
                         .with(rules.save())));
         unwritten = List.of();
+        notRestored = List.of();
     }
 
-    private void restore(Restored.Memory memory, Instant now) {
+    private void restore(Restored.Memory memory, Instant now, Restoration restoration) {
+        var last = memory.cycle();
         if (memory.scope() != Scope.WITHOUT_PROCESSES) {
-            clock.continueFrom(memory.cycle().counted());
-            terminations.restore(memory.state(), memory.cycle());
+            clock.continueFrom(last.counted());
+            restoration.restore("pending terminations", () -> terminations.restore(memory.state(), last));
         }
         if (memory.scope() == Scope.ALL) {
-            var last = memory.cycle();
-            history.restore(
-                    continuesGraces(memory, now) ? memory.state() : CycleHistory.withNewGraces(memory.state(), last),
-                    last);
+            restoration.restore("history of the state", () -> {
+                var state = memory.state();
+                history.restore(continuesGraces(memory, now) ? state : CycleHistory.withNewGraces(state, last), last);
+            });
         }
     }
 
