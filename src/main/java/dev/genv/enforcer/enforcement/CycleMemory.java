@@ -20,6 +20,7 @@ import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import java.time.Instant;
@@ -45,8 +46,10 @@ final class CycleMemory {
     private final EventLog events;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
-    /** The events of the start, which the first cycle writes. */
-    private List<Event> unwritten;
+    /** The position of the last event that is on the disk. */
+    private long written;
+    /** Events that were never written since the last report. */
+    private long lost;
 
     /** Restores what earlier runs left. */
     CycleMemory(
@@ -59,11 +62,11 @@ final class CycleMemory {
         this.history = history;
         this.terminations = terminations;
         counted = clock.ticker();
-        var restored = journal.restored();
+        var restored = records.takeRestored();
         intents = new ActionIntents(journal, restored.lastIntent(), ticker);
         restored.memory().ifPresent(this::restore);
-        unwritten = records.events().number(ticker.now(), records.atStart());
-        records.events().publish(unwritten);
+        written = restored.lastSequence();
+        events.append(ticker.now(), records.atStart()); // the first cycle writes them
         restoredActions = restored.actions();
         restoredActions.forEach(action -> {
             logRestored(action);
@@ -100,7 +103,7 @@ final class CycleMemory {
      * continued then. So processes that were signalled count as possibly signalled, and everything else begins anew.
      */
     void takeOverLate() {
-        journal.takeLate().ifPresent(late -> {
+        journal.takeRestored().ifPresent(late -> {
             var signalled = late.memory()
                     .filter(memory -> memory.scope() != Scope.WITHOUT_PROCESSES)
                     .map(memory -> PendingTerminations.lastActions(memory.state()))
@@ -109,6 +112,7 @@ final class CycleMemory {
                     "The journal was read after the start: %d processes count as possibly signalled by an earlier run",
                     signalled.size() + late.actions().size());
             intents.raise(late.lastIntent());
+            late.memory().ifPresent(memory -> events.restore(memory.state()));
             signalled.forEach(planned -> restore(planned, BY_EARLIER_RUN));
             restoredActions = late.actions();
             restoredActions.forEach(action -> {
@@ -122,9 +126,15 @@ final class CycleMemory {
         return action.result().outcome() == Outcome.SIGNALLED || action.result().uncertain();
     }
 
-    /** Returns what is wrong with the journal. */
+    /** Returns what is wrong with the journal, and once what is lost. */
     List<Problem> problems() {
-        return journal.problems();
+        var reported = lost;
+        lost = 0;
+        return reported == 0
+                ? journal.problems()
+                : List.of(new Problem(
+                        ProblemCode.JOURNAL_UNWRITABLE,
+                        "the journal lacks %d events, because it was not available for too long".formatted(reported)));
     }
 
     /** The position of the last event of earlier runs. It may become known late, if the disk was not available at the start. */
@@ -133,14 +143,16 @@ final class CycleMemory {
     }
 
     /** Writes a cycle to the journal, after its clock has ended and before readers see it. */
-    void commit(List<Event> events, Instant at) {
+    void commit(List<Event> ofCycle, Instant at) {
         if (!journal.isEnabled()) {
             return;
         }
         // First the intents: an intent that is missing here has its result in one of the others.
-        var state = intents.save();
+        var openIntents = intents.save();
         var lastIntent = intents.last();
         var progress = registry.progress();
+        var unwritten = unwritten(ofCycle);
+        var last = unwritten.isEmpty() ? written : unwritten.getLast().sequence();
         var cycle = new SavedCycle(
                 counted.mark(),
                 history.recordedAt(),
@@ -149,16 +161,27 @@ final class CycleMemory {
                 progress.appearances(),
                 at,
                 progress.latest(),
-                lastIntent);
-        journal.commit(new CycleCommit(
-                Stream.concat(unwritten.stream(), events.stream()).toList(),
-                cycle,
-                state.with(history.save())
-                        .with(terminations.save())
-                        .with(registry.save())
-                        .with(deliveries.save())
-                        .with(this.events.save())));
-        unwritten = List.of();
+                lastIntent,
+                last);
+        var state = openIntents.with(terminations.save()).with(deliveries.save()).with(events.save());
+        if (journal.commit(new CycleCommit(unwritten, cycle, state, registry.save(), history.save()))) {
+            recordWritten(unwritten.size(), last);
+        }
+    }
+
+    /** Events that could not be written before are still in the log, unless there were too many. */
+    private List<Event> unwritten(List<Event> ofCycle) {
+        written = Math.max(written, journal.lastSequence());
+        return Stream.concat(events.since(written).stream(), ofCycle.stream()).toList();
+    }
+
+    private void recordWritten(int count, long last) {
+        var missing = last - written - count;
+        if (missing > 0) {
+            LOG.warnf("%d events were never written to the journal, because it was not available for too long", missing);
+            lost += missing;
+        }
+        written = last;
     }
 
     private void restore(Restored.Memory memory) {

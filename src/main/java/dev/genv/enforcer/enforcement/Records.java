@@ -18,6 +18,7 @@ public final class Records {
     private final Journal journal;
     private final DeliveryCursors deliveries = new DeliveryCursors();
     private final List<EventContent> atStart;
+    private Restored restored;
 
     /**
      * Restores the violations and the events of earlier runs, so that no reader sees the service without them.
@@ -30,7 +31,7 @@ public final class Records {
         this.registry = registry;
         this.events = events;
         this.journal = journal;
-        var restored = journal.restored();
+        restored = journal.takeRestored().orElse(Restored.NOTHING);
         registry.restoreResolved(restored.resolved());
         var over = restored.memory().map(this::restore).orElse(List.of());
         events.continueFrom(restored.events(), restored.lastSequence());
@@ -59,6 +60,13 @@ public final class Records {
     /** The events of the start, and of violations that are over since the last run. */
     List<EventContent> atStart() {
         return atStart;
+    }
+
+    /** Returns what the earlier runs left, once, so that it does not stay in memory. */
+    Restored takeRestored() {
+        var taken = restored;
+        restored = Restored.NOTHING;
+        return taken;
     }
 
     private List<ViolationRecord> restore(Restored.Memory memory) {
