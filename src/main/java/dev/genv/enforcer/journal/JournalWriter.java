@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.stream.Stream;
@@ -32,6 +33,9 @@ final class JournalWriter implements AutoCloseable {
     private final JournalDirectory directory;
     private final EventWriter events;
     private final Deque<Segment> segments;
+    /** The outcomes since the last cycle. The state of the next one may contain their intents as open. */
+    private final List<ActionIntent.Outcome> outcomes = new ArrayList<>();
+
     private @Nullable SegmentFile current;
     private boolean isSynced = true;
     /** Where the last checkpoint ends. */
@@ -57,12 +61,15 @@ final class JournalWriter implements AutoCloseable {
     /** Adds intents to what {@link #flush} writes. */
     void begin(List<ActionIntent> intents) throws IOException {
         for (var intent : intents) {
-            add(LineTypes.INTENT, intent);
+            add(
+                    LineTypes.INTENT,
+                    new LineTypes.IntentLine(intent.key(), intent.at(), intent.planned(), config.processes()));
         }
     }
 
     /** Adds an outcome to what {@link #flush} writes. */
     void end(ActionIntent.Outcome outcome) throws IOException {
+        outcomes.add(outcome);
         add(LineTypes.OUTCOME, outcome);
     }
 
@@ -78,6 +85,7 @@ final class JournalWriter implements AutoCloseable {
             beginSegment(cycle);
         }
         written = cycle;
+        outcomes.clear();
     }
 
     /** Waits until what was added is on the disk. */
@@ -92,6 +100,7 @@ final class JournalWriter implements AutoCloseable {
     /** Drops what was not written. The next cycle writes the whole state, into a new segment. */
     void recover(IOException cause) {
         events.recover(cause);
+        outcomes.clear();
         written = null;
         isSynced = true;
         if (current != null) {
@@ -168,6 +177,9 @@ final class JournalWriter implements AutoCloseable {
 
     private void addCheckpoint(SegmentFile file, CycleCommit cycle) throws IOException {
         file.add(checkpointLine(cycle.cycle().at()));
+        for (var outcome : outcomes) {
+            file.add(JournalLine.encode(LineTypes.OUTCOME, RecordJson.write(outcome)));
+        }
         addUpTo(Long.MAX_VALUE, file, StateLines.between(SavedState.EMPTY, cycle.state()));
         var end = config.largestCheckpoint();
         // A violation that is left out appears anew in the next run.
