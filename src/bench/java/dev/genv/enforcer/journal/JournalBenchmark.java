@@ -79,7 +79,8 @@ public class JournalBenchmark {
         for (var sequence = first; sequence < first + EVENTS_OF_A_CYCLE; sequence++) {
             all.add(new Event(sequence, at, new EventContent.ViolationResolved(violation(sequence, at))));
         }
-        var cycle = new SavedCycle(first, first, Map.of("gpu-1", (long) first), first, first, at, at, 0, first + EVENTS_OF_A_CYCLE - 1);
+        var cycle = new SavedCycle(
+                first, first, Map.of("gpu-1", (long) first), first, first, at, at, 0, first + EVENTS_OF_A_CYCLE - 1);
         return new CycleCommit(all, cycle, SavedState.EMPTY, SavedState.EMPTY, SavedState.EMPTY);
     }
 

@@ -163,7 +163,8 @@ final class CycleMemory {
                 progress.latest(),
                 lastIntent,
                 last);
-        var state = openIntents.with(terminations.save()).with(deliveries.save()).with(events.save());
+        var state =
+                openIntents.with(terminations.save()).with(deliveries.save()).with(events.save());
         if (journal.commit(new CycleCommit(unwritten, cycle, state, registry.save(), history.save()))) {
             recordWritten(unwritten.size(), last);
         }
@@ -178,7 +179,8 @@ final class CycleMemory {
     private void recordWritten(int count, long last) {
         var missing = last - written - count;
         if (missing > 0) {
-            LOG.warnf("%d events were never written to the journal, because it was not available for too long", missing);
+            LOG.warnf(
+                    "%d events were never written to the journal, because it was not available for too long", missing);
             lost += missing;
         }
         written = last;

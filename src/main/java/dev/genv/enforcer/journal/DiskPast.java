@@ -75,7 +75,8 @@ public final class DiskPast implements RecordedPast {
                     from,
                     line -> !isOver.getAsBoolean()
                             && LineTypes.event(line)
-                                    .filter(event -> event.sequence() > last.getAndAccumulate(event.sequence(), Math::max))
+                                    .filter(event ->
+                                            event.sequence() > last.getAndAccumulate(event.sequence(), Math::max))
                                     .map(reader::test)
                                     .orElse(true));
         }

@@ -44,8 +44,7 @@ public final class DiskRecording implements RecordWriter {
             }
             segments.append(at, file -> {
                 for (var line : lines) {
-                    file.add(JournalLine.encode(
-                            line.type().label(), line.json().getBytes(StandardCharsets.US_ASCII)));
+                    file.add(JournalLine.encode(line.type().label(), line.json().getBytes(StandardCharsets.US_ASCII)));
                 }
             });
         } catch (IOException e) {

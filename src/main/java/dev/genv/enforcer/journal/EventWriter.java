@@ -24,8 +24,7 @@ final class EventWriter implements AutoCloseable {
 
     /** Writes those of the events that are not written yet. They are on the disk when it returns. */
     void append(Instant at, List<Event> events) throws IOException {
-        var unwritten =
-                events.stream().filter(event -> event.sequence() > last).toList();
+        var unwritten = events.stream().filter(event -> event.sequence() > last).toList();
         if (unwritten.isEmpty()) {
             return;
         }

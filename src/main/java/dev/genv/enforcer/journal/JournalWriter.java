@@ -81,7 +81,10 @@ final class JournalWriter implements AutoCloseable {
     /** Writes the events of a cycle, and adds its state. */
     void commit(CycleCommit cycle) throws IOException {
         events.append(cycle.cycle().at(), cycle.events());
-        if (current == null || written == null || isCheckpointDue(current, cycle) || !addChanges(current, written, cycle)) {
+        if (current == null
+                || written == null
+                || isCheckpointDue(current, cycle)
+                || !addChanges(current, written, cycle)) {
             beginSegment(cycle);
         }
         written = cycle;

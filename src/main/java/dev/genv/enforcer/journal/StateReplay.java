@@ -56,7 +56,8 @@ final class StateReplay {
             case LineTypes.WITHOUT_HISTORY -> addDamage();
             case LineTypes.CYCLE -> endCycle(line);
             case LineTypes.INTENT ->
-                RecordJson.read(line.json(), LineTypes.IntentLine.class).ifPresentOrElse(this::addIntent, this::addDamage);
+                RecordJson.read(line.json(), LineTypes.IntentLine.class)
+                        .ifPresentOrElse(this::addIntent, this::addDamage);
             case LineTypes.OUTCOME ->
                 RecordJson.read(line.json(), ActionIntent.Outcome.class)
                         .ifPresentOrElse(
@@ -174,9 +175,7 @@ final class StateReplay {
         }
         var kept = new HashSet<ActionIntent.Key>();
         for (var intent : ActionIntents.in(open)) {
-            intents.put(
-                    intent.key(),
-                    new LineTypes.IntentLine(intent.key(), intent.at(), intent.planned(), processes));
+            intents.put(intent.key(), new LineTypes.IntentLine(intent.key(), intent.at(), intent.planned(), processes));
             kept.add(intent.key());
         }
         intents.keySet().retainAll(kept);

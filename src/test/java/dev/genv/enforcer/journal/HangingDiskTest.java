@@ -73,7 +73,11 @@ class HangingDiskTest {
         var at = Instant.parse("2026-11-20T09:22:28Z");
         var started = new Event(number, at, new EventContent.ServiceStarted("1", "enforce"));
         return new CycleCommit(
-                List.of(started), new SavedCycle(number, number, ticks, number, 0, at, at, 0, number), SavedState.EMPTY, SavedState.EMPTY, SavedState.EMPTY);
+                List.of(started),
+                new SavedCycle(number, number, ticks, number, 0, at, at, 0, number),
+                SavedState.EMPTY,
+                SavedState.EMPTY,
+                SavedState.EMPTY);
     }
 
     /** A state whose reader waits. */

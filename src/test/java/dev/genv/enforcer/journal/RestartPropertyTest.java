@@ -181,7 +181,11 @@ class RestartPropertyTest {
         WatchedJournal(Journal journal) {
             this.journal = journal;
             last = new CycleCommit(
-                    List.of(), new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0, 0), SavedState.EMPTY, SavedState.EMPTY, SavedState.EMPTY);
+                    List.of(),
+                    new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0, 0),
+                    SavedState.EMPTY,
+                    SavedState.EMPTY,
+                    SavedState.EMPTY);
         }
 
         @Override

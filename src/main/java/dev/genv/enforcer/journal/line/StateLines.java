@@ -18,9 +18,7 @@ public final class StateLines {
     public static Stream<byte[]> between(SavedState before, SavedState now) {
         return now.all().entrySet().stream()
                 .flatMap(ofKind -> between(
-                        ofKind.getKey(),
-                        before.all().getOrDefault(ofKind.getKey(), Map.of()),
-                        ofKind.getValue()));
+                        ofKind.getKey(), before.all().getOrDefault(ofKind.getKey(), Map.of()), ofKind.getValue()));
     }
 
     private static Stream<byte[]> between(
@@ -31,9 +29,7 @@ public final class StateLines {
                 now.entrySet().stream()
                         .filter(entry -> !entry.getValue().equals(before.get(entry.getKey())))
                         .map(entry -> line(kind, entry.getKey(), entry.getValue())),
-                before.keySet().stream()
-                        .filter(key -> !now.containsKey(key))
-                        .map(key -> line(kind, key, null)));
+                before.keySet().stream().filter(key -> !now.containsKey(key)).map(key -> line(kind, key, null)));
     }
 
     private static byte[] line(SavedKind<?, ?> kind, Record key, @Nullable Record value) {

@@ -171,7 +171,8 @@ public final class JournalDirectory implements AutoCloseable {
         } catch (IOException e) {
             file.closeQuietly(e);
             removeQuietly(names.temporary(), e);
-            removeQuietly(names.segment(number), e); // else it would be read instead of what follows in the segment before
+            removeQuietly(
+                    names.segment(number), e); // else it would be read instead of what follows in the segment before
             throw e;
         }
     }
