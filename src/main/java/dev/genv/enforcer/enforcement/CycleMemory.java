@@ -20,10 +20,11 @@ import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
@@ -34,6 +35,9 @@ import org.jboss.logging.Logger;
  */
 final class CycleMemory {
     private static final Logger LOG = Logger.getLogger(CycleMemory.class);
+    /** A longer stop ends all grace periods: users had no reason to expect that they continue. */
+    private static final Duration LONGEST_STOP = Duration.ofHours(1);
+
     private static final Result BY_EARLIER_RUN = Result.lost("an earlier run of the service executed it");
 
     private final Journal journal;
@@ -44,16 +48,22 @@ final class CycleMemory {
     private final ActionIntents intents;
     private final DeliveryCursors deliveries;
     private final EventLog events;
+    private final EnforcedRules rules;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
-    /** The position of the last event that is on the disk. */
-    private long written;
-    /** Events that were never written since the last report. */
-    private long lost;
+    /** What could not be restored; the first cycle reports it. */
+    private List<Problem> notRestored;
+    private final UnwrittenEvents unwritten;
 
     /** Restores what earlier runs left. */
     CycleMemory(
-            Records records, CycleClock clock, CycleHistory history, PendingTerminations terminations, Ticker ticker) {
+            Records records,
+            EnforcedRules rules,
+            CycleClock clock,
+            CycleHistory history,
+            PendingTerminations terminations,
+            Ticker ticker) {
+        this.rules = rules;
         journal = records.journal();
         registry = records.registry();
         deliveries = records.deliveries();
@@ -64,14 +74,19 @@ final class CycleMemory {
         counted = clock.ticker();
         var restored = records.takeRestored();
         intents = new ActionIntents(journal, restored.lastIntent(), ticker);
-        restored.memory().ifPresent(this::restore);
-        written = restored.lastSequence();
+        var restoration = records.restoration();
+        restored.memory().ifPresent(memory -> restore(memory, ticker.now(), restoration));
+        unwritten = new UnwrittenEvents(events, restored.lastSequence());
         events.append(ticker.now(), records.atStart()); // the first cycle writes them
-        restoredActions = restored.actions();
-        restoredActions.forEach(action -> {
-            logRestored(action);
-            restore(action.planned(), action.result());
-        });
+        restoredActions = new ArrayList<>();
+        restoration.restore(
+                "actions without a result",
+                () -> restored.actions().forEach(action -> {
+                    logRestored(action);
+                    restore(action.planned(), action.result());
+                    restoredActions.add(action);
+                }));
+        notRestored = restoration.problems();
     }
 
     /** The kinds of entries that are saved. */
@@ -82,7 +97,8 @@ final class CycleMemory {
                         ViolationRegistry.savedKinds(),
                         ActionIntents.savedKinds(),
                         DeliveryCursors.savedKinds(),
-                        EventLog.savedKinds())
+                        EventLog.savedKinds(),
+                        EnforcedRules.savedKinds())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -128,13 +144,9 @@ final class CycleMemory {
 
     /** Returns what is wrong with the journal, and once what is lost. */
     List<Problem> problems() {
-        var reported = lost;
-        lost = 0;
-        return reported == 0
-                ? journal.problems()
-                : List.of(new Problem(
-                        ProblemCode.JOURNAL_UNWRITABLE,
-                        "the journal lacks %d events, because it was not available for too long".formatted(reported)));
+        return Stream.of(journal.problems(), unwritten.takeLoss(), notRestored)
+                .flatMap(List::stream)
+                .toList();
     }
 
     /** The position of the last event of earlier runs. It may become known late, if the disk was not available at the start. */
@@ -151,8 +163,7 @@ final class CycleMemory {
         var openIntents = intents.save();
         var lastIntent = intents.last();
         var progress = registry.progress();
-        var unwritten = unwritten(ofCycle);
-        var last = unwritten.isEmpty() ? written : unwritten.getLast().sequence();
+        var toWrite = unwritten.with(ofCycle, journal.lastSequence());
         var cycle = new SavedCycle(
                 counted.mark(),
                 history.recordedAt(),
@@ -162,38 +173,46 @@ final class CycleMemory {
                 at,
                 progress.latest(),
                 lastIntent,
-                last);
-        var state =
-                openIntents.with(terminations.save()).with(deliveries.save()).with(events.save());
-        if (journal.commit(new CycleCommit(unwritten, cycle, state, registry.save(), history.save()))) {
-            recordWritten(unwritten.size(), last);
+                unwritten.last(toWrite));
+        var state = openIntents
+                .with(terminations.save())
+                .with(deliveries.save())
+                .with(events.save())
+                .with(rules.save());
+        if (journal.commit(new CycleCommit(toWrite, cycle, state, registry.save(), history.save()))) {
+            unwritten.recordWritten(toWrite);
         }
+        notRestored = List.of();
     }
 
-    /** Events that could not be written before are still in the log, unless there were too many. */
-    private List<Event> unwritten(List<Event> ofCycle) {
-        written = Math.max(written, journal.lastSequence());
-        return Stream.concat(events.since(written).stream(), ofCycle.stream()).toList();
-    }
-
-    private void recordWritten(int count, long last) {
-        var missing = last - written - count;
-        if (missing > 0) {
-            LOG.warnf(
-                    "%d events were never written to the journal, because it was not available for too long", missing);
-            lost += missing;
-        }
-        written = last;
-    }
-
-    private void restore(Restored.Memory memory) {
+    private void restore(Restored.Memory memory, Instant now, Restoration restoration) {
+        var last = memory.cycle();
         if (memory.scope() != Scope.WITHOUT_PROCESSES) {
-            clock.continueFrom(memory.cycle().counted());
-            terminations.restore(memory.state(), memory.cycle());
+            clock.continueFrom(last.counted());
+            restoration.restore("pending terminations", () -> terminations.restore(memory.state(), last));
         }
         if (memory.scope() == Scope.ALL) {
-            history.restore(memory.state(), memory.cycle());
+            restoration.restore("history of the state", () -> {
+                var state = memory.state();
+                history.restore(continuesGraces(memory, now) ? state : CycleHistory.withNewGraces(state, last), last);
+            });
         }
+    }
+
+    private boolean continuesGraces(Restored.Memory memory, Instant now) {
+        var enforcedAnew = rules.notEnforcedIn(memory.state());
+        var stop = Duration.between(memory.cycle().at(), now);
+        if (!enforcedAnew.isEmpty()) {
+            LOG.infof(
+                    "Grace periods begin again: rules are enforced that were not: %s", String.join(", ", enforcedAnew));
+        } else if (stop.isNegative()) {
+            LOG.infof("Grace periods begin again: the wall clock shows a time before the last cycle");
+        } else if (stop.compareTo(LONGEST_STOP) > 0) {
+            LOG.infof("Grace periods begin again: the last cycle was %d minutes ago", stop.toMinutes());
+        } else {
+            return true;
+        }
+        return false;
     }
 
     private static void logRestored(ActionRecord earlier) {

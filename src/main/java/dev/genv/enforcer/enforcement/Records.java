@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.enforcement.journal.Restored.Scope;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -18,6 +19,7 @@ public final class Records {
     private final Journal journal;
     private final DeliveryCursors deliveries = new DeliveryCursors();
     private final List<EventContent> atStart;
+    private final Restoration restoration = new Restoration();
     private Restored restored;
 
     /**
@@ -31,10 +33,16 @@ public final class Records {
         this.registry = registry;
         this.events = events;
         this.journal = journal;
-        restored = journal.takeRestored().orElse(Restored.NOTHING);
-        registry.restoreResolved(restored.resolved());
-        var over = restored.memory().map(this::restore).orElse(List.of());
-        events.continueFrom(restored.events(), restored.lastSequence());
+        var read = journal.takeRestored().orElse(Restored.NOTHING);
+        restored = read;
+        restoration.restore("resolved violations", () -> registry.restoreResolved(read.resolved()));
+        var over = new ArrayList<ViolationRecord>();
+        read.memory().ifPresent(memory -> {
+            restoration.restore("deliveries", () -> deliveries.restore(memory.state()));
+            restoration.restore("positions of readers", () -> events.restore(memory.state()));
+            restoration.restore("active violations", () -> over.addAll(restore(memory)));
+        });
+        restoration.restore("events", () -> events.continueFrom(read.events(), read.lastSequence()));
         this.atStart = Stream.concat(
                         atStart.stream(), over.stream().<EventContent>map(EventContent.ViolationResolved::new))
                 .toList();
@@ -57,6 +65,11 @@ public final class Records {
         return deliveries;
     }
 
+    /** Restores parts of what earlier runs left. */
+    Restoration restoration() {
+        return restoration;
+    }
+
     /** The events of the start, and of violations that are over since the last run. */
     List<EventContent> atStart() {
         return atStart;
@@ -70,8 +83,6 @@ public final class Records {
     }
 
     private List<ViolationRecord> restore(Restored.Memory memory) {
-        deliveries.restore(memory.state());
-        events.restore(memory.state());
         return registry.restore(memory.state(), memory.cycle(), memory.scope() == Scope.WITHOUT_PROCESSES);
     }
 }

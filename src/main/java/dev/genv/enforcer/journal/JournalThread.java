@@ -209,7 +209,7 @@ final class JournalThread {
             try {
                 writer = open(directory);
                 problem = null;
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | RuntimeException | Error e) {
                 directory.close();
                 throw e;
             }
@@ -217,6 +217,10 @@ final class JournalThread {
             problem = e.problem();
         } catch (IOException e) {
             problem = JournalException.unwritable(config.directory().toString(), e)
+                    .problem();
+        } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next cycle tries again
+            LOG.error("The journal cannot be read", e);
+            problem = JournalException.unwritable(config.directory().toString(), new IOException(e))
                     .problem();
         }
     }
