@@ -10,6 +10,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /** The latest events of a journal, as many as fit into the memory of the service. They are parsed at the end only. */
@@ -58,15 +59,15 @@ final class EventTail {
         return count;
     }
 
-    /** Returns the latest events, oldest first. */
-    List<Event> events() {
-        return parse(latest).toList();
+    /** Returns the latest events once, oldest first. */
+    List<Event> takeEvents() {
+        return takeParsed(latest).toList();
     }
 
-    /** Returns the latest resolved violations, oldest first. A process may have exited after its violation was resolved. */
-    List<ViolationRecord> resolved(List<Event> latestEvents) {
+    /** Returns the latest resolved violations once, oldest first. A process may have exited after its violation was resolved. */
+    List<ViolationRecord> takeResolved(List<Event> latestEvents) {
         var byId = new LinkedHashMap<String, ViolationRecord>();
-        parse(resolved).forEach(event -> {
+        takeParsed(resolved).forEach(event -> {
             if (event.content() instanceof EventContent.ViolationResolved(var violation)) {
                 byId.put(violation.id(), violation);
             }
@@ -84,7 +85,10 @@ final class EventTail {
         return last;
     }
 
-    private static Stream<Event> parse(BoundedLines lines) {
-        return lines.lines.stream().flatMap(line -> LineTypes.event(line).stream());
+    /** Parses and removes the lines, so that they are not in memory together with all events. */
+    private static Stream<Event> takeParsed(BoundedLines lines) {
+        return Stream.generate(lines.lines::poll)
+                .takeWhile(Objects::nonNull)
+                .flatMap(line -> LineTypes.event(line).stream());
     }
 }

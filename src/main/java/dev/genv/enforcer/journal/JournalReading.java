@@ -73,12 +73,12 @@ final class JournalReading {
 
     private Restored restored(EventTail tail) {
         var memory = state.memory(config.processes());
-        var events = tail.events();
+        var events = tail.takeEvents();
         var lastComplete = memory.map(last -> last.cycle().lastEvent()).orElse(0L);
         return new Restored(
                 memory,
                 state.actions(config.processes()),
-                tail.resolved(events),
+                tail.takeResolved(events),
                 events,
                 Math.max(tail.lastSequence(), lastComplete),
                 state.lastIntent());
