@@ -83,8 +83,7 @@ public final class Enforcer {
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
         memory = new CycleMemory(records, new EnforcedRules(config), clock, history, terminations, ticker);
-        dispatcher =
-                new ActionDispatcher(workers, config.actionTimeout(), terminations, history, memory.intents(), ticker);
+        dispatcher = new ActionDispatcher(workers, config.actionTimeout(), memory::record, memory.intents(), ticker);
         var forecast = new Forecast(safeguards, terminations, ticker);
         recorder = new CycleRecorder(config, records, memory, safeguards, forecast, clock, ticker);
         createdAt = ticker.mark();

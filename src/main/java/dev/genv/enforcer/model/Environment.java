@@ -44,17 +44,6 @@ public record Environment(
     }
 
     /**
-     * Whether a process of this real uid is expected in it: one of its live pids has this uid or, if their uids are unknown, it is the
-     * recorded uid. Another user's process may be among the pids.
-     */
-    public boolean isOwnedBy(@Nullable Long realUid) {
-        return realUid == null
-                || (ownership.uids().isEmpty()
-                        ? realUid.equals(uid)
-                        : ownership.uids().contains(realUid));
-    }
-
-    /**
      * Whether this real uid is neither root's nor one to which the environment may belong: the recorded uid, or the uid of one of its
      * live pids. False if neither is known.
      */

@@ -3,33 +3,29 @@ package dev.genv.enforcer.enforcement.dispatch;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostAnswer;
 import dev.genv.enforcer.enforcement.host.HostTasks;
 import dev.genv.enforcer.enforcement.host.HostWorker;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
 import dev.genv.enforcer.enforcement.safeguard.Orders;
-import dev.genv.enforcer.enforcement.termination.PendingTerminations;
-import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
 /** Executes the orders of a cycle, on all hosts at the same time. */
 public final class ActionDispatcher {
     private final HostWorkers workers;
     private final Duration timeout;
-    private final PendingTerminations terminations;
-    private final CycleHistory history;
+    private final BiConsumer<PlannedAction, Result> memory;
     private final ActionIntents intents;
     private final Ticker ticker;
 
@@ -37,19 +33,18 @@ public final class ActionDispatcher {
      * Creates a dispatcher.
      *
      * @param timeout how long a host may take for its actions
+     * @param memory remembers the result of an action, for the next cycles
      */
     public ActionDispatcher(
             HostWorkers workers,
             Duration timeout,
-            PendingTerminations terminations,
-            CycleHistory history,
+            BiConsumer<PlannedAction, Result> memory,
             ActionIntents intents,
             Ticker ticker) {
         this.workers = workers;
         this.intents = intents;
         this.timeout = timeout;
-        this.terminations = terminations;
-        this.history = history;
+        this.memory = memory;
         this.ticker = ticker;
     }
 
@@ -131,15 +126,7 @@ public final class ActionDispatcher {
 
     /** Also called by a worker whose result is no longer awaited: its actions count. */
     private void record(PlannedAction planned, Result result) {
-        switch (planned.action()) {
-            case Action.Terminate terminate -> terminations.record(planned, terminate, result);
-            case Action.Detach detach -> {
-                // An attachment that the service may have removed was not removed by another user.
-                if (result.outcome() == Outcome.DETACHED || result.uncertain()) {
-                    history.recordDetachment(detach);
-                }
-            }
-        }
+        memory.accept(planned, result);
         intents.end(planned, result);
     }
 }
