@@ -14,10 +14,13 @@ import dev.genv.enforcer.enforcement.journal.ActionIntents;
 import dev.genv.enforcer.enforcement.safeguard.Orders;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
@@ -28,6 +31,7 @@ public final class ActionDispatcher {
     private final BiConsumer<PlannedAction, Result> memory;
     private final ActionIntents intents;
     private final Ticker ticker;
+    private final Queue<ActionRecord> late = new ConcurrentLinkedQueue<>();
 
     /**
      * Creates a dispatcher.
@@ -55,21 +59,31 @@ public final class ActionDispatcher {
                 .flatMap(batch -> batch.planned().stream())
                 .toList());
         var failures = execute(batches);
+        var results = new HashMap<PlannedAction, Result>();
+        batches.values().forEach(batch -> results.putAll(batch.end()));
         var records = orders.all().stream()
                 .map(order -> new ActionRecord(
                         order.planned(),
                         switch (order) {
                             case Order.Skip skip -> skip.result();
                             case Order.Run(var planned) -> {
-                                var host = planned.action().host();
-                                yield Objects.requireNonNull(batches.get(host))
-                                        .resultOf(planned)
-                                        .orElseGet(() -> Result.failed(failures.getOrDefault(host, "not done")));
+                                var failure =
+                                        failures.getOrDefault(planned.action().host(), "not done");
+                                yield results.getOrDefault(planned, Result.failed(failure));
                             }
                         },
                         ticker.now()))
                 .toList();
-        return new Execution(records, orders.problems());
+        return new Execution(takeLate(), records, orders.problems());
+    }
+
+    /** Returns each late result once. One batch of each host can be late at a time. */
+    private List<ActionRecord> takeLate() {
+        var taken = new ArrayList<ActionRecord>();
+        for (var record = late.poll(); record != null; record = late.poll()) {
+            taken.add(record);
+        }
+        return taken;
     }
 
     private Map<String, HostBatch> batches(Orders orders) {
@@ -120,12 +134,14 @@ public final class ActionDispatcher {
 
     private void endWithoutResult(HostBatch batch) {
         batch.planned().stream()
-                .filter(planned -> batch.resultOf(planned).isEmpty())
+                .filter(planned -> !batch.hasResult(planned))
                 .forEach(planned -> intents.end(planned, null));
     }
 
-    /** Also called by a worker whose result is no longer awaited: its actions count. */
-    private void record(PlannedAction planned, Result result) {
+    private void record(PlannedAction planned, Result result, boolean afterCycle) {
+        if (afterCycle) {
+            late.add(new ActionRecord(planned, result, ticker.now()));
+        }
         memory.accept(planned, result);
         intents.end(planned, result);
     }
