@@ -10,9 +10,11 @@ import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,10 +23,17 @@ import org.assertj.core.groups.Tuple;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What proves that a process uses a GPU, for every adapter. */
 @Timeout(600)
 abstract class UnlistedUseSuite {
+    /** Of a file that is no device. */
+    private static final Path LIBRARY = Path.of("/etc/passwd");
+
+    private static final int FIRST_FAKE = 4_000_000;
+
     static final Map<String, String> MEMBER = Map.of("GENV_ENVIRONMENT_ID", "15971");
 
     /** The {@code /proc} of the machine. */
@@ -124,6 +133,38 @@ abstract class UnlistedUseSuite {
                     .extracting(each -> each.process().pid(), Unlisted.Holder::used)
                     .contains(Tuple.tuple(middle, List.of(0)), Tuple.tuple(holder.pid(), List.of(0)));
         }
+    }
+
+    /**
+     * A process can map another file at an address after the kernel has listed its mappings. What it maps then says nothing about other
+     * processes that map the listed file.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void mappingThatChangesAfterItWasListedIsThatOfOneProcess(boolean isListedAsTheGpu) throws Exception {
+        var listed = isListedAsTheGpu ? DeviceFileHolder.FILE : LIBRARY;
+        var other = isListedAsTheGpu ? LIBRARY : DeviceFileHolder.FILE;
+        map(2, listed, other); // the newest process of a user is examined first
+        map(1, listed, listed);
+        link();
+        use(4096);
+        assertThat(observe(4).unlisted().processes())
+                .extracting(GpuProcess::pid)
+                .containsExactly(isListedAsTheGpu ? 1 + FIRST_FAKE : 2 + FIRST_FAKE);
+    }
+
+    /** Adds a process with a mapping of another file than the one that is listed. */
+    private void map(int number, Path listed, Path mapped) throws IOException {
+        var process = new FakeProc(proc()).process(FIRST_FAKE + number).startTime(number);
+        Files.createDirectory(process.file("fd"));
+        var range = "7f0000000000-7f0000001000";
+        var device = (long) Files.getAttribute(listed, "unix:dev");
+        Files.writeString(
+                process.file("maps"),
+                "%s rw-s 00000000 %02x:%02x %d  /any name\n"
+                        .formatted(range, device >>> 8, device & 0xff, (long) Files.getAttribute(listed, "unix:ino")));
+        Files.createSymbolicLink(
+                Files.createDirectory(process.file("map_files")).resolve(range), mapped);
     }
 
     private static List<GpuProcess> sorted(List<GpuProcess> processes, int first) {
