@@ -28,7 +28,7 @@ final class DeviceCheck {
     }
 
     /**
-     * Returns why a process is not terminated; empty if nothing speaks against it.
+     * Returns why a process is not terminated; empty if it is shown to use a device. The call can take a second.
      *
      * @param listedByNvml whether only NVML says that a listed process uses a GPU: a pid of a library whose lists are laid out in another
      *     way would be any process
@@ -38,11 +38,14 @@ final class DeviceCheck {
         if (minors != null) {
             return refusalOfUnlisted(order, minors);
         }
-        var refusal = listedByNvml && devices.areUsed() ? refusalOfListed(order) : Optional.<Result>empty();
-        if (refusal.isPresent()) {
+        return listedByNvml && devices.areUsed() ? refusalOfListed(order) : Optional.empty();
+    }
+
+    /** Records that a process, which still exists, is not terminated for this reason. */
+    void recordRefusal(Order.Terminate order) {
+        if (order.expected().minors() == null) {
             doubt.run();
         }
-        return refusal;
     }
 
     private Optional<Result> refusalOfListed(Order.Terminate order) {

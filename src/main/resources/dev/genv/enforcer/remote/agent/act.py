@@ -75,6 +75,8 @@ def refusal(machine, action):
     """Returns why a process is not signalled; None if nothing speaks against it."""
     if not is_there(machine, action):
         return {"result": "GONE"}
+    # It can wait, so it comes before the last check.
+    is_released = action["minors"] is not None and not still_maps(machine, action)
     uid = reading(machine.uid, action["pid"]).get("value")
     if uid is None or (uid in action["exempt"] if action["uid"] is None else uid != action["uid"]):
         return {"result": "OTHER_USER", "uid": uid}
@@ -92,7 +94,7 @@ def refusal(machine, action):
         return {"result": "CHANGED", "environ": environ, "stat": facts["before"]["value"]}
     if action["files"] and may_be_one_of(facts, action["files"]):
         return {"result": "PROTECTED"}
-    return {"result": "RELEASED"} if action["minors"] is not None and not still_maps(machine, action) else None
+    return {"result": "RELEASED"} if is_released else None
 
 
 def still_maps(machine, action):
