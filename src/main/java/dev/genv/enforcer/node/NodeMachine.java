@@ -122,7 +122,9 @@ public final class NodeMachine implements Machine, Closeable {
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
         var listed = ListedPids.of(gpuFacts);
-        var found = interest.deviceHolders() ? holders.search(Set.copyOf(listed)) : DeviceHolders.Found.NONE;
+        var found = interest.deviceHolders()
+                ? holders.search(Set.copyOf(listed), interest.subordinateUids())
+                : DeviceHolders.Found.NONE;
         var processFacts = relations.read(
                 processes.readAll(
                         Stream.concat(listed.stream(), found.pids().stream()).toList(),

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
@@ -45,7 +46,7 @@ class DeviceHoldersTest {
 
     private HolderFacts search(Integer... listed) {
         var reader = new ProcessReader(new ProcFs(root));
-        var found = holders.search(Set.of(listed));
+        var found = holders.search(Set.of(listed), SubordinateUids.NONE);
         return found.facts(
                 found.pids().stream().map(pid -> reader.read(pid, List.of())).toList());
     }
