@@ -15,8 +15,11 @@ class Handle:
             self.descriptor = library_call("syscall", PIDFD_OPEN, pid, 0)
         except ProcessLookupError:
             raise
-        except OSError:
-            pass  # this system has no handles
+        except OSError as error:
+            # The number of a thread, or of a process group whose leader has exited: ENOENT since Linux 6.15, EINVAL before.
+            if error.errno in (errno.ENOENT, errno.EINVAL):
+                raise ProcessLookupError
+            # Otherwise this system has no handles.
 
     def send(self, signal_number):
         if self.descriptor is None:
