@@ -12,7 +12,7 @@ import java.util.Set;
 /** Requires that a process uses a device file of the driver, where nothing else proves that it uses a GPU. */
 final class DeviceCheck {
     private static final Result WITHOUT_DEVICE = Result.failed(
-            "NVML lists it, but it has no device file of the NVIDIA driver open, so it is not terminated");
+            "NVML lists it, but it has no device file of the NVIDIA driver open or mapped, so it is not terminated");
     private static final Result RELEASED =
             Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
@@ -50,7 +50,10 @@ final class DeviceCheck {
 
     private Optional<Result> refusalOfListed(Order.Terminate order) {
         try {
-            return devices.hasOpen(order.process().pid()) ? Optional.empty() : Optional.of(WITHOUT_DEVICE);
+            var uid = order.expected().uid();
+            var usesDevice = devices.hasOpen(order.process().pid())
+                    || (uid != null && holders.mapsOneOf(order.process(), uid, _ -> true));
+            return usesDevice ? Optional.empty() : Optional.of(WITHOUT_DEVICE);
         } catch (IOException e) {
             return Optional.of(unexamined("NVML lists it", e));
         }
@@ -59,7 +62,7 @@ final class DeviceCheck {
     private Optional<Result> refusalOfUnlisted(Order.Terminate order, Set<Integer> minors) {
         var uid = order.expected().uid();
         try {
-            return uid != null && holders.mapsOneOf(order.process(), uid, minors)
+            return uid != null && holders.mapsOneOf(order.process(), uid, minors::contains)
                     ? Optional.empty()
                     : Optional.of(RELEASED);
         } catch (IOException e) {

@@ -20,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -135,12 +136,13 @@ public final class DeviceHolders {
      * Whether a process maps one of these device files.
      *
      * @param uid its real uid
+     * @param minors which minor numbers the files have: N of {@code /dev/nvidiaN}
      * @throws IOException if that is unknown
      */
-    public boolean mapsOneOf(ProcessId process, long uid, Set<Integer> minors) throws IOException {
+    public boolean mapsOneOf(ProcessId process, long uid, IntPredicate minors) throws IOException {
         var held = new HeldGpus(proc, devices);
         return proc.guarded(process, uid, () -> held.examine(process.pid())).mapped().stream()
-                .anyMatch(minors::contains);
+                .anyMatch(minors::test);
     }
 
     private void examine(Candidate candidate, HeldGpus held, Search search) throws InterruptedIOException {
