@@ -143,7 +143,7 @@ public final class NodeMachine implements Machine, Closeable {
                 gpuFacts,
                 processFacts.processes().subList(0, listed.size()),
                 processFacts.related(),
-                processFacts.complete(),
+                processFacts.omission(),
                 found.facts(processFacts
                         .processes()
                         .subList(listed.size(), processFacts.processes().size())),

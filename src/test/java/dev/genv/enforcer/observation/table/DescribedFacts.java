@@ -14,6 +14,7 @@ import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.RelatedOmission;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
@@ -47,7 +48,7 @@ record DescribedFacts(DescribedMachine machine) {
                 machine.tool.facts(),
                 listed,
                 relatedFacts(),
-                true,
+                RelatedOmission.NONE,
                 holderFacts(),
                 machine.directory == null
                         ? present()

@@ -20,6 +20,7 @@ import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.RelatedOmission;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import java.time.Duration;
@@ -74,7 +75,7 @@ public final class SampleFacts {
                     Reading.of(bytes("0::/x\n")),
                     Reading.of(bytes("9\t1")),
                     Reading.of(bytes("9 (x) S")))),
-            true,
+            new RelatedOmission(false, Set.of(1000L)),
             new HolderFacts(
                     List.of(bytes("Device Minor: \t 0\n")),
                     List.of(new HolderFacts.Holder(
