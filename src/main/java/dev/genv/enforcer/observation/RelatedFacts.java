@@ -2,10 +2,10 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HolderFacts;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.RelatedOmission;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.observation.membership.RelatedProcess;
 import dev.genv.enforcer.observation.membership.RelatedProcesses;
