@@ -1,10 +1,11 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.node.proc.MappedFiles.FileKey;
+import dev.genv.enforcer.node.device.MappedFiles.FileKey;
+import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HolderFacts;
@@ -6,6 +6,8 @@ import dev.genv.enforcer.facts.HolderFacts.Holder;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ReadTimeoutException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.DirectoryIteratorException;

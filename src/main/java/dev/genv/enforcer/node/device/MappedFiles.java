@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import dev.genv.enforcer.files.FileStatus;
 import java.nio.charset.StandardCharsets;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.facts;
+package dev.genv.enforcer.facts.host;
 
 import java.util.Set;
 

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -6,6 +6,8 @@ import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
