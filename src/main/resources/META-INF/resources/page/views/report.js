@@ -1,23 +1,24 @@
-import { element, setChildren } from '../dom/dom.js';
-import { number, time, visible } from '../dom/format.js';
+import { element, setAttribute, setChildren, setText } from '../dom/dom.js';
+import { count, number, time, visible } from '../dom/format.js';
 import { ApiError, getJson, getText } from '../data/api.js';
 
 const DAY_MILLIS = 86_400_000;
 const MOST_ROWS = 1000;
-const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+/** The members that are instants. What users named may look like one. */
+const INSTANTS = ['from', 'to', 'recorded_since', 'events_since'];
 
 /** Who held and used how much in a period, and which rules were broken. */
 export function reportView() {
-  const from = element('input', { type: 'date', id: 'from', required: true, value: day(Date.now() - 30 * DAY_MILLIS) });
-  const to = element('input', { type: 'date', id: 'to', required: true, value: day(Date.now() + DAY_MILLIS) });
-  const result = element('div', { id: 'report', 'aria-live': 'polite' });
-  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'),
-    element('form', { class: 'filters', onsubmit: show },
-      element('div', {}, element('label', { for: 'from' }, 'From'), from),
-      element('div', {}, element('label', { for: 'to' }, 'To, not included'), to),
-      element('button', { type: 'submit', class: 'primary' }, 'Show'),
-      element('button', { type: 'button', onclick: download }, 'Download CSV')),
-    result);
+  const from = element('input', { type: 'date', id: 'from', required: true, max: '9999-12-31', value: day(Date.now() - 30 * DAY_MILLIS) });
+  const to = element('input', { type: 'date', id: 'to', required: true, max: '9999-12-31', value: day(Date.now() + DAY_MILLIS) });
+  const message = element('p', { class: 'result', role: 'status' });
+  const tables = element('div');
+  const form = element('form', { class: 'filters', onsubmit: show },
+    element('div', {}, element('label', { for: 'from' }, 'From'), from),
+    element('div', {}, element('label', { for: 'to' }, 'To, not included'), to),
+    element('button', { type: 'submit', class: 'primary' }, 'Show'),
+    element('button', { type: 'button', onclick: download }, 'Download CSV'));
+  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'), form, element('div', { id: 'report' }, message, tables));
 
   function path() {
     const begin = new Date(`${from.value}T00:00`).toISOString();
@@ -26,22 +27,38 @@ export function reportView() {
 
   async function show(event) {
     event.preventDefault();
-    setChildren(result, element('p', {}, 'Loading …'));
-    await attempt(async () => setChildren(result, ...tablesOf(await getJson(path()))));
+    await attempt('Loading …', async () => {
+      const report = await getJson(path());
+      setChildren(tables, ...tablesOf(report));
+      return summaryOf(report);
+    });
   }
 
   async function download() {
-    await attempt(async () => save(await getText(path(), 'text/csv'), `genv-report-${from.value}-${to.value}.csv`));
+    if (form.reportValidity()) {
+      await attempt('Downloading …', async () => {
+        save(await getText(path(), 'text/csv'), `genv-report-${from.value}-${to.value}.csv`);
+        return 'Downloaded.';
+      });
+    }
   }
 
-  async function attempt(action) {
+  /** A screen reader reads the message alone. */
+  function say(text, isError = false) {
+    setAttribute(message, 'class', isError ? 'result error' : 'result');
+    setText(message, text);
+  }
+
+  async function attempt(begin, action) {
+    say(begin);
     try {
-      await action();
+      say(await action());
     } catch (error) {
       if (!(error instanceof ApiError)) {
         throw error;
       }
-      setChildren(result, element('p', { class: 'error' }, error.isMissing ? 'This service has no report.' : error.message));
+      setChildren(tables);
+      say(error.message, true);
     }
   }
   return { title: 'Report', node, update: () => {} };
@@ -59,13 +76,18 @@ function save(text, fileName) {
   URL.revokeObjectURL(url);
 }
 
+function summaryOf({ users, usage, complete }) {
+  const known = new Set([...users, ...usage].map(({ user }) => user).filter((user) => user !== null));
+  return `Report of ${count(known.size, 'user')}.${complete ? '' : ' The time limit ended the reading: a later part of the period is missing.'}`;
+}
+
 /** Every list of the report as a table, and its other members as facts. */
 function tablesOf(report) {
   const entries = Object.entries(report);
   const facts = entries.filter(([, value]) => typeof value !== 'object' || value === null);
   const tables = entries.filter(([, value]) => Array.isArray(value));
   return [
-    element('dl', {}, facts.map(([key, value]) => element('div', {}, element('dt', {}, words(key)), element('dd', {}, cell(value))))),
+    element('dl', {}, facts.map(([key, value]) => element('div', {}, element('dt', {}, words(key)), element('dd', {}, cell(key, value))))),
     ...tables.map(([key, rows]) => tableOf(words(key), rows)),
   ];
 }
@@ -77,15 +99,16 @@ function tableOf(title, rows) {
   const columns = Object.keys(rows[0]);
   return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title }, element('table', {}, element('caption', {}, title),
     element('thead', {}, element('tr', {}, columns.map((column) => element('th', { scope: 'col' }, words(column))))),
-    element('tbody', {}, rows.slice(0, MOST_ROWS).map((row) => element('tr', {}, columns.map((column) => element('td', {}, cell(row[column]))))))));
+    element('tbody', {}, rows.slice(0, MOST_ROWS).map((row) => element('tr', {}, columns.map((column) => element('td', {}, cell(column, row[column]))))))),
+    rows.length > MOST_ROWS && element('p', {}, `and ${rows.length - MOST_ROWS} more; the CSV has all`));
 }
 
 function words(key) {
   return key.replaceAll('_', ' ');
 }
 
-function cell(value) {
-  if (INSTANT.test(value)) {
+function cell(column, value) {
+  if (INSTANTS.includes(column) && value !== null) {
     return time(value);
   }
   if (typeof value === 'number') {
