@@ -14,7 +14,6 @@ import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.notification.NoticeReader;
 import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.notification.mail.MailServer.Tls;
-import dev.genv.enforcer.notification.mail.ScriptedSmtp.Behaviour;
 import dev.genv.enforcer.notification.notice.NoticeText;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
@@ -136,7 +135,7 @@ class MailDeliveryTest {
 
     @Test
     void refusedMailIsTriedAgainLaterAndTheThirdFailureIsAProblem() throws Exception {
-        try (var smtp = new ScriptedSmtp(Behaviour.REFUSE_NOW, null)) {
+        try (var smtp = ScriptedSmtp.refusing("RCPT", "451 try again later")) {
             var delivery = delivery(smtp.port(), 6);
             act("a", 1, 1003);
             runAll(delivery);
@@ -155,7 +154,7 @@ class MailDeliveryTest {
 
     @Test
     void mailIsGivenUpAfterSomeHours() throws Exception {
-        try (var smtp = new ScriptedSmtp(Behaviour.REFUSE_NOW, null)) {
+        try (var smtp = ScriptedSmtp.refusing("RCPT", "451 try again later")) {
             var delivery = delivery(smtp.port(), 6);
             act("a", 1, 1003);
             runAll(delivery);
@@ -170,8 +169,8 @@ class MailDeliveryTest {
     }
 
     @Test
-    void mailThatIsRefusedForEverIsNotTriedAgain() throws Exception {
-        try (var smtp = new ScriptedSmtp(Behaviour.REFUSE_FOR_EVER, null)) {
+    void mailThatIsRefusedPermanentlyIsNotTriedAgain() throws Exception {
+        try (var smtp = ScriptedSmtp.refusing("RCPT", "550 no such user")) {
             var delivery = delivery(smtp.port(), 6);
             act("a", 1, 1003);
             runAll(delivery);
