@@ -88,7 +88,7 @@ class MailDeliveryTest {
                 .contains("SIGTERM to process 5 (python)")
                 .doesNotContain("process 6")
                 .contains("at most 6 such mails in an hour");
-        assertThat(delivery.figures().sent()).isEqualTo(2);
+        assertThat(delivery.statistics().figures().sent()).isEqualTo(2);
     }
 
     @Test
@@ -101,7 +101,7 @@ class MailDeliveryTest {
             runAll(delivery);
         }
         assertThat(recipients()).hasSize(2);
-        assertThat(delivery.figures().waiting()).isEqualTo(2);
+        assertThat(delivery.statistics().figures().waiting()).isEqualTo(2);
         time.pass(Duration.ofHours(1));
         runAll(delivery);
         assertThat(recipients()).hasSize(3);
@@ -130,7 +130,7 @@ class MailDeliveryTest {
         time.pass(COLLECTED);
         runAll(delivery);
         assertThat(recipients()).isEmpty();
-        assertThat(delivery.figures().waiting()).isZero();
+        assertThat(delivery.statistics().figures().waiting()).isZero();
     }
 
     @Test
@@ -143,12 +143,12 @@ class MailDeliveryTest {
             assertThat(runAll(delivery)).isEqualTo(Duration.ofSeconds(30));
             time.pass(Duration.ofSeconds(30));
             assertThat(runAll(delivery)).isEqualTo(Duration.ofMinutes(1));
-            assertThat(delivery.problem()).isEmpty();
+            assertThat(delivery.statistics().problem()).isEmpty();
             time.pass(Duration.ofMinutes(1));
             runAll(delivery);
-            assertThat(delivery.problem().orElseThrow()).contains("451 try again later");
-            assertThat(delivery.figures().retried()).isEqualTo(3);
-            assertThat(delivery.figures().waiting()).isEqualTo(1);
+            assertThat(delivery.statistics().problem().orElseThrow()).contains("451 try again later");
+            assertThat(delivery.statistics().figures().retried()).isEqualTo(3);
+            assertThat(delivery.statistics().figures().waiting()).isEqualTo(1);
         }
     }
 
@@ -163,8 +163,8 @@ class MailDeliveryTest {
                 runAll(delivery);
                 time.pass(Duration.ofMinutes(15));
             }
-            assertThat(delivery.figures().failed()).isEqualTo(1);
-            assertThat(delivery.figures().waiting()).isZero();
+            assertThat(delivery.statistics().figures().failed()).isEqualTo(1);
+            assertThat(delivery.statistics().figures().waiting()).isZero();
         }
     }
 
@@ -176,9 +176,9 @@ class MailDeliveryTest {
             runAll(delivery);
             time.pass(COLLECTED);
             runAll(delivery);
-            assertThat(delivery.figures().failed()).isEqualTo(1);
-            assertThat(delivery.figures().retried()).isZero();
-            assertThat(delivery.figures().waiting()).isZero();
+            assertThat(delivery.statistics().figures().failed()).isEqualTo(1);
+            assertThat(delivery.statistics().figures().retried()).isZero();
+            assertThat(delivery.statistics().figures().waiting()).isZero();
         }
     }
 
