@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostFile;

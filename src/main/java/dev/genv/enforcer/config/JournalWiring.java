@@ -5,7 +5,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.journal.DiskJournal;
 import dev.genv.enforcer.journal.JournalConfig;
-import dev.genv.enforcer.journal.SegmentLimits;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

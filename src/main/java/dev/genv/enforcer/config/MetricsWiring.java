@@ -2,7 +2,7 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.stream.EventStreams;
 import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.CycleMetrics;

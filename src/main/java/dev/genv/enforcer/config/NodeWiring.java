@@ -9,7 +9,7 @@ import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.Privileges;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.notification.Delivery;
@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 
 /** The deliveries that are configured, from the start of the service to its end. */
-final class Notifications {
+public final class Notifications {
     private static final Logger LOG = Logger.getLogger(Notifications.class);
 
     private static final Duration SHORTEST_RETRY = Duration.ofSeconds(5);
@@ -44,7 +44,7 @@ final class Notifications {
     }
 
     /** Begins to deliver. The events of earlier runs are restored before, and the first cycle comes later. */
-    synchronized void start() {
+    public synchronized void start() {
         if (!deliveries.isEmpty()) {
             LOG.infof(
                     "Violations are reported by: %s",
@@ -80,7 +80,7 @@ final class Notifications {
     }
 
     /** Stops the deliveries. What was not delivered is lost, unless a journal remembers it. */
-    synchronized void close() {
+    public synchronized void close() {
         threads.forEach(DeliveryThread::close);
         threads.clear();
     }

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.journal.DiskPast;
 import dev.genv.enforcer.journal.DiskRecording;
 import dev.genv.enforcer.recording.FleetRecorder;

@@ -4,7 +4,6 @@ import dev.genv.enforcer.api.security.AllowedHosts;
 import dev.genv.enforcer.api.security.TokenFile;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
@@ -15,6 +14,7 @@ import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Creates the objects of the service. Only this class knows the kinds of hosts. */
 @Singleton
-class Wiring {
+public class Wiring {
     private static final Logger LOG = Logger.getLogger(Wiring.class);
     private static final Path PROC = Path.of("/proc");
     private static final int RESOLVED_VIOLATIONS_KEPT = 10_000;
@@ -177,7 +177,7 @@ class Wiring {
     }
 
     @PreDestroy
-    void close() {
+    public void close() {
         if (journal != null) {
             journal.close();
         }

@@ -58,7 +58,7 @@ public final class Errno extends IOException {
     private final int number;
 
     public Errno(String call, int number) {
-        super("%s: %s (errno %d)".formatted(call, TEXTS.getOrDefault(number, "error"), number));
+        super(call + ": " + TEXTS.getOrDefault(number, "error") + " (errno " + number + ")");
         this.number = number;
     }
 

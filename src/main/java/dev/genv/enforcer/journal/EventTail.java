@@ -4,6 +4,8 @@ import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.journal.line.JournalLine;
+import dev.genv.enforcer.journal.line.LineTypes;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.journal;
 
 import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import java.nio.file.Path;
 import java.util.List;
 

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.HostFacts;
-import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
-import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
@@ -19,6 +19,7 @@ import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.gpu.GpuOrigin;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ObservedProcess;
@@ -82,7 +83,8 @@ public final class Observer {
         missingPrivileges.forEach(privilege -> findings.add(privilege.problem()));
         var hostAccounts = findings.add(accountReader.read(facts.accounts()));
         accounts = hostAccounts.accounts();
-        immunity = findings.add(ImmunityRules.of(settings, facts.access().pid(), accounts, facts.programs()));
+        immunity = findings.add(ImmunityRules.of(
+                settings.exemptUsers(), settings.programs(), facts.access().pid(), accounts, facts.programs()));
         var found = listing(facts, privileges);
         var listing = findings.add(found);
         var processes = processes(listing, facts, findings);
@@ -153,7 +155,8 @@ public final class Observer {
 
     /** Returns the same with the present files of the protected programs. */
     public ImmunityRules immunity(List<Reading<ProgramFile>> programs) {
-        return ImmunityRules.of(settings, immunity.ownPid(), accounts, programs).value();
+        return ImmunityRules.of(settings.exemptUsers(), settings.programs(), immunity.ownPid(), accounts, programs)
+                .value();
     }
 
     /** Returns the processes that hold GPUs without being listed. */

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import java.util.List;
 
 /**

@@ -2,9 +2,9 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HolderFacts;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.observation.membership.RelatedProcess;
 import dev.genv.enforcer.observation.membership.RelatedProcesses;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.Snapshot;
 import java.io.IOException;
 import java.time.Duration;

@@ -6,6 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.FleetRecorder;
 import dev.genv.enforcer.recording.RecordedCycle;

@@ -13,7 +13,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.testsupport.Requirements;

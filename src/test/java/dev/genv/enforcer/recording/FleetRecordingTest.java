@@ -4,8 +4,8 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.CycleReport;
-import dev.genv.enforcer.enforcement.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleResult;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.plan.Plan;

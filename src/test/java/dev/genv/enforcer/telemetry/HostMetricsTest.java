@@ -72,6 +72,23 @@ class HostMetricsTest {
     }
 
     @Test
+    void keepsTheSeriesOfAHostWhoseValueChanges() {
+        hosts.addAll(List.of(first, second));
+        enforcer.runCycle();
+        var registered =
+                registry.get("genv.enforcer.host.up").tag("host", "gpu-2").gauge();
+        assertThat(registered.value()).isEqualTo(1);
+
+        second.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+        enforcer.runCycle();
+        assertThat(registered.value()).isZero();
+        assertThat(registry.get("genv.enforcer.host.up").tag("host", "gpu-2").gauge())
+                .isSameAs(registered);
+    }
+
+    @Test
     void removesTheSeriesOfAGrantedPrivilege() {
         hosts.addAll(List.of(first.setMissingPrivileges("KILL", "SYS_PTRACE"), second.setMissingPrivileges("KILL")));
         enforcer.runCycle();

@@ -8,7 +8,7 @@ import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.view;
 
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.device.DeviceStatus;
 import dev.genv.enforcer.model.device.Memory;
 import java.time.Instant;

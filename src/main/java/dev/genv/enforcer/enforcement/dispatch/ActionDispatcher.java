@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.dispatch;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Host;
@@ -12,7 +13,6 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
-import dev.genv.enforcer.enforcement.safeguard.Order;
 import dev.genv.enforcer.enforcement.safeguard.Orders;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.policy.plan.Action;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.enforcement.dispatch;
 
+import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.safeguard.OldObservation;
-import dev.genv.enforcer.enforcement.safeguard.Order;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import java.util.Collection;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.enforcement.history;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.state.StateHistory;
-import dev.genv.enforcer.enforcement.history.state.VisibleTime;
+import dev.genv.enforcer.enforcement.history.time.VisibleTime;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedKind;

@@ -1,33 +1,6 @@
 package dev.genv.enforcer.model.problem;
 
-import static dev.genv.enforcer.model.problem.ProblemConsequence.ACCOUNTS_OUTDATED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.ATTACHMENT_RULES_STOP;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.CONTAINER_RECREATED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.COUNTED_ELSEWHERE;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.DEVICE_NOT_CHECKED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.ENTRY_IGNORED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.GPUS_SKIPPED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.KERNELS_COUNT_AS_ACTIVE;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.MACHINE_UNREACHABLE;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.MEMORY_NOT_CHECKED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.MEMORY_ONLY;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.NOTHING_DETACHED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.NOT_ALL_LISTED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.NO_EXEMPTIONS;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.NO_RULE_ACTS;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PRIVILEGE_NEEDED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PROCESSES_NOT_CHECKED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PROCESSES_SKIPPED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PROCESS_SKIPPED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PROTECTION_UNCERTAIN;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.QUOTA_NOT_COUNTED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.QUOTA_NOT_ENFORCED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.READ_ONLY;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.REPORTED_ONLY;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.SAFEGUARDS_WEAKER;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.SETTING_IGNORED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.STATE_RULES_STOP;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.TERMINATIONS_WAIT;
+import static dev.genv.enforcer.model.problem.ProblemConsequence.*;
 
 import java.util.Locale;
 import java.util.Optional;

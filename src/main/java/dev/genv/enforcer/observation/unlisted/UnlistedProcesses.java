@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation.unlisted;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HolderFacts;
-import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;

@@ -6,7 +6,7 @@ import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
-import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.AgentConfig;

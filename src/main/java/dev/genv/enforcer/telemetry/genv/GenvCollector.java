@@ -1,7 +1,7 @@
 package dev.genv.enforcer.telemetry.genv;
 
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import io.prometheus.client.Collector;
 import io.prometheus.client.Collector.MetricFamilySamples.Sample;

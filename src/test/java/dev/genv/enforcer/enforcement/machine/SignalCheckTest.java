@@ -13,7 +13,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.membership.ProgramEnviron.Content;
 import dev.genv.enforcer.observation.process.IdentityFlapping;

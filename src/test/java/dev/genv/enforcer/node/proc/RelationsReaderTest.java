@@ -3,10 +3,10 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;

@@ -15,9 +15,9 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.observation.Advice;
-import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.observation.workload.WorkloadReadings;
@@ -207,7 +207,7 @@ class ProgramFilesTest {
         files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();
         var accounts = PasswdFile.parse(requireNonNull(passwd.value().content()).text());
-        var found = ImmunityRules.of(settings, 4711, accounts, files);
+        var found = ImmunityRules.of(settings.exemptUsers(), settings.programs(), 4711, accounts, files);
         problems.addAll(found.problems());
         return found.value();
     }

@@ -2,7 +2,7 @@ package dev.genv.enforcer.node.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.problem.Problem;

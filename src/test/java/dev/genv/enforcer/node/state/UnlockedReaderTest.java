@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.state;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.problem.Problem;

@@ -8,7 +8,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;

@@ -4,10 +4,10 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.facts.host.HostFacts;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -1,0 +1,47 @@
+package dev.genv.enforcer.journal.segment;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Deque;
+
+/**
+ * How much is kept.
+ *
+ * @param maxBytes the size above which the oldest segments are deleted
+ * @param maxAge the age above which the oldest segments are deleted
+ */
+public record SegmentLimits(long maxBytes, Duration maxAge) {
+    /** There are about this number of segments. */
+    private static final int SEGMENTS = 8;
+
+    private static final long MIN_SEGMENT = 64 << 10;
+
+    /** The size above which a new segment begins, without what it repeats at its beginning. */
+    public long segmentBytes() {
+        return Math.max(MIN_SEGMENT, maxBytes / SEGMENTS);
+    }
+
+    /** The age above which a new segment begins. */
+    public Duration segmentAge() {
+        return maxAge.dividedBy(SEGMENTS);
+    }
+
+    /** Deletes the segments above the limits. A segment is as old as the one after it, because it ends where that one begins. */
+    public void removeOld(Deque<Segment> segments, JournalDirectory directory, Instant now) throws IOException {
+        var bytes = segments.stream().mapToLong(Segment::bytes).sum();
+        // The newest segment grows up to its own limit.
+        var limit = maxBytes - segmentBytes();
+        while (segments.size() > 1) {
+            var oldest = segments.removeFirst();
+            var ended = segments.getFirst().begun();
+            var isOld = ended != null && Duration.between(ended, now).compareTo(maxAge) > 0;
+            if (bytes <= limit && !isOld) {
+                segments.addFirst(oldest);
+                return;
+            }
+            directory.remove(oldest);
+            bytes -= oldest.bytes();
+        }
+    }
+}
