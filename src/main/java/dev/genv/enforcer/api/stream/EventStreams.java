@@ -143,7 +143,8 @@ public class EventStreams {
         response.setChunked(true);
         if (!readers.add(request, source, known)) {
             response.setChunked(false).putHeader("Retry-After", RETRY_AFTER);
-            HttpErrors.send(request, 503, "too many clients follow the events, in all or from this address; try again later");
+            HttpErrors.send(
+                    request, 503, "too many clients follow the events, in all or from this address; try again later");
         }
     }
 
