@@ -48,13 +48,16 @@ class PagePlanIT extends PageSuite {
 
     @Test
     void whatIfAndReportShowTheRecordedPast() throws IOException {
-        node.set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal"), PRIVATE));
+        node.set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal"), PRIVATE))
+                .set("MODE", "audit")
+                .set("MAX_DEVICES_PER_USER", 0);
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
             writeEnvironment(shell);
             node.gpus.process(0, member.pid(), "10");
             startService();
             await().until(() -> !client().json("/report").path("usage").isEmpty());
+            await().until(() -> !client().json("/report").path("timeline").isEmpty());
             var window = openWindow().open("#/plan");
             assertThat(window.page().getByLabel("env-devices")).isChecked();
 
@@ -67,6 +70,8 @@ class PagePlanIT extends PageSuite {
             window.open("#/report");
             window.button("Show").click();
             assertThat(window.page().locator("#report")).containsText(CurrentProcess.name());
+            assertThat(window.page().locator("#report .chart > svg"))
+                    .hasAttribute("aria-label", "Violations that began, by rule: max-devices-per-user 1");
             var download = window.page()
                     .waitForDownload(() -> window.button("Download CSV").click());
             assertThat(Files.readString(download.path()))
