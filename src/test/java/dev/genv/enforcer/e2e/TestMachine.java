@@ -11,8 +11,7 @@ import java.nio.file.Path;
  *
  * @param resources what is closed with it
  */
-public record TestMachine(
-        Node program, FakeNvidiaSmi gpus, StateFiles state, Path stateDirectory, Closeable resources)
+public record TestMachine(Node program, FakeNvidiaSmi gpus, StateFiles state, Path stateDirectory, Closeable resources)
         implements Closeable {
 
     /** Creates a machine on which the program runs itself, with three devices. */

@@ -38,7 +38,9 @@ public final class ViolationTimeline {
 
     public void add(Event event) {
         var at = event.at();
-        if (event.content() instanceof EventContent.ViolationOpened(var opened) && !at.isBefore(from) && !at.isAfter(to)) {
+        if (event.content() instanceof EventContent.ViolationOpened(var opened)
+                && !at.isBefore(from)
+                && !at.isAfter(to)) {
             var number = Math.min(PARTS - 1, Duration.between(from, at).dividedBy(part));
             counts.get((int) number).merge(opened.violation().rule().name(), 1L, Long::sum);
         }

@@ -36,7 +36,15 @@ class ReportCsvTest {
     @Test
     void emptyReportIsTheHeader() {
         assertThat(ReportCsv.of(new ReportView(
-                        Instant.EPOCH, Instant.EPOCH, null, true, List.of(), List.of(), List.of(), List.of(), List.of())))
+                        Instant.EPOCH,
+                        Instant.EPOCH,
+                        null,
+                        true,
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of())))
                 .isEqualTo(HEADER);
     }
 

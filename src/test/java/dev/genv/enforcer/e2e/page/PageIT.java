@@ -195,12 +195,14 @@ class PageIT extends PageSuite {
         var oldest = Instant.now().minusSeconds(120);
         var newest = IntStream.rangeClosed(1, 1000)
                 .mapToObj(number -> "{\"rule\": \"env-memory\", \"first_seen\": \"%s\"}"
-                        .formatted(oldest.plusMillis(100 * (1000 - number))))
+                        .formatted(oldest.plusMillis(100L * (1000 - number))))
                 .collect(Collectors.joining(", ", "[", "]"));
         window.page()
-                .route("**/violations?*since=*", route -> route.fulfill(new Route.FulfillOptions()
-                        .setContentType("application/json")
-                        .setBody(newest)));
+                .route(
+                        "**/violations?*since=*",
+                        route -> route.fulfill(new Route.FulfillOptions()
+                                .setContentType("application/json")
+                                .setBody(newest)));
 
         window.open("#/chart");
 

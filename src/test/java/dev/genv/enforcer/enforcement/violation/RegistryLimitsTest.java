@@ -38,8 +38,7 @@ class RegistryLimitsTest extends RegistryFixture {
             var violations = IntStream.range(0, 100)
                     .mapToObj(i -> withTexts("%d-%d".formatted(number, i) + "x".repeat(4_000)))
                     .toList();
-            all.update(
-                    new Plan(violations, List.of(), List.of()), cycleOutcome(List.of()), _ -> RuleMode.AUDIT, fleet);
+            all.update(new Plan(violations, List.of(), List.of()), cycleOutcome(List.of()), _ -> RuleMode.AUDIT, fleet);
         }
         return all;
     }

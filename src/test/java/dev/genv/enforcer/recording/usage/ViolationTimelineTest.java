@@ -65,7 +65,11 @@ class ViolationTimelineTest {
     }
 
     private static Event opened(Instant at, RuleDefinition rule) {
-        return new Event(1, at, new EventContent.ViolationOpened(violationOf(process(1)).rule(rule).build()));
+        return new Event(
+                1,
+                at,
+                new EventContent.ViolationOpened(
+                        violationOf(process(1)).rule(rule).build()));
     }
 
     private static Instant at(String time) {
