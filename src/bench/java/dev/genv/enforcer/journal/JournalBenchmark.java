@@ -65,7 +65,7 @@ public class JournalBenchmark {
         var directory = Files.createTempDirectory("journal");
         config = new JournalConfig(
                 directory, new SegmentLimits(8L << 30, Duration.ofDays(90)), "boot", Enforcer.savedKinds());
-        try (var journal = new DiskJournal(config, Duration.ofMinutes(1))) {
+        try (var journal = new DiskJournal(config, Duration.ofMinutes(1), Duration.ofMinutes(1))) {
             for (var first = 1; first <= events; first += EVENTS_OF_A_CYCLE) {
                 journal.commit(cycle(first));
             }
@@ -104,7 +104,7 @@ public class JournalBenchmark {
     /** Opens and reads the journal, as the start of the service does. */
     @Benchmark
     public Restored read() {
-        try (var journal = new DiskJournal(config, Duration.ofMinutes(1))) {
+        try (var journal = new DiskJournal(config, Duration.ofMinutes(1), Duration.ofMinutes(1))) {
             return journal.restored();
         }
     }

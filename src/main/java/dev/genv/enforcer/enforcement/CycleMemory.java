@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
 import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import dev.genv.enforcer.enforcement.journal.Journal;
@@ -19,6 +20,7 @@ import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.PlannedAction;
 import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
@@ -30,6 +32,7 @@ import org.jboss.logging.Logger;
  */
 final class CycleMemory {
     private static final Logger LOG = Logger.getLogger(CycleMemory.class);
+    private static final Result BY_EARLIER_RUN = Result.lost("an earlier run of the service executed it");
 
     private final Journal journal;
     private final ViolationRegistry registry;
@@ -59,7 +62,10 @@ final class CycleMemory {
         unwritten = records.events().number(ticker.now(), records.atStart());
         records.events().publish(unwritten);
         restoredActions = restored.actions();
-        restoredActions.forEach(this::restore);
+        restoredActions.forEach(action -> {
+            logRestored(action);
+            restore(action.planned(), action.result());
+        });
     }
 
     /** The kinds of entries that are saved. */
@@ -83,6 +89,33 @@ final class CycleMemory {
         var taken = restoredActions;
         restoredActions = List.of();
         return taken;
+    }
+
+    /**
+     * Takes over what earlier runs left, if it was read only after the start. The clock that counts towards an action cannot be
+     * continued then. So processes that were signalled count as possibly signalled, and everything else begins anew.
+     */
+    void takeOverLate() {
+        journal.takeLate().ifPresent(late -> {
+            var signalled = late.memory()
+                    .filter(memory -> memory.scope() != Scope.WITHOUT_PROCESSES)
+                    .map(memory -> PendingTerminations.lastActions(memory.state()))
+                    .orElse(List.of());
+            LOG.warnf(
+                    "The journal was read after the start: %d processes count as possibly signalled by an earlier run",
+                    signalled.size() + late.actions().size());
+            intents.raise(late.lastIntent());
+            signalled.forEach(planned -> restore(planned, BY_EARLIER_RUN));
+            restoredActions = late.actions();
+            restoredActions.forEach(action -> {
+                logRestored(action);
+                restore(action.planned(), mayHaveSignalled(action) ? BY_EARLIER_RUN : action.result());
+            });
+        });
+    }
+
+    private static boolean mayHaveSignalled(ActionRecord action) {
+        return action.result().outcome() == Outcome.SIGNALLED || action.result().uncertain();
     }
 
     /** Returns what is wrong with the journal. */
@@ -133,14 +166,16 @@ final class CycleMemory {
         }
     }
 
-    /** An action without a result may have been executed, so it counts like one whose answer was lost. */
-    private void restore(ActionRecord earlier) {
+    private static void logRestored(ActionRecord earlier) {
         LOG.warnf("The service was stopped before a cycle recorded this action: %s", ActionLog.fixedForm(earlier));
-        switch (earlier.planned().action()) {
-            case Action.Terminate terminate -> terminations.record(earlier.planned(), terminate, earlier.result());
+    }
+
+    /** An action without a result may have been executed, so it counts like one whose answer was lost. */
+    private void restore(PlannedAction planned, Result result) {
+        switch (planned.action()) {
+            case Action.Terminate terminate -> terminations.record(planned, terminate, result);
             case Action.Detach detach -> {
-                if (earlier.result().outcome() == Outcome.DETACHED
-                        || earlier.result().uncertain()) {
+                if (result.outcome() == Outcome.DETACHED || result.uncertain()) {
                     history.recordDetachment(detach);
                 }
             }

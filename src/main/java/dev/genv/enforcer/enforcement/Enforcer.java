@@ -45,6 +45,7 @@ public final class Enforcer {
     private final CycleHistory history;
     private final PendingTerminations terminations;
     private final KillEscalation escalation;
+    private final CycleMemory memory;
     private final Safeguards safeguards;
     private final ActionDispatcher dispatcher;
     private final CycleRecorder recorder;
@@ -83,7 +84,7 @@ public final class Enforcer {
         terminations =
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
-        var memory = new CycleMemory(records, clock, history, terminations, ticker);
+        memory = new CycleMemory(records, clock, history, terminations, ticker);
         dispatcher =
                 new ActionDispatcher(workers, config.actionTimeout(), terminations, history, memory.intents(), ticker);
         var forecast = new Forecast(safeguards, terminations, ticker);
@@ -136,6 +137,7 @@ public final class Enforcer {
      */
     private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
         var seen = observer.observe(processesToVerify());
+        memory.takeOverLate();
         var plan = policy.check(seen.fleet(), terminations.recentlySignalled());
         var evidence = history.record(seen, plan);
         var review = escalation.review(evidence);

@@ -36,16 +36,22 @@ public final class DiskJournal implements Journal {
     private volatile boolean hangs;
     private volatile boolean isClosed;
 
-    /** Opens the journal and reads it. If that fails, the service has no memory, and later cycles try again to open it. */
+    /** Opens the journal and reads it. If that fails, the service has no memory yet, and later cycles try again. */
     public DiskJournal(JournalConfig config) {
-        this(config, WRITE_LIMIT);
+        this(config, WRITE_LIMIT, START_LIMIT);
     }
 
-    DiskJournal(JournalConfig config, Duration limit) {
+    /**
+     * The same with other limits.
+     *
+     * @param limit how long an action or the end of a cycle waits for the disk
+     * @param startLimit how long this constructor waits until the journal is read
+     */
+    DiskJournal(JournalConfig config, Duration limit, Duration startLimit) {
         this.limit = limit;
         thread = new JournalThread(config, tasks);
-        thread.start();
-        restored = thread.awaitFirstReading(START_LIMIT).orElseGet(() -> {
+        thread.start(startLimit);
+        restored = thread.awaitReading(startLimit).orElseGet(() -> {
             LOG.warnf("The journal in %s is not available: the service starts without its memory", config.directory());
             return Restored.NOTHING;
         });
@@ -59,6 +65,11 @@ public final class DiskJournal implements Journal {
     @Override
     public Restored restored() {
         return restored;
+    }
+
+    @Override
+    public Optional<Restored> takeLate() {
+        return thread.takeRestored();
     }
 
     @Override

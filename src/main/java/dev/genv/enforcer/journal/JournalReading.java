@@ -1,5 +1,6 @@
 package dev.genv.enforcer.journal;
 
+import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.journal.line.JournalLine;
@@ -12,14 +13,18 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Reads what earlier runs left. */
+/** Reads what earlier runs left: first the last segment, which contains everything that actions depend on, and then the events. */
 final class JournalReading {
     private static final Logger LOG = Logger.getLogger(JournalReading.class);
 
+    private final JournalDirectory directory;
     private final JournalConfig config;
+    private final List<Segment> found;
     private final EventTail tail = new EventTail();
     private final StateReplay state;
     private final List<Segment> segments = new ArrayList<>();
@@ -34,20 +39,31 @@ final class JournalReading {
      */
     record Content(Restored restored, List<Segment> segments, boolean lastLineIsTorn) {}
 
-    private JournalReading(JournalConfig config) {
+    JournalReading(JournalDirectory directory, JournalConfig config) throws IOException {
+        this.directory = directory;
         this.config = config;
+        found = directory.segments();
         state = new StateReplay(config.kinds());
     }
 
-    /** Reads all segments. Damaged lines are left out and counted in the log. */
-    static Content read(JournalDirectory directory, JournalConfig config) throws IOException {
-        return new JournalReading(config).read(directory);
+    /** Reads the last segment, without the events. */
+    Restored readMemory() throws IOException {
+        if (!found.isEmpty()) {
+            forEachLine(found.getLast(), line -> {
+                if (line.content().isPresent()) {
+                    state.add(line.content().get());
+                } else if (line.isComplete()) {
+                    state.addDamage();
+                }
+            });
+        }
+        return restored(List.of());
     }
 
-    private Content read(JournalDirectory directory) throws IOException {
-        var found = directory.segments();
+    /** Reads the events of all segments after {@link #readMemory}. Damaged lines are left out and counted in the log. */
+    Content readAll() throws IOException {
         for (var segment : found) {
-            segments.add(segment.begunAt(read(directory, segment, segment.equals(found.getLast()))));
+            segments.add(segment.begunAt(readEvents(segment)));
         }
         if (damaged > 0) {
             LOG.warnf(
@@ -55,64 +71,68 @@ final class JournalReading {
                     damaged, config.directory());
         }
         var events = tail.events();
-        var memory = state.memory(config.processes());
-        if (memory.filter(last -> last.scope() == Restored.Scope.WITHOUT_STATE_HISTORY)
+        var restored = restored(events);
+        if (restored.memory()
+                .filter(last -> last.scope() == Restored.Scope.WITHOUT_STATE_HISTORY)
                 .isPresent()) {
             LOG.warnf(
                     "The journal in %s is damaged after its last checkpoint: grace periods begin again",
                     config.directory());
         }
-        var restored = new Restored(
-                memory,
-                state.actions(config.processes()),
-                tail.resolved(events),
-                events,
-                tail.lastSequence(),
-                state.lastIntent());
         LOG.infof(
                 "Read %d events from %d segments of the journal in %s",
                 tail.count(), segments.size(), config.directory());
         return new Content(restored, segments, lastLineIsTorn);
     }
 
-    /** Reads a segment, and returns when it was begun. */
-    private @Nullable Instant read(JournalDirectory directory, Segment segment, boolean isLast) throws IOException {
+    private Restored restored(List<Event> events) {
+        return new Restored(
+                state.memory(config.processes()),
+                state.actions(config.processes()),
+                tail.resolved(events),
+                events,
+                tail.lastSequence(),
+                state.lastIntent());
+    }
+
+    /** Reads the events of a segment, and returns when it was begun. */
+    private @Nullable Instant readEvents(Segment segment) throws IOException {
+        var begun = new AtomicReference<@Nullable Instant>();
+        forEachLine(segment, line -> {
+            lastLineIsTorn = !line.isComplete();
+            line.content()
+                    .ifPresentOrElse(
+                            content -> {
+                                begun.compareAndSet(null, begun(content));
+                                addEvent(content);
+                            },
+                            () -> damaged++);
+        });
+        tail.rollBack();
+        return begun.get();
+    }
+
+    private void forEachLine(Segment segment, Consumer<LineReader.Line> consumer) throws IOException {
         var file = directory.openToRead(segment);
         try {
-            Instant begun = null;
             var lines = new LineReader(file);
             for (var line = lines.next(); line != null; line = lines.next()) {
-                lastLineIsTorn = !line.isComplete();
-                if (line.content().isPresent()) {
-                    var content = line.content().get();
-                    begun = begun == null ? begun(content) : begun;
-                    add(content, isLast);
-                } else {
-                    damaged++;
-                    if (line.isComplete()) {
-                        state.addDamage();
-                    }
-                }
+                consumer.accept(line);
             }
-            tail.rollBack();
-            return begun;
         } finally {
             FileCalls.close(file);
         }
     }
 
-    private void add(JournalLine line, boolean isLast) {
-        if (LineTypes.isEvent(line.type())) {
-            tail.add(line);
-            return;
-        }
+    private void addEvent(JournalLine line) {
         switch (line.type()) {
             case LineTypes.CYCLE -> tail.commit();
             case LineTypes.CHECKPOINT -> tail.rollBack();
-            default -> {}
-        }
-        if (isLast) {
-            state.add(line); // each segment begins with a checkpoint
+            default -> {
+                if (LineTypes.isEvent(line.type())) {
+                    tail.add(line);
+                }
+            }
         }
     }
 

@@ -18,15 +18,20 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Opens the journal, and writes the tasks. Several waiting tasks need the disk only once. */
+/**
+ * Opens the journal, and writes the tasks. Several waiting tasks need the disk only once. Nothing is written before the service has
+ * taken what earlier runs left, because the first cycle replaces it.
+ */
 final class JournalThread {
     private static final Logger LOG = Logger.getLogger(JournalThread.class);
+    /** How long the start waits until it tries again to lock the journal. */
+    private static final Duration RETRY = Duration.ofMillis(100);
 
     private final JournalConfig config;
     private final BlockingQueue<JournalTask> tasks;
-    private final CountDownLatch firstReading = new CountDownLatch(1);
+    private final CountDownLatch started = new CountDownLatch(1);
+    private final RestoredHandover restored = new RestoredHandover();
     private final AtomicBoolean hasLost = new AtomicBoolean();
-    private volatile @Nullable Restored first;
     private volatile long lastSequence;
     private volatile @Nullable Problem problem;
     private volatile boolean isIdle;
@@ -37,20 +42,26 @@ final class JournalThread {
         this.tasks = tasks;
     }
 
-    void start() {
-        Thread.ofPlatform().name("journal").daemon().start(this::run);
+    /** Starts the thread. For this time it waits for another service to release the journal. */
+    void start(Duration lockLimit) {
+        Thread.ofPlatform().name("journal").daemon().start(() -> run(lockLimit));
     }
 
-    /** Returns what the first attempt to open the journal read; empty if it failed or takes longer. */
-    Optional<Restored> awaitFirstReading(Duration limit) {
+    /** Waits until the journal is read, and takes what was read; empty if nothing was read in time. */
+    Optional<Restored> awaitReading(Duration limit) {
         try {
-            return firstReading.await(limit.toNanos(), TimeUnit.NANOSECONDS)
-                    ? Optional.ofNullable(first)
-                    : Optional.empty();
+            if (!started.await(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+                LOG.warnf("The journal in %s could not be read within %d s", config.directory(), limit.toSeconds());
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return Optional.empty();
         }
+        return takeRestored();
+    }
+
+    /** Takes what was read so far; empty if nothing was read, or it was taken before. */
+    Optional<Restored> takeRestored() {
+        return restored.take();
     }
 
     /** The position of the last event of earlier runs; 0 if there is none, or the journal was never open. */
@@ -73,19 +84,32 @@ final class JournalThread {
                 "%s: no answer within %d ms".formatted(config.directory(), limit.toMillis()));
     }
 
-    private void run() {
-        open();
-        first = first == null && writer == null ? Restored.NOTHING : first;
-        firstReading.countDown();
-        var isOpen = true;
-        while (isOpen) {
-            try {
+    private void run(Duration lockLimit) {
+        try {
+            openAtStart(System.nanoTime() + lockLimit.toNanos());
+            started.countDown();
+            var isOpen = true;
+            while (isOpen) {
                 isOpen = write(next());
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                isOpen = false;
             }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
+    }
+
+    /** During an update the earlier service may still stop. */
+    private void openAtStart(long end) throws InterruptedException {
+        open();
+        while (isLocked() && System.nanoTime() - end < 0) {
+            Thread.sleep(RETRY);
+            open();
+        }
+    }
+
+    private boolean isLocked() {
+        return problem()
+                .filter(found -> found.code() == ProblemCode.JOURNAL_LOCKED)
+                .isPresent();
     }
 
     /** Whether no task is being written. */
@@ -105,7 +129,8 @@ final class JournalThread {
     /** Returns false after the last task. */
     private boolean write(List<JournalTask> batch) {
         try {
-            if (writer == null) {
+            // Not before an action, which must be decided with what is read.
+            if (writer == null && batch.stream().anyMatch(JournalTask.Commit.class::isInstance)) {
                 open();
             }
             if (writer != null) {
@@ -124,25 +149,31 @@ final class JournalThread {
 
     private void write(List<JournalTask> batch, JournalWriter open) {
         try {
-            if (hasLost.getAndSet(false)) {
-                open.recover(new IOException("tasks were dropped"));
+            if (restored.isTaken()) {
+                writeAll(batch, open);
+                problem = null;
             }
-            for (var task : batch) {
-                switch (task) {
-                    case JournalTask.Begin(var intents, var _) -> open.begin(intents);
-                    case JournalTask.End(var outcome) -> open.end(outcome);
-                    case JournalTask.Commit(var cycle, var _) -> open.commit(cycle);
-                    case JournalTask.Close _ -> {}
-                }
-            }
-            open.flush();
-            problem = null;
             if (batch.getLast() instanceof JournalTask.Close) {
                 open.close();
             }
         } catch (IOException e) {
             fail(e);
         }
+    }
+
+    private void writeAll(List<JournalTask> batch, JournalWriter open) throws IOException {
+        if (hasLost.getAndSet(false)) {
+            open.recover(new IOException("tasks were dropped"));
+        }
+        for (var task : batch) {
+            switch (task) {
+                case JournalTask.Begin(var intents, var _) -> open.begin(intents);
+                case JournalTask.End(var outcome) -> open.end(outcome);
+                case JournalTask.Commit(var cycle, var _) -> open.commit(cycle);
+                case JournalTask.Close _ -> {}
+            }
+        }
+        open.flush();
     }
 
     private void fail(IOException why) {
@@ -157,9 +188,11 @@ final class JournalThread {
         try {
             var directory = JournalDirectory.open(config.directory(), FileNames.JOURNAL);
             try {
-                var content = JournalReading.read(directory, config);
+                var reading = new JournalReading(directory, config);
+                restored.offer(reading.readMemory()); // all of the events may take longer than the start waits
+                var content = reading.readAll();
                 lastSequence = content.restored().lastSequence();
-                first = first == null ? content.restored() : first;
+                restored.offer(content.restored());
                 writer = new JournalWriter(config, directory, content);
                 problem = null;
             } catch (IOException | RuntimeException e) {

@@ -1,6 +1,7 @@
 import { element, setAttribute, setChildren, setText } from '../dom/dom.js';
 import { count, number, time, visible } from '../dom/format.js';
 import { ApiError, getJson, getText } from '../data/api.js';
+import { createChart, Timeline } from './timeline.js';
 
 const DAY_MILLIS = 86_400_000;
 const MOST_ROWS = 1000;
@@ -81,15 +82,26 @@ function summaryOf({ users, usage, complete }) {
   return `Report of ${count(known.size, 'user')}.${complete ? '' : ' The time limit ended the reading: a later part of the period is missing.'}`;
 }
 
-/** Every list of the report as a table, and its other members as facts. */
+/** Violations over time as a chart, every other list of the report as a table, and its other members as facts. */
 function tablesOf(report) {
   const entries = Object.entries(report);
   const facts = entries.filter(([, value]) => typeof value !== 'object' || value === null);
-  const tables = entries.filter(([, value]) => Array.isArray(value));
+  const tables = entries.filter(([key, value]) => Array.isArray(value) && key !== 'timeline');
   return [
     element('dl', {}, facts.map(([key, value]) => element('div', {}, element('dt', {}, words(key)), element('dd', {}, cell(key, value))))),
+    element('h2', {}, 'Violations over time'),
+    ...chartOf(report),
     ...tables.map(([key, rows]) => tableOf(words(key), rows)),
   ];
+}
+
+function chartOf(report) {
+  const timeline = new Timeline(Date.parse(report.from), Date.parse(report.to));
+  // The middle of a part, because its begin is rounded.
+  report.timeline.forEach(({ from, rule, violations }) => timeline.add(Date.parse(from) + timeline.length / 2, rule, violations));
+  const chart = createChart();
+  timeline.draw(chart);
+  return chart.nodes;
 }
 
 function tableOf(title, rows) {

@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -35,7 +36,7 @@ class HangingDiskTest {
 
     @Test
     void theServiceGoesOnAndTheJournalRecovers() {
-        try (var journal = new DiskJournal(config(), LIMIT)) {
+        try (var journal = new DiskJournal(config(), LIMIT, TestTimeouts.HANG)) {
             await().untilAsserted(() -> {
                 journal.commit(cycle(1, Map.of()));
                 assertThat(journal.problems()).isEmpty();
@@ -51,7 +52,7 @@ class HangingDiskTest {
                 assertThat(journal.problems()).isEmpty();
             });
         }
-        try (var journal = new DiskJournal(config(), LIMIT)) {
+        try (var journal = new DiskJournal(config(), LIMIT, TestTimeouts.HANG)) {
             assertThat(journal.restored().memory())
                     .map(Restored.Memory::cycle)
                     .map(SavedCycle::cycles)

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.journal.line.JournalLine;
 import dev.genv.enforcer.journal.segment.FileNames;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -170,7 +171,9 @@ class JournalFaultTest extends JournalFixture {
         cycle();
         var first = journal;
         var id = only().id();
+        startLimit = NO_TIME;
         start();
+        startLimit = TestTimeouts.HANG;
         assertThat(registry.find(entry -> true, 10)).isEmpty();
         cycle();
         assertThat(problems()).containsExactly(ProblemCode.JOURNAL_LOCKED);

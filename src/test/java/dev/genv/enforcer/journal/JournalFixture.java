@@ -39,6 +39,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** A service with a journal that is stopped and started again. */
 abstract class JournalFixture {
     static final Duration INTERVAL = Duration.ofSeconds(10);
+    /** A start does not wait for another service to release the journal. */
+    static final Duration NO_TIME = Duration.ofNanos(1);
 
     @TempDir
     Path directory;
@@ -49,6 +51,9 @@ abstract class JournalFixture {
     ServiceMode mode = ServiceMode.ENFORCE;
     String processes = "boot 1";
     long maxBytes = 64 << 20;
+    /** How long a start waits for the journal. */
+    Duration startLimit = TestTimeouts.HANG;
+
     Map<RuleDefinition, RuleMode> rules = Map.of(
             KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
             KnownRules.ENV_DEVICES, RuleMode.ENFORCE);
@@ -62,7 +67,7 @@ abstract class JournalFixture {
 
     @BeforeEach
     void start() throws IOException {
-        journal = new DiskJournal(config(), TestTimeouts.HANG);
+        journal = new DiskJournal(config(), TestTimeouts.HANG, startLimit);
         startWith(journal);
     }
 

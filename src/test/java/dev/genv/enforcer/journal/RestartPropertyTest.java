@@ -37,6 +37,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.IntPredicate;
@@ -139,6 +140,7 @@ class RestartPropertyTest {
             journal = new WatchedJournal(new DiskJournal(
                     new JournalConfig(
                             folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
+                    TestTimeouts.HANG,
                     TestTimeouts.HANG));
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
@@ -189,6 +191,11 @@ class RestartPropertyTest {
         @Override
         public Restored restored() {
             return journal.restored();
+        }
+
+        @Override
+        public Optional<Restored> takeLate() {
+            return journal.takeLate();
         }
 
         @Override

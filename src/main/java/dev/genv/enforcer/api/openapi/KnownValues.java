@@ -39,6 +39,7 @@ final class KnownValues {
             Map.entry("Rule.mode", List.of("off", "audit", "enforce")),
             Map.entry("Rule.name", RULES),
             Map.entry("RuleCounts.rule", RULES),
+            Map.entry("TimelineEntry.rule", RULES),
             Map.entry("ViolationView.mode", List.of("enforce", "audit")),
             Map.entry("ViolationView.rule", RULES),
             Map.entry("ViolationView.status", List.of("active", "resolved")));

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.journal;
 
 import dev.genv.enforcer.model.problem.Problem;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The memory of the service beyond its own life. No method throws because of the disk, and none waits longer than a fixed time for it:
@@ -14,8 +15,14 @@ public interface Journal extends AutoCloseable {
     /** Whether it keeps anything. */
     boolean isEnabled();
 
-    /** Returns what the earlier runs left. */
+    /** Returns what the earlier runs left, as far as it could be read at the start. */
     Restored restored();
+
+    /**
+     * Returns what the earlier runs left if it was read only after the start, once. Until then nothing is written, because the first
+     * cycle replaces it.
+     */
+    Optional<Restored> takeLate();
 
     /** The position of the last event of earlier runs, which may become known late; 0 if there is none. */
     long lastSequence();

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.journal;
 
 import dev.genv.enforcer.model.problem.Problem;
 import java.util.List;
+import java.util.Optional;
 
 /** The journal of a service that has none. */
 final class NoJournal implements Journal {
@@ -13,6 +14,11 @@ final class NoJournal implements Journal {
     @Override
     public Restored restored() {
         return Restored.NOTHING;
+    }
+
+    @Override
+    public Optional<Restored> takeLate() {
+        return Optional.empty();
     }
 
     @Override

@@ -9,7 +9,10 @@ import com.microsoft.playwright.options.AriaRole;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -183,6 +186,29 @@ class PageIT extends PageSuite {
             window.page().locator("summary").click();
             assertThat(window.page().locator("table tbody tr").first()).isVisible();
         }
+    }
+
+    /** The service answers with a thousand violations at most. */
+    @Test
+    void theChartBeginsWithTheOldestViolationOfTheAnswer() throws IOException {
+        startService();
+        var window = openWindow();
+        var oldest = Instant.now().minusSeconds(120);
+        var newest = IntStream.rangeClosed(1, 1000)
+                .mapToObj(number -> "{\"rule\": \"env-memory\", \"first_seen\": \"%s\"}"
+                        .formatted(oldest.plusMillis(100L * (1000 - number))))
+                .collect(Collectors.joining(", ", "[", "]"));
+        window.page()
+                .route(
+                        "**/violations?*since=*",
+                        route -> route.fulfill(new Route.FulfillOptions()
+                                .setContentType("application/json")
+                                .setBody(newest)));
+
+        window.open("#/chart");
+
+        window.awaitText("main .facts", "The newest 1000 violations began since ");
+        assertThat(window.page().locator(".chart > svg rect[class]").nth(15)).isVisible();
     }
 
     @Test

@@ -50,13 +50,16 @@ class PagePlanIT extends PageSuite {
 
     @Test
     void whatIfAndReportShowTheRecordedPast() throws IOException {
-        node.set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal"), PRIVATE));
+        node.set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal"), PRIVATE))
+                .set("MODE", "audit")
+                .set("MAX_DEVICES_PER_USER", 0);
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
             writeEnvironment(shell);
             node.gpus.process(0, member.pid(), "10");
             startService();
             await().until(() -> !client().json("/report").path("usage").isEmpty());
+            await().until(() -> !client().json("/report").path("timeline").isEmpty());
             var window = openWindow().open("#/plan");
             assertThat(window.page().getByLabel("env-devices")).isChecked();
 
@@ -69,6 +72,8 @@ class PagePlanIT extends PageSuite {
             window.open("#/report");
             window.button("Show").click();
             assertThat(window.page().locator("#report")).containsText(CurrentProcess.name());
+            assertThat(window.page().locator("#report .chart > svg"))
+                    .hasAttribute("aria-label", "Violations that began, by rule: max-devices-per-user 1");
             var download = window.page()
                     .waitForDownload(() -> window.button("Download CSV").click());
             assertThat(Files.readString(download.path()))
@@ -143,7 +148,7 @@ class PagePlanIT extends PageSuite {
         var window = openWindow().answer("**/report?*", 200, "application/json", """
                 { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": null, "complete": false,
                   "hosts": [ { "host": "%1$s", "observed_hours": 1.5 } ], "usage": [ ],
-                  "users": [ { "user": "%1$s", "violations": 1, "terminations": 0, "detachments": 0 } ], "rules": [ ] }
+                  "users": [ { "user": "%1$s", "violations": 1, "terminations": 0, "detachments": 0 } ], "rules": [ ], "timeline": [ ] }
                 """.formatted(name));
         window.open("#/report");
 

@@ -103,12 +103,14 @@ class PageSecurityIT extends PageSuite {
         window.answer("**/report?*", report());
         window.button("Show").click();
         window.awaitText("#report td", HOSTILE.getFirst());
-        assertThat(window.page().locator("#report tbody tr")).hasCount(HOSTILE.size());
+        assertThat(window.page().locator("#report .scroll tbody tr")).hasCount(HOSTILE.size());
     }
 
     private static ObjectNode report() {
         var report = new ObjectMapper().createObjectNode();
-        report.put("complete", true).putArray("usage");
+        report.put("complete", true).put("from", "2026-11-01T00:00:00Z").put("to", "2026-11-02T00:00:00Z");
+        report.putArray("usage");
+        report.putArray("timeline");
         var users = report.putArray("users");
         HOSTILE.forEach(name -> users.addObject().put("user", name).put("violations", 1));
         return report;
