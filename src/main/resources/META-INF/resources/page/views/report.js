@@ -1,5 +1,5 @@
 import { element, setAttribute, setChildren, setText } from '../dom/dom.js';
-import { count, number, time, visible } from '../dom/format.js';
+import { clock, count, number, time, visible } from '../dom/format.js';
 import { ApiError, getJson, getText } from '../data/api.js';
 import { createChart, Timeline } from './timeline.js';
 
@@ -77,9 +77,17 @@ function save(text, fileName) {
   URL.revokeObjectURL(url);
 }
 
-function summaryOf({ users, usage, complete }) {
+function summaryOf({ users, usage, complete, from, recorded_since: hoursSince, events_since: eventsSince }) {
   const known = new Set([...users, ...usage].map(({ user }) => user).filter((user) => user !== null));
-  return `Report of ${count(known.size, 'user')}.${complete ? '' : ' The time limit ended the reading: a later part of the period is missing.'}`;
+  const cut = complete ? '' : ' The time limit ended the reading: a later part of the period is missing.';
+  return `Report of ${count(known.size, 'user')}.${cut}${missingText('Hours', hoursSince, from)}${missingText('Violations and actions', eventsSince, from)}`;
+}
+
+function missingText(what, since, from) {
+  if (since === null) {
+    return ` ${what} are not recorded.`;
+  }
+  return Date.parse(since) > Date.parse(from) ? ` ${what} before ${clock(since)} are not recorded.` : '';
 }
 
 /** Violations over time as a chart, every other list of the report as a table, and its other members as facts. */

@@ -100,12 +100,14 @@ public class ReportResource {
             counts.add(event);
             timeline.add(event);
         });
+        var eventsSince = reading.eventsSince(); // after the events: old ones may be deleted meanwhile
         var usage = meter.finish();
         var byUser = counts.byUser();
         return new ReportView(
                 period.from(),
                 period.to(),
                 recordedSince,
+                eventsSince,
                 reading.isComplete(),
                 ReportView.hosts(usage),
                 ReportView.usage(usage),

@@ -22,6 +22,7 @@ class ReportCsvTest {
                 Instant.EPOCH,
                 Instant.EPOCH,
                 null,
+                null,
                 true,
                 List.of(new HostHours("gpu-1", 24.5)),
                 List.of(new UserHours("raz", "gpu-1", 12.25, 3)),
@@ -38,6 +39,7 @@ class ReportCsvTest {
         assertThat(ReportCsv.of(new ReportView(
                         Instant.EPOCH,
                         Instant.EPOCH,
+                        null,
                         null,
                         true,
                         List.of(),
@@ -80,6 +82,7 @@ class ReportCsvTest {
         var report = new ReportView(
                 Instant.EPOCH,
                 Instant.EPOCH,
+                null,
                 null,
                 true,
                 List.of(),

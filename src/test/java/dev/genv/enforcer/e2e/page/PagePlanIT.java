@@ -146,7 +146,8 @@ class PagePlanIT extends PageSuite {
         startService();
         var name = "2026-99-99T9Z";
         var window = openWindow().answer("**/report?*", 200, "application/json", """
-                { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": null, "complete": false,
+                { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": "2026-11-01T00:00:00Z",
+                  "events_since": "2026-11-01T06:00:00Z", "complete": false,
                   "hosts": [ { "host": "%1$s", "observed_hours": 1.5 } ], "usage": [ ],
                   "users": [ { "user": "%1$s", "violations": 1, "terminations": 0, "detachments": 0 } ], "rules": [ ], "timeline": [ ] }
                 """.formatted(name));
@@ -157,6 +158,7 @@ class PagePlanIT extends PageSuite {
         assertThat(window.page().locator("#report td").filter(new Locator.FilterOptions().setHasText(name)))
                 .hasCount(2);
         window.awaitText("#report .result", "Report of 1 user. The time limit ended the reading");
+        window.awaitText("#report .result", "Violations and actions before 1 Nov 2026, 06:00:00 are not recorded.");
         window.awaitText("#report dd", "1 Nov 2026, 00:00:00");
     }
 }
