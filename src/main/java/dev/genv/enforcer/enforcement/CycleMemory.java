@@ -21,7 +21,9 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
@@ -32,6 +34,9 @@ import org.jboss.logging.Logger;
  */
 final class CycleMemory {
     private static final Logger LOG = Logger.getLogger(CycleMemory.class);
+    /** A longer stop ends all grace periods: users had no reason to expect that they continue. */
+    private static final Duration LONGEST_STOP = Duration.ofHours(1);
+
     private static final Result BY_EARLIER_RUN = Result.lost("an earlier run of the service executed it");
 
     private final Journal journal;
@@ -41,14 +46,23 @@ final class CycleMemory {
     private final PendingTerminations terminations;
     private final ActionIntents intents;
     private final DeliveryCursors deliveries;
+    private final EnforcedRules rules;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
+    /** What could not be restored; the first cycle reports it. */
+    private List<Problem> notRestored;
     /** The events of the start, which the first cycle writes. */
     private List<Event> unwritten;
 
     /** Restores what earlier runs left. */
     CycleMemory(
-            Records records, CycleClock clock, CycleHistory history, PendingTerminations terminations, Ticker ticker) {
+            Records records,
+            EnforcedRules rules,
+            CycleClock clock,
+            CycleHistory history,
+            PendingTerminations terminations,
+            Ticker ticker) {
+        this.rules = rules;
         journal = records.journal();
         registry = records.registry();
         deliveries = records.deliveries();
@@ -58,14 +72,19 @@ final class CycleMemory {
         counted = clock.ticker();
         var restored = journal.restored();
         intents = new ActionIntents(journal, restored.lastIntent(), ticker);
-        restored.memory().ifPresent(this::restore);
+        var restoration = records.restoration();
+        restored.memory().ifPresent(memory -> restore(memory, ticker.now(), restoration));
         unwritten = records.events().number(ticker.now(), records.atStart());
         records.events().publish(unwritten);
-        restoredActions = restored.actions();
-        restoredActions.forEach(action -> {
-            logRestored(action);
-            restore(action.planned(), action.result());
-        });
+        restoredActions = new ArrayList<>();
+        restoration.restore(
+                "actions without a result",
+                () -> restored.actions().forEach(action -> {
+                    logRestored(action);
+                    restore(action.planned(), action.result());
+                    restoredActions.add(action);
+                }));
+        notRestored = restoration.problems();
     }
 
     /** The kinds of entries that are saved. */
@@ -75,7 +94,8 @@ final class CycleMemory {
                         PendingTerminations.savedKinds(),
                         ViolationRegistry.savedKinds(),
                         ActionIntents.savedKinds(),
-                        DeliveryCursors.savedKinds())
+                        DeliveryCursors.savedKinds(),
+                        EnforcedRules.savedKinds())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -120,7 +140,7 @@ final class CycleMemory {
 
     /** Returns what is wrong with the journal. */
     List<Problem> problems() {
-        return journal.problems();
+        return Stream.concat(journal.problems().stream(), notRestored.stream()).toList();
     }
 
     /** The position of the last event of earlier runs. It may become known late, if the disk was not available at the start. */
@@ -152,18 +172,40 @@ final class CycleMemory {
                 state.with(history.save())
                         .with(terminations.save())
                         .with(registry.save())
-                        .with(deliveries.save())));
+                        .with(deliveries.save())
+                        .with(rules.save())));
         unwritten = List.of();
+        notRestored = List.of();
     }
 
-    private void restore(Restored.Memory memory) {
+    private void restore(Restored.Memory memory, Instant now, Restoration restoration) {
+        var last = memory.cycle();
         if (memory.scope() != Scope.WITHOUT_PROCESSES) {
-            clock.continueFrom(memory.cycle().counted());
-            terminations.restore(memory.state(), memory.cycle());
+            clock.continueFrom(last.counted());
+            restoration.restore("pending terminations", () -> terminations.restore(memory.state(), last));
         }
         if (memory.scope() == Scope.ALL) {
-            history.restore(memory.state(), memory.cycle());
+            restoration.restore("history of the state", () -> {
+                var state = memory.state();
+                history.restore(continuesGraces(memory, now) ? state : CycleHistory.withNewGraces(state, last), last);
+            });
         }
+    }
+
+    private boolean continuesGraces(Restored.Memory memory, Instant now) {
+        var enforcedAnew = rules.notEnforcedIn(memory.state());
+        var stop = Duration.between(memory.cycle().at(), now);
+        if (!enforcedAnew.isEmpty()) {
+            LOG.infof(
+                    "Grace periods begin again: rules are enforced that were not: %s", String.join(", ", enforcedAnew));
+        } else if (stop.isNegative()) {
+            LOG.infof("Grace periods begin again: the wall clock shows a time before the last cycle");
+        } else if (stop.compareTo(LONGEST_STOP) > 0) {
+            LOG.infof("Grace periods begin again: the last cycle was %d minutes ago", stop.toMinutes());
+        } else {
+            return true;
+        }
+        return false;
     }
 
     private static void logRestored(ActionRecord earlier) {

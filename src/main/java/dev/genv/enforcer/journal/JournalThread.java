@@ -195,7 +195,7 @@ final class JournalThread {
                 restored.offer(content.restored());
                 writer = new JournalWriter(config, directory, content);
                 problem = null;
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | RuntimeException | Error e) {
                 directory.close();
                 throw e;
             }
@@ -203,6 +203,10 @@ final class JournalThread {
             problem = e.problem();
         } catch (IOException e) {
             problem = JournalException.unwritable(config.directory().toString(), e)
+                    .problem();
+        } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next cycle tries again
+            LOG.error("The journal cannot be read", e);
+            problem = JournalException.unwritable(config.directory().toString(), new IOException(e))
                     .problem();
         }
     }

@@ -28,6 +28,8 @@ final class JournalWriter implements AutoCloseable {
     private @Nullable SegmentFile current;
     /** Where the state of the last checkpoint ends; it does not count towards the size of the segment. */
     private long checkpointEnd;
+    /** The outcomes since the last cycle. The state of the next one may contain their intents as open. */
+    private final ByteArrayOutputStream outcomes = new ByteArrayOutputStream();
     /** The state on the disk; null if it is not known, so that the next cycle must write all of it. */
     private @Nullable SavedState written;
 
@@ -45,12 +47,17 @@ final class JournalWriter implements AutoCloseable {
 
     /** Adds intents to what {@link #flush} writes. */
     void begin(List<ActionIntent> intents) {
-        intents.forEach(intent -> buffer.writeBytes(JournalLine.encode(LineTypes.INTENT, RecordJson.write(intent))));
+        for (var intent : intents) {
+            var line = new LineTypes.IntentLine(intent.key(), intent.at(), intent.planned(), config.processes());
+            buffer.writeBytes(JournalLine.encode(LineTypes.INTENT, RecordJson.write(line)));
+        }
     }
 
     /** Adds an outcome to what {@link #flush} writes. */
     void end(ActionIntent.Outcome outcome) {
-        buffer.writeBytes(JournalLine.encode(LineTypes.OUTCOME, RecordJson.write(outcome)));
+        var line = JournalLine.encode(LineTypes.OUTCOME, RecordJson.write(outcome));
+        buffer.writeBytes(line);
+        outcomes.writeBytes(line);
     }
 
     /** Adds a cycle. A full segment is followed by a new one, which begins with the cycle. */
@@ -75,6 +82,7 @@ final class JournalWriter implements AutoCloseable {
             flush();
             written = cycle.state();
         }
+        outcomes.reset();
     }
 
     /** Writes what was added, and waits until it is on the disk. */
@@ -93,6 +101,7 @@ final class JournalWriter implements AutoCloseable {
     /** Drops what was not written. The next cycle writes the whole state, into a new segment. */
     void recover(IOException cause) {
         buffer.reset();
+        outcomes.reset();
         written = null;
         if (current != null) {
             current.closeQuietly(cause);
@@ -128,6 +137,7 @@ final class JournalWriter implements AutoCloseable {
     private byte[] checkpoint(CycleCommit cycle) {
         var lines = new ByteArrayOutputStream();
         lines.writeBytes(checkpointLine(cycle.cycle().at()));
+        lines.writeBytes(outcomes.toByteArray());
         write(lines, SavedState.EMPTY, cycle);
         return lines.toByteArray();
     }

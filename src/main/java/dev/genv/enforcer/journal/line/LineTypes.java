@@ -3,6 +3,8 @@ package dev.genv.enforcer.journal.line;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.journal.ActionIntent;
+import dev.genv.enforcer.policy.plan.PlannedAction;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
@@ -33,6 +35,9 @@ public final class LineTypes {
 
     /** The beginning of a checkpoint; the processes are those that pids and start times refer to. */
     public record Checkpoint(Instant at, String processes) {}
+
+    /** An intent; the processes are those that its pid and start time refer to, which may be others than those of the checkpoint. */
+    public record IntentLine(ActionIntent.Key key, Instant at, PlannedAction planned, String processes) {}
 
     /** An entry of the saved state; a null value removes it. */
     public record StateEntry(

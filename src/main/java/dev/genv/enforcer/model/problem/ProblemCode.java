@@ -197,7 +197,10 @@ public enum ProblemCode {
             Give the service a folder of its own, for example with `install -d -m 0700`."""),
     JOURNAL_LOCKED(MEMORY_ONLY, """
             Another service uses the same `GENV_ENFORCER_JOURNAL_DIR`.
-            Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped.""");
+            Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped."""),
+    JOURNAL_NOT_RESTORED(REPORTED_ONLY, """
+            The service started without a part of what its earlier runs wrote to the journal; the detail names it. Without the pending terminations a process can get a second SIGTERM. It is reported in the first cycle.
+            The log has the reason, which is an error of the service: report it.""");
 
     private final ProblemConsequence consequence;
     private final String meaning;
