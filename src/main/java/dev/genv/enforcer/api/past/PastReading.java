@@ -74,6 +74,15 @@ public final class PastReading implements AutoCloseable {
         }
     }
 
+    /** Returns since when the events are complete; null if there are none. */
+    public @Nullable Instant eventsSince() {
+        try {
+            return past.beginOfEvents().orElse(null);
+        } catch (IOException e) {
+            throw unreadable(e);
+        }
+    }
+
     /** Whether everything was read; otherwise the time limit ended the reading. */
     public boolean isComplete() {
         return isComplete;

@@ -9,6 +9,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.recording.usage.EventCounts;
 import dev.genv.enforcer.recording.usage.UsageMeter;
 import dev.genv.enforcer.recording.usage.UserNames;
+import dev.genv.enforcer.recording.usage.ViolationTimeline;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -94,18 +95,25 @@ public class ReportResource {
             names.add(cycle);
         });
         var counts = new EventCounts(period.from(), period.to(), names);
-        reading.events(counts::add);
+        var timeline = new ViolationTimeline(period.from(), period.to());
+        reading.events(event -> {
+            counts.add(event);
+            timeline.add(event);
+        });
+        var eventsSince = reading.eventsSince(); // after the events: old ones may be deleted meanwhile
         var usage = meter.finish();
         var byUser = counts.byUser();
         return new ReportView(
                 period.from(),
                 period.to(),
                 recordedSince,
+                eventsSince,
                 reading.isComplete(),
                 ReportView.hosts(usage),
                 ReportView.usage(usage),
                 ReportView.users(byUser),
-                ReportView.rules(byUser));
+                ReportView.rules(byUser),
+                ReportView.timeline(timeline));
     }
 
     private static boolean isCsv(@Nullable String format, HttpHeaders headers) {
