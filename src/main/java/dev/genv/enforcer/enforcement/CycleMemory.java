@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -41,6 +42,7 @@ final class CycleMemory {
     private final PendingTerminations terminations;
     private final ActionIntents intents;
     private final DeliveryCursors deliveries;
+    private final EventLog events;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
     /** The events of the start, which the first cycle writes. */
@@ -52,6 +54,7 @@ final class CycleMemory {
         journal = records.journal();
         registry = records.registry();
         deliveries = records.deliveries();
+        events = records.events();
         this.clock = clock;
         this.history = history;
         this.terminations = terminations;
@@ -75,7 +78,8 @@ final class CycleMemory {
                         PendingTerminations.savedKinds(),
                         ViolationRegistry.savedKinds(),
                         ActionIntents.savedKinds(),
-                        DeliveryCursors.savedKinds())
+                        DeliveryCursors.savedKinds(),
+                        EventLog.savedKinds())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -152,7 +156,8 @@ final class CycleMemory {
                 state.with(history.save())
                         .with(terminations.save())
                         .with(registry.save())
-                        .with(deliveries.save())));
+                        .with(deliveries.save())
+                        .with(this.events.save())));
         unwritten = List.of();
     }
 

@@ -32,8 +32,8 @@ public final class Records {
         this.journal = journal;
         var restored = journal.restored();
         registry.restoreResolved(restored.resolved());
-        events.continueFrom(restored.events(), restored.lastSequence());
         var over = restored.memory().map(this::restore).orElse(List.of());
+        events.continueFrom(restored.events(), restored.lastSequence());
         this.atStart = Stream.concat(
                         atStart.stream(), over.stream().<EventContent>map(EventContent.ViolationResolved::new))
                 .toList();
@@ -63,6 +63,7 @@ public final class Records {
 
     private List<ViolationRecord> restore(Restored.Memory memory) {
         deliveries.restore(memory.state());
+        events.restore(memory.state());
         return registry.restore(memory.state(), memory.cycle(), memory.scope() == Scope.WITHOUT_PROCESSES);
     }
 }

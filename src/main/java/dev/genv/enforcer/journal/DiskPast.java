@@ -18,6 +18,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /** Reads the folder of the journal, without its locks, so that it never waits for the service and the service never for it. */
@@ -42,13 +43,14 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readCycles(Instant from, Predicate<RecordedCycle> reader) throws IOException {
+    public void readCycles(Instant from, BooleanSupplier isOver, Predicate<RecordedCycle> reader) throws IOException {
         var player = new FleetPlayer();
         try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
             RecordedSegments.read(
                     directory,
                     from,
-                    line -> play(player, line).map(reader::test).orElse(true));
+                    line -> !isOver.getAsBoolean()
+                            && play(player, line).map(reader::test).orElse(true));
         }
     }
 
@@ -66,10 +68,13 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readEvents(Instant from, Predicate<Event> reader) throws IOException {
+    public void readEvents(Instant from, BooleanSupplier isOver, Predicate<Event> reader) throws IOException {
         var ofCycle = new ArrayList<Event>();
         try (var directory = JournalDirectory.openToRead(path, FileNames.JOURNAL)) {
             RecordedSegments.read(directory, from, line -> {
+                if (isOver.getAsBoolean()) {
+                    return false;
+                }
                 if (line.type().equals(LineTypes.CHECKPOINT)) {
                     ofCycle.clear(); // the cycle before did not come to its end
                 } else if (line.type().equals(LineTypes.CYCLE)) {

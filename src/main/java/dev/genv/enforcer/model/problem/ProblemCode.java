@@ -197,7 +197,10 @@ public enum ProblemCode {
             Give the service a folder of its own, for example with `install -d -m 0700`."""),
     JOURNAL_LOCKED(MEMORY_ONLY, """
             Another service uses the same `GENV_ENFORCER_JOURNAL_DIR`.
-            Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped.""");
+            Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped."""),
+    RECORDING_UNWRITABLE(REPORTED_ONLY, """
+            The service cannot record its observations in `GENV_ENFORCER_JOURNAL_DIR`. `/report` and the replay of a policy count this time as not observed.
+            See the detail for the reason. It is reported for every machine, because the recording is about all of them.""");
 
     private final ProblemConsequence consequence;
     private final String meaning;
