@@ -31,7 +31,16 @@ public final class DiskPast implements RecordedPast {
 
     @Override
     public Optional<Instant> begin() throws IOException {
-        try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
+        return begin(FileNames.RECORDING);
+    }
+
+    @Override
+    public Optional<Instant> eventsBegin() throws IOException {
+        return begin(FileNames.JOURNAL);
+    }
+
+    private Optional<Instant> begin(FileNames names) throws IOException {
+        try (var directory = JournalDirectory.openToRead(path, names)) {
             for (var segment : directory.segments()) {
                 var begin = RecordedSegments.begin(directory, segment);
                 if (begin.isPresent()) {

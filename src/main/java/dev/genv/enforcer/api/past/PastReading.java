@@ -65,10 +65,19 @@ public final class PastReading implements AutoCloseable {
         }
     }
 
-    /** Returns since when something is recorded; null if nothing is. */
+    /** Returns since when observations are recorded; null if none are. */
     public @Nullable Instant recordedSince() {
         try {
             return past.begin().orElse(null);
+        } catch (IOException e) {
+            throw unreadable(e);
+        }
+    }
+
+    /** Returns since when events are recorded; null if none are. */
+    public @Nullable Instant eventsRecordedSince() {
+        try {
+            return past.eventsBegin().orElse(null);
         } catch (IOException e) {
             throw unreadable(e);
         }

@@ -87,6 +87,7 @@ public class ReportResource {
 
     private static ReportView report(PastReading reading, Period period) {
         var recordedSince = reading.recordedSince();
+        var eventsRecordedSince = reading.eventsRecordedSince();
         var meter = new UsageMeter(period.from(), period.to());
         var names = new UserNames();
         reading.cycles(cycle -> {
@@ -101,6 +102,7 @@ public class ReportResource {
                 period.from(),
                 period.to(),
                 recordedSince,
+                eventsRecordedSince,
                 reading.isComplete(),
                 ReportView.hosts(usage),
                 ReportView.usage(usage),

@@ -15,13 +15,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * The report of a period. In each list, a user that is null stands for all who are not known.
  *
- * @param recordedSince since when something is recorded; null if nothing is
+ * @param recordedSince since when observations are recorded; null if none are
+ * @param eventsRecordedSince since when violations and actions are recorded; null if none are
  * @param complete whether the whole period was read; if not, the time limit ended the reading
  */
 public record ReportView(
         Instant from,
         Instant to,
         @Nullable Instant recordedSince,
+        @Nullable Instant eventsRecordedSince,
         boolean complete,
         List<HostHours> hosts,
         List<UserHours> usage,

@@ -13,6 +13,9 @@ public interface RecordedPast {
     /** Returns when the oldest recorded cycle was; empty if none is recorded. */
     Optional<Instant> begin() throws IOException;
 
+    /** Returns when the oldest cycle was whose events are recorded; empty if none is. Events have a size limit of their own. */
+    Optional<Instant> eventsBegin() throws IOException;
+
     /**
      * Reads the recorded cycles, oldest first.
      *

@@ -22,6 +22,7 @@ class ReportCsvTest {
                 Instant.EPOCH,
                 Instant.EPOCH,
                 null,
+                null,
                 true,
                 List.of(new HostHours("gpu-1", 24.5)),
                 List.of(new UserHours("raz", "gpu-1", 12.25, 3)),
@@ -35,7 +36,7 @@ class ReportCsvTest {
     @Test
     void emptyReportIsTheHeader() {
         assertThat(ReportCsv.of(new ReportView(
-                        Instant.EPOCH, Instant.EPOCH, null, true, List.of(), List.of(), List.of(), List.of())))
+                        Instant.EPOCH, Instant.EPOCH, null, null, true, List.of(), List.of(), List.of(), List.of())))
                 .isEqualTo(HEADER);
     }
 
@@ -71,6 +72,7 @@ class ReportCsvTest {
         var report = new ReportView(
                 Instant.EPOCH,
                 Instant.EPOCH,
+                null,
                 null,
                 true,
                 List.of(),

@@ -1,0 +1,21 @@
+package dev.genv.enforcer.journal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+
+/** Events on the disk, as the report reads them. */
+class DiskPastTest extends JournalFixture {
+    @Test
+    void eventsBeginWithTheFirstCycleAlsoWithoutObservations() throws IOException {
+        var past = new DiskPast(directory);
+        assertThat(past.eventsBegin()).isEmpty();
+
+        var first = cycle();
+        cycle();
+
+        assertThat(past.eventsBegin()).contains(first.startedAt());
+        assertThat(past.begin()).isEmpty();
+    }
+}
