@@ -88,12 +88,9 @@ public class ReportResource {
     private static ReportView report(PastReading reading, Period period) {
         var recordedSince = reading.recordedSince();
         var eventsRecordedSince = reading.eventsRecordedSince();
-        var meter = new UsageMeter(period.from(), period.to());
         var names = new UserNames();
-        reading.cycles(cycle -> {
-            meter.add(cycle);
-            names.add(cycle);
-        });
+        var meter = new UsageMeter(period.from(), period.to(), names);
+        reading.cycles(meter::add);
         var counts = new EventCounts(period.from(), period.to(), names);
         reading.events(counts::add);
         var usage = meter.finish();

@@ -50,7 +50,7 @@ public record ReplayView(
                     user.name(),
                     user.terminations(),
                     user.detachments(),
-                    user.terminations() + user.detachments() - listed.size(),
+                    user.actions() - listed.size(),
                     listed.stream().map(EndedView::of).toList());
         }
     }

@@ -79,7 +79,7 @@ public final class EventCounts {
     /**
      * Creates empty counts.
      *
-     * @param names gives the users of processes outside of environments their names
+     * @param names those that the recorded cycles show
      */
     public EventCounts(Instant from, Instant to, UserNames names) {
         this.from = from;
@@ -127,12 +127,8 @@ public final class EventCounts {
         users.computeIfAbsent(key, _ -> new OfUser()).add(violation.rule(), one, isNew);
     }
 
-    /** The user of the environment; without one, the user of the process. */
     private Optional<String> userOf(Violation violation) {
-        return Optional.ofNullable(violation.user())
-                .or(() -> violation.processes().stream()
-                        .findFirst()
-                        .flatMap(process -> names.of(violation.host(), process.uid())));
+        return names.nameOf(names.ofViolation(violation));
     }
 
     /** Returns the counts by user; an empty user stands for all who are not known. */

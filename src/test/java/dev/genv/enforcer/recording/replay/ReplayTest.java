@@ -9,6 +9,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Unlisted;
@@ -31,6 +32,9 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class ReplayTest {
+    private static final AppearanceConfig APPEARANCES =
+            AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
+
     private final Playback past = new Playback();
 
     @Test
@@ -129,7 +133,7 @@ class ReplayTest {
                                 .with(env("2").attachedAt("01/12/2026 00:00:00", 0))
                                 .snapshot());
 
-        var replay = new Replay(quota(1), true);
+        var replay = new Replay(quota(1), APPEARANCES, true);
         past.cycles.forEach(replay::check);
 
         assertThat(replay.users().getFirst().listed()).singleElement().satisfies(action -> {
@@ -214,6 +218,36 @@ class ReplayTest {
     }
 
     @Test
+    void nameThatIsRecordedLaterIsTheNameOfEarlierProcessesToo() {
+        past.cycle(stray(process(1).uid(1005)))
+                .cycle(host().devices(1)
+                        .with(env("1").user("alice").uid(1005).account())
+                        .with(process(2).uid(1005).uses(0, "1mi"))
+                        .snapshot())
+                .cycle(stray(process(3).uid(1005)));
+
+        var user = replay(enforcing(NON_ENV_PROCESSES)).users();
+
+        assertThat(user).singleElement().satisfies(alice -> {
+            assertThat(alice.name()).isEqualTo("alice");
+            assertThat(alice.terminations()).isEqualTo(3);
+            assertThat(alice.listed()).extracting(ReplayedAction::at).isSorted();
+        });
+    }
+
+    @Test
+    void strangerInAnEnvironmentIsNotItsUser() {
+        past.cycle(host().devices(1)
+                .with(env("1").user("alice").uid(1005).livePidsOf(1005).attached(0))
+                .with(process(9).uid(6666).inEnvironment("1").uses(0, "1mi"))
+                .snapshot());
+
+        assertThat(replay(enforcing(KnownRules.ENV_OWNER)).users())
+                .extracting(ReplayedUser::name)
+                .containsExactly("6666");
+    }
+
+    @Test
     void listsAHundredActionsOfAUserAndCountsAll() {
         IntStream.range(0, 300).forEach(number -> past.cycle(stray(process(10 + number))));
 
@@ -253,7 +287,7 @@ class ReplayTest {
     }
 
     private Replay replay(Policy policy) {
-        var replay = new Replay(policy, false);
+        var replay = new Replay(policy, APPEARANCES, false);
         past.cycles.forEach(replay::check);
         return replay;
     }

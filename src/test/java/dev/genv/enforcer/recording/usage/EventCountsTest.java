@@ -2,6 +2,7 @@ package dev.genv.enforcer.recording.usage;
 
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_OWNER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -95,6 +96,17 @@ class EventCountsTest {
         names.add(new RecordedCycle(BEGIN, Duration.ZERO, 1, Set.of("here"), Map.of("here", snapshot)));
         counts.add(opened(BEGIN, violation(NON_ENV_PROCESSES, null, 1)));
         assertThat(of("raz").total().violations()).isOne();
+    }
+
+    @Test
+    void forgedEnvironmentAndStrangersInOneAreNotItsUsers() {
+        counts.add(opened(BEGIN, violation(ENV_OWNER, "alice", 1)));
+        counts.add(opened(
+                BEGIN,
+                new Violation(
+                        ENV_OWNER, "here", "environment 1", "is disputed", "alice", "1", List.of(), List.of())));
+
+        assertThat(counts.byUser()).containsOnlyKeys(Optional.of("1000"), Optional.empty());
     }
 
     @Test
