@@ -52,12 +52,14 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readCycles(Instant from, BooleanSupplier isOver, Predicate<RecordedCycle> reader) throws IOException {
+    public void readCycles(
+            Instant from, Instant to, BooleanSupplier isOver, Predicate<RecordedCycle> reader) throws IOException {
         var player = new FleetPlayer();
         try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
             RecordedSegments.read(
                     directory,
                     from,
+                    to,
                     line -> !isOver.getAsBoolean()
                             && play(player, line).map(reader::test).orElse(true));
         }
@@ -77,10 +79,10 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readEvents(Instant from, BooleanSupplier isOver, Predicate<Event> reader) throws IOException {
+    public void readEvents(Instant from, Instant to, BooleanSupplier isOver, Predicate<Event> reader) throws IOException {
         var ofCycle = new ArrayList<Event>();
         try (var directory = JournalDirectory.openToRead(path, FileNames.JOURNAL)) {
-            RecordedSegments.read(directory, from, line -> {
+            RecordedSegments.read(directory, from, to, line -> {
                 if (isOver.getAsBoolean()) {
                     return false;
                 }

@@ -43,7 +43,7 @@ public final class DiskRecording implements RecordWriter {
         }
         var begun = segments.getLast().begun();
         return current.size() >= limits.segmentBytes()
-                || (begun != null && Duration.between(begun, now).compareTo(limits.segmentAge()) > 0);
+                || (begun != null && Duration.between(begun, now).abs().compareTo(limits.segmentAge()) > 0);
     }
 
     @Override

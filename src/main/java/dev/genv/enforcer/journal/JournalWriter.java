@@ -152,6 +152,7 @@ final class JournalWriter implements AutoCloseable {
         return file.size() - checkpointEnd >= config.limits().segmentBytes()
                 || (begun != null
                         && Duration.between(begun, now)
+                                        .abs()
                                         .compareTo(config.limits().segmentAge())
                                 > 0);
     }

@@ -64,7 +64,7 @@ class DiskRecordingTest {
         record(node(1), node(2), node(3));
         var asked = new AtomicInteger();
 
-        past().readCycles(BEGIN, () -> asked.incrementAndGet() == 2, cycle -> {
+        past().readCycles(BEGIN, Instant.MAX, () -> asked.incrementAndGet() == 2, cycle -> {
             throw new AssertionError("the second record ends no cycle: " + cycle);
         });
 
@@ -114,7 +114,41 @@ class DiskRecordingTest {
             record(node(day));
         }
 
-        assertThat(read(BEGIN).getFirst().at()).isAfter(BEGIN.plus(Duration.ofDays(18)));
+        assertThat(read(BEGIN).getFirst().at()).isAfter(BEGIN.plus(Duration.ofDays(15)));
+    }
+
+    @Test
+    void clockThatIsAheadForAMomentDeletesNothing() throws IOException {
+        open(new SegmentLimits(64 << 20, Duration.ofDays(8)));
+        for (var day = 0; day < 7; day++) {
+            now = BEGIN.plus(Duration.ofDays(day));
+            record(node(day));
+        }
+        now = BEGIN.plus(Duration.ofDays(400));
+        record(node(100));
+        now = BEGIN.plus(Duration.ofDays(7));
+        record(node(7));
+
+        assertThat(read(BEGIN).getFirst().at()).isEqualTo(BEGIN.plus(INTERVAL));
+        assertThat(read(BEGIN)).hasSize(9);
+    }
+
+    @Test
+    void segmentThatBeganWithAWrongClockHidesNoEarlierOne() throws IOException {
+        for (var cycle = 0; cycle < 300; cycle++) {
+            record(node(cycle));
+        }
+        var before = read(BEGIN).size();
+        disk.close();
+        recorder = new FleetRecorder(INTERVAL);
+        open(new SegmentLimits(8 * (64 << 10), Duration.ofDays(90))); // begins a new segment
+        now = Instant.EPOCH;
+        record(node(1));
+        now = BEGIN.plus(Duration.ofDays(1));
+        record(node(2));
+
+        assertThat(segments()).hasSizeGreaterThan(1);
+        assertThat(read(BEGIN)).hasSize(before + 2);
     }
 
     @Test
@@ -129,6 +163,22 @@ class DiskRecordingTest {
 
         assertThat(cycles.getFirst().at()).isBetween(BEGIN.plus(Duration.ofDays(43)), BEGIN.plus(Duration.ofDays(55)));
         assertThat(cycles.getLast().at()).isAfter(BEGIN.plus(Duration.ofDays(59)));
+    }
+
+    @Test
+    void readsNoSegmentAfterThePeriodAndAllThatAreInIt() throws IOException {
+        open(new SegmentLimits(64 << 20, Duration.ofDays(80)));
+        for (var day = 0; day < 60; day++) {
+            now = BEGIN.plus(Duration.ofDays(day == 7 ? 400 : day)); // the clock was ahead for a moment
+            record(node(day));
+        }
+
+        var cycles = new ArrayList<RecordedCycle>();
+        past().readCycles(BEGIN, BEGIN.plus(Duration.ofDays(20)), () -> false, cycles::add);
+
+        assertThat(cycles.stream().filter(cycle -> cycle.at().isBefore(BEGIN.plus(Duration.ofDays(20)))))
+                .hasSize(19);
+        assertThat(cycles.getLast().at()).isBefore(BEGIN.plus(Duration.ofDays(45)));
     }
 
     @Test
@@ -171,7 +221,7 @@ class DiskRecordingTest {
         record(node(1));
         var read = new ArrayList<RecordedCycle>();
 
-        past().readCycles(BEGIN, () -> false, cycle -> {
+        past().readCycles(BEGIN, Instant.MAX, () -> false, cycle -> {
             read.add(cycle);
             recordUnchecked(node(2));
             return true;
@@ -186,7 +236,7 @@ class DiskRecordingTest {
         record(node(1), node(2), node(3));
         var read = new ArrayList<RecordedCycle>();
 
-        past().readCycles(BEGIN, () -> false, cycle -> {
+        past().readCycles(BEGIN, Instant.MAX, () -> false, cycle -> {
             read.add(cycle);
             return false;
         });
@@ -253,7 +303,7 @@ class DiskRecordingTest {
 
     private List<RecordedCycle> read(Instant from) throws IOException {
         var cycles = new ArrayList<RecordedCycle>();
-        past().readCycles(from, () -> false, cycles::add);
+        past().readCycles(from, Instant.MAX, () -> false, cycles::add);
         return cycles;
     }
 
