@@ -22,7 +22,9 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
@@ -33,6 +35,9 @@ import org.jboss.logging.Logger;
  */
 final class CycleMemory {
     private static final Logger LOG = Logger.getLogger(CycleMemory.class);
+    /** A longer stop ends all grace periods: users had no reason to expect that they continue. */
+    private static final Duration LONGEST_STOP = Duration.ofHours(1);
+
     private static final Result BY_EARLIER_RUN = Result.lost("an earlier run of the service executed it");
 
     private final Journal journal;
@@ -43,14 +48,22 @@ final class CycleMemory {
     private final ActionIntents intents;
     private final DeliveryCursors deliveries;
     private final EventLog events;
+    private final EnforcedRules rules;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
-    /** The events of the start, which the first cycle writes. */
-    private List<Event> unwritten;
+    /** What could not be restored; the first cycle reports it. */
+    private List<Problem> notRestored;
+    private final UnwrittenEvents unwritten;
 
     /** Restores what earlier runs left. */
     CycleMemory(
-            Records records, CycleClock clock, CycleHistory history, PendingTerminations terminations, Ticker ticker) {
+            Records records,
+            EnforcedRules rules,
+            CycleClock clock,
+            CycleHistory history,
+            PendingTerminations terminations,
+            Ticker ticker) {
+        this.rules = rules;
         journal = records.journal();
         registry = records.registry();
         deliveries = records.deliveries();
@@ -59,16 +72,21 @@ final class CycleMemory {
         this.history = history;
         this.terminations = terminations;
         counted = clock.ticker();
-        var restored = journal.restored();
+        var restored = records.takeRestored();
         intents = new ActionIntents(journal, restored.lastIntent(), ticker);
-        restored.memory().ifPresent(this::restore);
-        unwritten = records.events().number(ticker.now(), records.atStart());
-        records.events().publish(unwritten);
-        restoredActions = restored.actions();
-        restoredActions.forEach(action -> {
-            logRestored(action);
-            restore(action.planned(), action.result());
-        });
+        var restoration = records.restoration();
+        restored.memory().ifPresent(memory -> restore(memory, ticker.now(), restoration));
+        unwritten = new UnwrittenEvents(events, restored.lastSequence());
+        events.append(ticker.now(), records.atStart()); // the first cycle writes them
+        restoredActions = new ArrayList<>();
+        restoration.restore(
+                "actions without a result",
+                () -> restored.actions().forEach(action -> {
+                    logRestored(action);
+                    restore(action.planned(), action.result());
+                    restoredActions.add(action);
+                }));
+        notRestored = restoration.problems();
     }
 
     /** The kinds of entries that are saved. */
@@ -79,7 +97,8 @@ final class CycleMemory {
                         ViolationRegistry.savedKinds(),
                         ActionIntents.savedKinds(),
                         DeliveryCursors.savedKinds(),
-                        EventLog.savedKinds())
+                        EventLog.savedKinds(),
+                        EnforcedRules.savedKinds())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -100,7 +119,7 @@ final class CycleMemory {
      * continued then. So processes that were signalled count as possibly signalled, and everything else begins anew.
      */
     void takeOverLate() {
-        journal.takeLate().ifPresent(late -> {
+        journal.takeRestored().ifPresent(late -> {
             var signalled = late.memory()
                     .filter(memory -> memory.scope() != Scope.WITHOUT_PROCESSES)
                     .map(memory -> PendingTerminations.lastActions(memory.state()))
@@ -109,6 +128,7 @@ final class CycleMemory {
                     "The journal was read after the start: %d processes count as possibly signalled by an earlier run",
                     signalled.size() + late.actions().size());
             intents.raise(late.lastIntent());
+            late.memory().ifPresent(memory -> events.restore(memory.state()));
             signalled.forEach(planned -> restore(planned, BY_EARLIER_RUN));
             restoredActions = late.actions();
             restoredActions.forEach(action -> {
@@ -122,9 +142,11 @@ final class CycleMemory {
         return action.result().outcome() == Outcome.SIGNALLED || action.result().uncertain();
     }
 
-    /** Returns what is wrong with the journal. */
+    /** Returns what is wrong with the journal, and once what is lost. */
     List<Problem> problems() {
-        return journal.problems();
+        return Stream.of(journal.problems(), unwritten.takeLoss(), notRestored)
+                .flatMap(List::stream)
+                .toList();
     }
 
     /** The position of the last event of earlier runs. It may become known late, if the disk was not available at the start. */
@@ -133,14 +155,15 @@ final class CycleMemory {
     }
 
     /** Writes a cycle to the journal, after its clock has ended and before readers see it. */
-    void commit(List<Event> events, Instant at) {
+    void commit(List<Event> ofCycle, Instant at) {
         if (!journal.isEnabled()) {
             return;
         }
         // First the intents: an intent that is missing here has its result in one of the others.
-        var state = intents.save();
+        var openIntents = intents.save();
         var lastIntent = intents.last();
         var progress = registry.progress();
+        var toWrite = unwritten.with(ofCycle, journal.lastSequence());
         var cycle = new SavedCycle(
                 counted.mark(),
                 history.recordedAt(),
@@ -149,26 +172,47 @@ final class CycleMemory {
                 progress.appearances(),
                 at,
                 progress.latest(),
-                lastIntent);
-        journal.commit(new CycleCommit(
-                Stream.concat(unwritten.stream(), events.stream()).toList(),
-                cycle,
-                state.with(history.save())
-                        .with(terminations.save())
-                        .with(registry.save())
-                        .with(deliveries.save())
-                        .with(this.events.save())));
-        unwritten = List.of();
+                lastIntent,
+                unwritten.last(toWrite));
+        var state = openIntents
+                .with(terminations.save())
+                .with(deliveries.save())
+                .with(events.save())
+                .with(rules.save());
+        if (journal.commit(new CycleCommit(toWrite, cycle, state, registry.save(), history.save()))) {
+            unwritten.recordWritten(toWrite);
+        }
+        notRestored = List.of();
     }
 
-    private void restore(Restored.Memory memory) {
+    private void restore(Restored.Memory memory, Instant now, Restoration restoration) {
+        var last = memory.cycle();
         if (memory.scope() != Scope.WITHOUT_PROCESSES) {
-            clock.continueFrom(memory.cycle().counted());
-            terminations.restore(memory.state(), memory.cycle());
+            clock.continueFrom(last.counted());
+            restoration.restore("pending terminations", () -> terminations.restore(memory.state(), last));
         }
         if (memory.scope() == Scope.ALL) {
-            history.restore(memory.state(), memory.cycle());
+            restoration.restore("history of the state", () -> {
+                var state = memory.state();
+                history.restore(continuesGraces(memory, now) ? state : CycleHistory.withNewGraces(state, last), last);
+            });
         }
+    }
+
+    private boolean continuesGraces(Restored.Memory memory, Instant now) {
+        var enforcedAnew = rules.notEnforcedIn(memory.state());
+        var stop = Duration.between(memory.cycle().at(), now);
+        if (!enforcedAnew.isEmpty()) {
+            LOG.infof(
+                    "Grace periods begin again: rules are enforced that were not: %s", String.join(", ", enforcedAnew));
+        } else if (stop.isNegative()) {
+            LOG.infof("Grace periods begin again: the wall clock shows a time before the last cycle");
+        } else if (stop.compareTo(LONGEST_STOP) > 0) {
+            LOG.infof("Grace periods begin again: the last cycle was %d minutes ago", stop.toMinutes());
+        } else {
+            return true;
+        }
+        return false;
     }
 
     private static void logRestored(ActionRecord earlier) {

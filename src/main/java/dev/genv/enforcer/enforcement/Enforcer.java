@@ -82,7 +82,7 @@ public final class Enforcer {
         terminations =
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
-        memory = new CycleMemory(records, clock, history, terminations, ticker);
+        memory = new CycleMemory(records, new EnforcedRules(config), clock, history, terminations, ticker);
         dispatcher =
                 new ActionDispatcher(workers, config.actionTimeout(), terminations, history, memory.intents(), ticker);
         var forecast = new Forecast(safeguards, terminations, ticker);

@@ -15,9 +15,8 @@ import dev.genv.enforcer.recording.past.RecordedPast;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
@@ -36,7 +35,7 @@ public final class DiskPast implements RecordedPast {
 
     @Override
     public Optional<Instant> eventsBegin() throws IOException {
-        return begin(FileNames.JOURNAL);
+        return begin(FileNames.EVENTS);
     }
 
     private Optional<Instant> begin(FileNames names) throws IOException {
@@ -80,27 +79,18 @@ public final class DiskPast implements RecordedPast {
 
     @Override
     public void readEvents(Instant from, Instant to, BooleanSupplier isOver, Predicate<Event> reader) throws IOException {
-        var ofCycle = new ArrayList<Event>();
-        try (var directory = JournalDirectory.openToRead(path, FileNames.JOURNAL)) {
-            RecordedSegments.read(directory, from, to, line -> {
-                if (isOver.getAsBoolean()) {
-                    return false;
-                }
-                if (line.type().equals(LineTypes.CHECKPOINT)) {
-                    ofCycle.clear(); // the cycle before did not come to its end
-                } else if (line.type().equals(LineTypes.CYCLE)) {
-                    return passOn(ofCycle, reader);
-                } else if (LineTypes.isEvent(line.type())) {
-                    LineTypes.event(line).ifPresent(ofCycle::add);
-                }
-                return true;
-            });
+        var last = new AtomicLong();
+        try (var directory = JournalDirectory.openToRead(path, FileNames.EVENTS)) {
+            RecordedSegments.read(
+                    directory,
+                    from,
+                    to,
+                    line -> !isOver.getAsBoolean()
+                            && LineTypes.event(line)
+                                    .filter(event ->
+                                            event.sequence() > last.getAndAccumulate(event.sequence(), Math::max))
+                                    .map(reader::test)
+                                    .orElse(true));
         }
-    }
-
-    private static boolean passOn(List<Event> events, Predicate<Event> reader) {
-        var goesOn = events.stream().allMatch(reader);
-        events.clear();
-        return goesOn;
     }
 }

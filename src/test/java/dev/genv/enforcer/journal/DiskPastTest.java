@@ -8,14 +8,14 @@ import org.junit.jupiter.api.Test;
 /** Events on the disk, as the report reads them. */
 class DiskPastTest extends JournalFixture {
     @Test
-    void eventsBeginWithTheFirstCycleAlsoWithoutObservations() throws IOException {
+    void eventsBeginWithTheStartOfTheServiceAlsoWithoutObservations() throws IOException {
         var past = new DiskPast(directory);
         assertThat(past.eventsBegin()).isEmpty();
 
         var first = cycle();
         cycle();
 
-        assertThat(past.eventsBegin()).contains(first.startedAt());
+        assertThat(past.eventsBegin().orElseThrow()).isBeforeOrEqualTo(first.startedAt());
         assertThat(past.begin()).isEmpty();
     }
 }

@@ -195,6 +195,27 @@ class RestartTest extends JournalFixture {
     }
 
     @Test
+    void anActionOfTheFirstCycleAfterABootIsNotRepeated() throws IOException {
+        node.setSnapshot(STRAY);
+        cycle();
+        processes = "boot 2";
+        restart();
+        node.answerWith(_ -> {
+            stop(); // the service is killed before the end of its first cycle
+            return Result.of(Outcome.SIGNALLED);
+        });
+        cycle();
+        node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
+        start();
+        cycles(2);
+        assertThat(signals()).as("one for each process").containsExactly(Signal.TERM, Signal.TERM);
+        processes = "boot 3";
+        restart();
+        cycle();
+        assertThat(signals()).as("that of another boot is over").hasSize(3);
+    }
+
+    @Test
     void theNewModeCounts() throws IOException {
         mode = ServiceMode.AUDIT;
         restart();

@@ -129,6 +129,11 @@ public final class EventLog {
         return new EventPage(page, !isNext);
     }
 
+    /** Returns all events in memory after a position. */
+    public synchronized List<Event> since(long sequence) {
+        return List.copyOf(events.tailMap(sequence, false).values());
+    }
+
     /**
      * Has a listener informed of new events until the result is closed. Several events in a short time give one call. A listener
      * must not block, because one thread informs all listeners; it is never the thread of a cycle.

@@ -12,8 +12,10 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -78,6 +80,25 @@ public final class CycleHistory {
         histories.violations().restore(saved.get(VIOLATIONS));
         histories.changes().restore(saved.get(CHANGES));
         histories.strangers().restore(saved.get(STRANGERS));
+    }
+
+    /** Returns a saved state in which all reported times begin at the end of its last cycle, so that grace periods begin again. */
+    public static SavedState withNewGraces(SavedState saved, SavedCycle last) {
+        var mark = last.counted();
+        return saved.with(VIOLATIONS, map(saved.get(VIOLATIONS), visibility -> visibility.begunAt(mark)))
+                .with(
+                        CHANGES,
+                        map(
+                                saved.get(CHANGES),
+                                change -> new ChangeHistory.Saved(
+                                        change.reported().begunAt(mark), change.possible())))
+                .with(STRANGERS, map(saved.get(STRANGERS), stranger -> stranger.begunAt(mark)));
+    }
+
+    private static <K, V> Map<K, V> map(Map<K, V> entries, UnaryOperator<V> operator) {
+        var mapped = new HashMap<>(entries);
+        mapped.replaceAll((_, value) -> operator.apply(value));
+        return mapped;
     }
 
     /** Records the state that a cycle observed. */

@@ -2,7 +2,6 @@ package dev.genv.enforcer.journal.segment;
 
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.files.FileStatus;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
@@ -18,15 +17,15 @@ import java.util.OptionalInt;
  */
 public final class JournalDirectory implements AutoCloseable {
     private static final int OWNER_ONLY = 0600;
-    private static final int GROUP_AND_OTHERS = 0077;
-    private static final int WRITABLE_BY_OTHERS = 0002;
 
     private final Path path;
     private final FileNames names;
     private final int directory;
     private final OptionalInt lock;
+    private final WriteAccess access;
 
-    private JournalDirectory(Path path, FileNames names, int directory, OptionalInt lock) {
+    private JournalDirectory(Path path, FileNames names, int directory, OptionalInt lock, WriteAccess access) {
+        this.access = access;
         this.path = path;
         this.names = names;
         this.directory = directory;
@@ -56,9 +55,10 @@ public final class JournalDirectory implements AutoCloseable {
             throw JournalException.unwritable(path.toString(), e);
         }
         try {
-            checkOwner(path, FileCalls.status(directory));
-            var lock = isLocked ? OptionalInt.of(lock(path, names, directory)) : OptionalInt.empty();
-            return new JournalDirectory(path, names, directory, lock);
+            var access = WriteAccess.ofService();
+            access.checkFolder(path, FileCalls.status(directory));
+            var lock = isLocked ? OptionalInt.of(lock(path, names, directory, access)) : OptionalInt.empty();
+            return new JournalDirectory(path, names, directory, lock, access);
         } catch (JournalException e) {
             closeQuietly(directory, e);
             throw e;
@@ -68,16 +68,7 @@ public final class JournalDirectory implements AutoCloseable {
         }
     }
 
-    private static void checkOwner(Path path, FileStatus status) throws IOException {
-        if (status.uid() != 0 && status.uid() != FileCalls.effectiveUid()) {
-            throw JournalException.foreign("%s belongs to uid %d".formatted(path, status.uid()));
-        }
-        if ((status.permissions() & WRITABLE_BY_OTHERS) != 0) {
-            throw JournalException.foreign("every user can write to " + path);
-        }
-    }
-
-    private static int lock(Path path, FileNames names, int directory) throws IOException {
+    private static int lock(Path path, FileNames names, int directory, WriteAccess access) throws IOException {
         int file;
         var name = names.lock();
         try {
@@ -88,7 +79,7 @@ public final class JournalDirectory implements AutoCloseable {
                     : JournalException.unwritable(path.resolve(name).toString(), e);
         }
         try {
-            checkFile(path.resolve(name), FileCalls.status(file));
+            access.checkFile(path.resolve(name), FileCalls.status(file));
             if (!FileCalls.tryFlock(file)) {
                 throw JournalException.locked("another service uses " + path);
             }
@@ -96,18 +87,6 @@ public final class JournalDirectory implements AutoCloseable {
         } catch (IOException e) {
             closeQuietly(file, e);
             throw e;
-        }
-    }
-
-    private static void checkFile(Path file, FileStatus status) throws IOException {
-        if (!status.isRegular()) {
-            throw JournalException.foreign(file + " is not a regular file");
-        }
-        if (status.uid() != FileCalls.effectiveUid()) {
-            throw JournalException.foreign("%s belongs to uid %d".formatted(file, status.uid()));
-        }
-        if ((status.permissions() & GROUP_AND_OTHERS) != 0 || status.links() > 1) {
-            throw JournalException.foreign(file + " is open to other users, or has a second name");
         }
     }
 
@@ -120,7 +99,7 @@ public final class JournalDirectory implements AutoCloseable {
                 var number = names.number(name);
                 if (number.isPresent()) {
                     var status = FileCalls.status(directory, name);
-                    checkFile(path.resolve(name), status);
+                    access.checkFile(path.resolve(name), status);
                     found.add(new Segment(number.get(), status.size(), null));
                 }
             }
@@ -135,7 +114,7 @@ public final class JournalDirectory implements AutoCloseable {
     public int openToRead(Segment segment) throws IOException {
         var file = FileCalls.openat(directory, names.segment(segment.number()), FileCalls.O_RDONLY, 0);
         try {
-            checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
+            access.checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
             return file;
         } catch (IOException e) {
             closeQuietly(file, e);
@@ -148,7 +127,7 @@ public final class JournalDirectory implements AutoCloseable {
         var file = FileCalls.openat(
                 directory, names.segment(segment.number()), FileCalls.O_WRONLY | FileCalls.O_APPEND, 0);
         try {
-            checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
+            access.checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
             return new SegmentFile(file, FileCalls.status(file).size());
         } catch (IOException e) {
             closeQuietly(file, e);
@@ -157,12 +136,13 @@ public final class JournalDirectory implements AutoCloseable {
     }
 
     /** Creates a segment with this content. It is complete on the disk when it gets its name. */
-    public SegmentFile create(long number, byte[] content) throws IOException {
+    public SegmentFile create(long number, SegmentContent content) throws IOException {
         removeIfPresent(names.temporary());
         var flags = FileCalls.O_WRONLY | FileCalls.O_CREAT | FileCalls.O_EXCL | FileCalls.O_APPEND;
         var file = new SegmentFile(FileCalls.openat(directory, names.temporary(), flags, OWNER_ONLY), 0);
         try {
-            file.append(content);
+            content.addTo(file);
+            file.flush();
             file.sync();
             FileCalls.renameat(directory, names.temporary(), names.segment(number));
             FileCalls.fsync(directory);
@@ -170,11 +150,14 @@ public final class JournalDirectory implements AutoCloseable {
         } catch (IOException e) {
             file.closeQuietly(e);
             removeQuietly(names.temporary(), e);
+            removeQuietly(
+                    names.segment(number), e); // else it would be read instead of what follows in the segment before
             throw e;
         }
     }
 
-    void remove(Segment segment) throws IOException {
+    /** Deletes a segment. */
+    public void remove(Segment segment) throws IOException {
         removeIfPresent(names.segment(segment.number()));
     }
 

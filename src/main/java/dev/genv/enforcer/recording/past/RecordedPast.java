@@ -13,7 +13,7 @@ public interface RecordedPast {
     /** Returns when the oldest recorded cycle was; empty if none is recorded. */
     Optional<Instant> begin() throws IOException;
 
-    /** Returns when the oldest cycle was whose events are recorded; empty if none is. Events have a size limit of their own. */
+    /** Returns when the oldest recorded event was; empty if none is recorded. Events have a size limit of their own. */
     Optional<Instant> eventsBegin() throws IOException;
 
     /**

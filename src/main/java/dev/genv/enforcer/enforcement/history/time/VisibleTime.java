@@ -27,6 +27,11 @@ public final class VisibleTime<K> {
         Visibility toSave() {
             return isPresent ? new Visibility(Duration.ZERO, at - length.toNanos(), true) : this;
         }
+
+        /** Returns the saved value of a thing whose reported time begins at this mark. */
+        public Visibility begunAt(long mark) {
+            return new Visibility(Duration.ZERO, isPresent ? mark : at, isPresent);
+        }
     }
 
     public VisibleTime(Ticker ticker) {

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.node.fuzz;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

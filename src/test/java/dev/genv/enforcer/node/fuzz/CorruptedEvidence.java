@@ -1,6 +1,6 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.node.fuzz;
 
-import dev.genv.enforcer.node.FuzzNode.Evidence;
+import dev.genv.enforcer.node.fuzz.FuzzNode.Evidence;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.TreeMap;

@@ -7,28 +7,22 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.recording.Playback;
 import dev.genv.enforcer.recording.replay.ReplayedAction.EndedAttachment;
 import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** A replay takes those devices from a user that the enforcement takes. */
-class ReplayedQuotaTest {
-    private static final AppearanceConfig CONFIG = AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
+class NewAttachmentReplayTest extends ReplayFixture {
     private static final long OF_CONTAINER = 1234;
-
-    private final Playback past = new Playback();
 
     @Test
     void newAttachmentIsDetachedBeforeAnIdleOneWithAnyRecordedTime() {
@@ -92,13 +86,12 @@ class ReplayedQuotaTest {
     }
 
     private Replay replay(int observed) {
-        return replay(
-                KnownRules.policy(Map.of(MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(1, Map.of())), observed);
+        return replay(quota(1), observed);
     }
 
     /** Only observes the first cycles. */
     private Replay replay(Policy policy, int observed) {
-        var replay = new Replay(policy, CONFIG, false);
+        var replay = new Replay(policy, APPEARANCES, false);
         past.cycles.subList(0, observed).forEach(replay::observe);
         past.cycles.subList(observed, past.cycles.size()).forEach(replay::check);
         return replay;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.node.fuzz;
 
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.state.StateFiles;
