@@ -40,6 +40,7 @@ public record ViolationView(
     /** An action on the violation; only the fields of its type are present. */
     public record ActionView(
             String type,
+            String host,
 
             @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
             Integer pid,
@@ -59,6 +60,7 @@ public record ViolationView(
         public static ActionView of(ViolationRecord.ActionNote note) {
             return new ActionView(
                     note.type(),
+                    note.target().host(),
                     note.pid(),
                     note.signal(),
                     note.environment(),
@@ -72,6 +74,7 @@ public record ViolationView(
     /** An action that follows if nothing changes; only the fields of its type are present. */
     public record NextView(
             String type,
+            String host,
 
             @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
             Integer pid,
@@ -91,6 +94,7 @@ public record ViolationView(
             var target = action.target();
             return new NextView(
                     target.type(),
+                    target.host(),
                     target.processId(),
                     action.signal(),
                     target.detached(),

@@ -30,7 +30,7 @@ public final class EventCounts {
     private final UserNames names;
     private final Map<Optional<String>, OfUser> users = new HashMap<>();
     /** The actions of one cycle, each of which has an event for every violation that asked for it. */
-    private final Set<DoneAction> ofCycle = new HashSet<>();
+    private final Set<ActionNote.Target> ofCycle = new HashSet<>();
 
     private @Nullable Instant cycle;
 
@@ -52,8 +52,6 @@ public final class EventCounts {
                     violations + other.violations, terminations + other.terminations, detachments + other.detachments);
         }
     }
-
-    private record DoneAction(@Nullable String host, ActionNote.Target target) {}
 
     /** The counts of one user. */
     public static final class OfUser {
@@ -105,7 +103,7 @@ public final class EventCounts {
         }
         var counts = counts(action);
         if (!counts.equals(Counts.NONE)) {
-            var isNew = ofCycle.add(new DoneAction(record.violation().host(), action.target()));
+            var isNew = ofCycle.add(action.target());
             count(record.violation(), counts, isNew);
         }
     }
