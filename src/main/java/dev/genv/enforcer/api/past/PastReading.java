@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /** One request that reads the recorded past. It ends at its time limit, or when its client has disconnected. */
 public final class PastReading implements AutoCloseable {
     /** The time limit. The connection is closed after a minute. */
-    static final Duration LONGEST = Duration.ofSeconds(45);
+    public static final Duration LONGEST = Duration.ofSeconds(45);
 
     private final RecordedPast past;
     private final Period period;

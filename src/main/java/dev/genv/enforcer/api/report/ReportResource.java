@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.report;
 
+import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.past.PastAccess;
 import dev.genv.enforcer.api.past.PastReading;
 import dev.genv.enforcer.api.past.Period;
@@ -35,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 /** The report of a period of the recorded past. */
 @Path(ReportResource.PATH)
 public class ReportResource {
-    static final String PATH = "/report";
+    public static final String PATH = "/report";
     private static final String CSV = "text/csv";
     private static final String JSON_FORMAT = "json";
     private static final String CSV_FORMAT = "csv";
@@ -73,6 +74,11 @@ public class ReportResource {
         try (var reserved = memory.plans().new Reservation();
                 var reading = past.open(request, period, reserved::add)) {
             var report = report(reading, period);
+            if (isCsv && !report.complete()) {
+                throw ApiException.contentTooLarge(
+                        "the period was not read within %d seconds, which CSV cannot show; choose a shorter one"
+                                .formatted(PastReading.LONGEST.toSeconds()));
+            }
             return isCsv
                     ? Response.ok(ReportCsv.of(report).getBytes(StandardCharsets.US_ASCII))
                             .type("text/csv; charset=us-ascii; header=present")

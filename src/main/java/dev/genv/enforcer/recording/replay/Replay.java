@@ -25,6 +25,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -197,7 +198,7 @@ public final class Replay {
                         : usersOn.computeIfAbsent(
                                         host,
                                         name -> new ProcessUsers(
-                                                cycle.snapshots().get(name), names))
+                                                Objects.requireNonNull(cycle.snapshots().get(name)), names))
                                 .of(process);
             case Action.Detach(var host, var environment, var _, var _) -> names.ownerOf(host, environment);
         };

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.recording.replay;
 
+import dev.genv.enforcer.enforcement.history.state.BoundedText;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param message the violation in genv's words
  */
 public record ReplayedAction(Instant at, String host, Target target, List<RuleDefinition> rules, String message) {
-    /** What the action would have ended. It keeps no list whose length users choose. */
+    /** What the action would have ended. It keeps no list and no text whose length users choose. */
     public sealed interface Target {}
 
     /**
@@ -55,10 +56,10 @@ public record ReplayedAction(Instant at, String host, Target target, List<RuleDe
                         process.id().startTime(),
                         process.uid(),
                         process.command(),
-                        action.environmentId().isEmpty() ? null : action.environmentId(),
+                        action.environmentId().isEmpty() ? null : BoundedText.of(action.environmentId()),
                         process.devices());
             case Action.Detach(var _, var environment, var device, var _) ->
-                new EndedAttachment(environment.eid(), device);
+                new EndedAttachment(BoundedText.of(environment.eid()), device);
         };
     }
 }
