@@ -32,7 +32,7 @@ class ReplayPropertyTest {
     private static final int PASTS = Integer.getInteger("fuzz.pasts", 100);
     private static final int CYCLES = 20;
     /** In this past, a process still holds a device after the device was detached from its environment. */
-    private static final long DETACHED_AND_HELD = 1_668;
+    private static final long DETACHED_AND_HELD = 1_558;
 
 
     private static final AppearanceConfig APPEARANCES = AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
