@@ -222,4 +222,23 @@ did not exist a while ago counts as well. The series of a problem exists only wh
     description: >-
       No process reads its output fast enough, so the log lacks actions and problems. Check whether the container runtime reads
       the log of the pod, and whether its disk is full.
+- alert: GenvEnforcerJournalFailing
+  expr: {{ printf `max without (host) (genv_enforcer_host_problems{%s,code=~"journal_unwritable|journal_foreign|journal_locked"}) > 0` $is | toJson }}
+  for: {{ $rule.problemFor }}
+  labels:
+    severity: warning
+  annotations:
+    summary: genv-enforcer on {{ $where }} does not use its journal ({{ "{{ $labels.code }}" }})
+    description: >-
+      All rules act, but the next run of the service does not know what happens now: it sends SIGTERM again, and grace periods
+      begin again. /hosts gives the reason. Check the folder of the journal and its disk.
+- alert: GenvEnforcerDeliveryFailing
+  expr: {{ printf `genv_enforcer_deliveries_oldest_seconds{%s} > 3600` $is | toJson }}
+  labels:
+    severity: warning
+  annotations:
+    summary: genv-enforcer on {{ $where }} cannot deliver messages ({{ "{{ $labels.kind }}" }})
+    description: >-
+      A message to a user or to a receiver of events has waited for more than an hour. The log gives the reason. Check the mail
+      server or the receiver of the webhook.
 {{- end -}}

@@ -7,11 +7,14 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.DeliveryThread;
+import dev.genv.enforcer.notification.RetryDelay;
 import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.telemetry.DeliveryMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 
@@ -19,20 +22,25 @@ import org.jboss.logging.Logger;
 public final class Notifications {
     private static final Logger LOG = Logger.getLogger(Notifications.class);
 
+    private static final Duration SHORTEST_RETRY = Duration.ofSeconds(5);
+    private static final Duration LONGEST_RETRY = Duration.ofMinutes(15);
+
     private final List<Delivery> deliveries;
     private final UserDirectory users;
     private final EventLog events;
+    private final RetryDelay retryDelay;
     private final List<DeliveryThread> threads = new ArrayList<>();
 
-    Notifications(List<Delivery> deliveries, UserDirectory users, EventLog events) {
+    Notifications(List<Delivery> deliveries, UserDirectory users, EventLog events, RandomGenerator random) {
         this.deliveries = List.copyOf(deliveries);
         this.users = users;
         this.events = events;
+        retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
     }
 
     void register(MeterRegistry registry) {
         var metrics = new DeliveryMetrics(registry);
-        deliveries.forEach(delivery -> metrics.register(delivery.name(), delivery::figures));
+        deliveries.forEach(delivery -> metrics.register(delivery.name(), delivery.statistics()::figures));
     }
 
     /** Begins to deliver. The events of earlier runs are restored before, and the first cycle comes later. */
@@ -42,7 +50,7 @@ public final class Notifications {
                     "Violations are reported by: %s",
                     deliveries.stream().map(Delivery::name).collect(Collectors.joining(", ")));
         }
-        deliveries.forEach(delivery -> threads.add(DeliveryThread.start(delivery, events)));
+        deliveries.forEach(delivery -> threads.add(DeliveryThread.start(delivery, events, retryDelay)));
     }
 
     /** Takes over the accounts that a cycle read. It is called after the events of the cycle were published. */
@@ -65,7 +73,7 @@ public final class Notifications {
     /** Returns a problem for each kind of delivery that fails. */
     List<Problem> problems() {
         return deliveries.stream()
-                .flatMap(delivery -> delivery.problem().stream()
+                .flatMap(delivery -> delivery.statistics().problem().stream()
                         .map(why ->
                                 new Problem(ProblemCode.NOTIFICATION_FAILED, "%s: %s".formatted(delivery.name(), why))))
                 .toList();

@@ -22,6 +22,7 @@ import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -50,6 +51,7 @@ public final class Enforcer {
     private final CycleRecorder recorder;
     private final List<Consumer<CycleReport>> listeners;
     private final AtomicBoolean running = new AtomicBoolean();
+    private final Instant startedAt;
     private final long createdAt;
     private volatile @Nullable Latest latest;
 
@@ -87,6 +89,7 @@ public final class Enforcer {
                 new ActionDispatcher(workers, config.actionTimeout(), terminations, history, memory.intents(), ticker);
         var forecast = new Forecast(safeguards, terminations, ticker);
         recorder = new CycleRecorder(config, records, memory, safeguards, forecast, clock, ticker);
+        startedAt = ticker.now();
         createdAt = ticker.mark();
     }
 
@@ -169,6 +172,11 @@ public final class Enforcer {
     /** Whether a cycle runs, or what a cycle abandoned: the task of a host, which may have to kill a child process. */
     public boolean isBusy() {
         return running.get() || workers.areBusy();
+    }
+
+    /** When the service was started, by the wall clock. */
+    public Instant startedAt() {
+        return startedAt;
     }
 
     public Optional<CycleReport> latest() {

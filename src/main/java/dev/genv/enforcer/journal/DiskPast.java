@@ -34,7 +34,7 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public Optional<Instant> eventsBegin() throws IOException {
+    public Optional<Instant> beginOfEvents() throws IOException {
         return begin(FileNames.EVENTS);
     }
 

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
-/** Reads the notices for users from the events, each once. Events of earlier runs are left out: they are no news for a user. */
+/** Reads the notices for users from the events, each once. Events of earlier runs are left out: a user needs to know only what happens now. */
 public final class NoticeReader {
     private static final int PAGE = 200;
 
@@ -54,9 +54,9 @@ public final class NoticeReader {
                 if (event.sequence() > last) {
                     return Optional.of(PAUSE);
                 }
+                position = event.sequence(); // first, so that an event that fails is not read again
                 Notice.of(event)
                         .ifPresent(notice -> PersonalNotice.of(notice, inAudit).forEach(notices));
-                position = event.sequence();
             }
             page = log.after(position, PAGE);
         }

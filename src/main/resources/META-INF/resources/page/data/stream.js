@@ -9,6 +9,7 @@ const FIRST_PAUSE_MILLIS = 1000;
 
 let lastEventId = null;
 let connection = null;
+let isFollowing = false;
 
 /** Follows the violations while the tab is visible. Without the stream, the page polls. */
 export function followViolations() {
@@ -17,15 +18,20 @@ export function followViolations() {
 }
 
 async function follow() {
+  if (isFollowing) {
+    return;
+  }
+  isFollowing = true;
   let pause = FIRST_PAUSE_MILLIS;
-  while (!document.hidden && connection === null) {
+  while (!document.hidden) {
     connection = new AbortController();
     try {
-      await read(connection);
-      pause = FIRST_PAUSE_MILLIS;
+      await read(connection, () => {
+        pause = FIRST_PAUSE_MILLIS;
+      });
     } catch (error) {
       if (error.isMissing) {
-        return; // a service without a stream
+        break; // a service without a stream
       }
       pause = Math.max(2 * pause, 1000 * (error.retryAfterSeconds ?? 0));
     } finally {
@@ -36,12 +42,17 @@ async function follow() {
       setTimeout(resolve, Math.min(LONGEST_PAUSE_MILLIS, pause) * (0.5 + Math.random() / 2));
     });
   }
+  isFollowing = false;
 }
 
-/** Reads one connection to its end. */
-async function read(controller) {
+/**
+ * Reads one connection to its end.
+ * @param opened called when the service has accepted it
+ */
+async function read(controller, opened) {
   const headers = { Accept: 'text/event-stream', ...(lastEventId === null ? {} : { 'Last-Event-ID': lastEventId }) };
   const response = await send('/violations/stream', { headers, signal: controller.signal });
+  opened();
   setStreaming(true);
   refreshViolations(); // what happened before the connection
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

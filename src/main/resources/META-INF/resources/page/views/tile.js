@@ -19,17 +19,17 @@ export function createTile(host) {
     element('div', { class: 'tile-head' }, title, total), bar, measured, uses, attached, violations);
 
   function update(device) {
-    const groups = allGroups(device);
+    const groups = [...device.users, ...device.unexplained];
     const used = groups.reduce((sum, group) => sum + group.mib, 0);
-    const size = Math.max(device.total ?? 0, used);
+    const size = Math.max(device.total ?? 0, used) || 1;
     setText(title, `GPU ${device.index}`);
-    setText(total, device.total === null ? `${memory(used)} used` : `${memory(used)} of ${memory(device.total)}`);
-    showList(bar, groups, (group) => group.key, () => createSegment(size));
+    setText(total, totalOf(device, used));
+    showList(bar, groups.map((group) => ({ group, share: group.mib / size })), ({ group }) => group.key, createSegment);
     showList(uses, groups, (group) => group.key, createUse);
     const facts = measuredOf(device.status);
     setHidden(measured, facts === '');
     setText(measured, facts);
-    setChildren(attached, ...attachedTo(device.attachments));
+    setChildren(attached, ...attachedTo(device));
     setAttribute(node, 'class', groups.some((group) => KINDS[group.kind]) ? 'tile marked' : 'tile');
     setHidden(violations, device.violations.length === 0);
     setChildren(violations, violationLink(host, device.violations));
@@ -44,18 +44,18 @@ function measuredOf(status) {
   ].filter(Boolean).join(' · ');
 }
 
-function allGroups(device) {
-  return device.unexplained === null ? device.users
-    : [...device.users, { key: 'unexplained', kind: 'unexplained', eid: null, user: null, mib: device.unexplained, pids: [] }];
+function totalOf({ total, areUsesKnown }, used) {
+  const amount = areUsesKnown ? memory(used) : `at least ${memory(used)}`;
+  return total === null ? `${amount} used` : `${amount} of ${memory(total)}`;
 }
 
-function createSegment(size) {
+function createSegment() {
   const node = element('div');
   return {
     node,
-    update: (group) => {
+    update: ({ group, share }) => {
       setAttribute(node, 'class', `segment ${group.kind} ${colour(group)}`);
-      node.style.flexBasis = `${(100 * group.mib) / (size || 1)}%`;
+      node.style.flexBasis = `${100 * share}%`;
     },
   };
 }
@@ -82,7 +82,10 @@ function describe(group) {
   return [user, environment, amount, processes, mark && ' ', mark].flat();
 }
 
-function attachedTo(attachments) {
+function attachedTo({ attachments, areAttachmentsKnown }) {
+  if (!areAttachmentsKnown) {
+    return ['Attachments not observed'];
+  }
   if (attachments.length === 0) {
     return ['Attached to no environment'];
   }

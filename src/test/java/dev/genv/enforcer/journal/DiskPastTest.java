@@ -10,12 +10,12 @@ class DiskPastTest extends JournalFixture {
     @Test
     void eventsBeginWithTheStartOfTheServiceAlsoWithoutObservations() throws IOException {
         var past = new DiskPast(directory);
-        assertThat(past.eventsBegin()).isEmpty();
+        assertThat(past.beginOfEvents()).isEmpty();
 
         var first = cycle();
         cycle();
 
-        assertThat(past.eventsBegin().orElseThrow()).isBeforeOrEqualTo(first.startedAt());
+        assertThat(past.beginOfEvents().orElseThrow()).isBeforeOrEqualTo(first.startedAt());
         assertThat(past.begin()).isEmpty();
     }
 }

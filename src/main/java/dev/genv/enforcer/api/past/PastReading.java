@@ -66,10 +66,10 @@ public final class PastReading implements AutoCloseable {
         }
     }
 
-    /** Returns since when events are recorded; null if none are. */
+    /** Returns since when the events are complete; null if there are none. */
     public @Nullable Instant eventsRecordedSince() {
         try {
-            return past.eventsBegin().orElse(null);
+            return past.beginOfEvents().orElse(null);
         } catch (IOException e) {
             throw unreadable(e);
         }

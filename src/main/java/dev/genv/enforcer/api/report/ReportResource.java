@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.recording.usage.EventCounts;
 import dev.genv.enforcer.recording.usage.UsageMeter;
 import dev.genv.enforcer.recording.usage.UserNames;
+import dev.genv.enforcer.recording.usage.ViolationTimeline;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -93,12 +94,16 @@ public class ReportResource {
 
     private static ReportView report(PastReading reading, Period period) {
         var recordedSince = reading.recordedSince();
-        var eventsRecordedSince = reading.eventsRecordedSince();
         var names = new UserNames();
         var meter = new UsageMeter(period.from(), period.to(), names);
         reading.cycles(meter::add);
         var counts = new EventCounts(period.from(), period.to(), names);
-        reading.events(counts::add);
+        var timeline = new ViolationTimeline(period.from(), period.to());
+        reading.events(event -> {
+            counts.add(event);
+            timeline.add(event);
+        });
+        var eventsRecordedSince = reading.eventsRecordedSince(); // after the events: old ones may be deleted meanwhile
         var usage = meter.finish();
         var byUser = counts.byUser();
         return new ReportView(
@@ -110,7 +115,8 @@ public class ReportResource {
                 ReportView.hosts(usage),
                 ReportView.usage(usage),
                 ReportView.users(byUser),
-                ReportView.rules(byUser));
+                ReportView.rules(byUser),
+                ReportView.timeline(timeline));
     }
 
     private static boolean isCsv(@Nullable String format, HttpHeaders headers) {

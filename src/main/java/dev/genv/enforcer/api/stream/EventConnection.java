@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.stream;
 
+import dev.genv.enforcer.api.connection.ClientAddress;
 import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.event.EventSubscription;
@@ -32,8 +33,17 @@ final class EventConnection {
         this.heartbeat = heartbeat;
         vertx = request.vertx();
         context = vertx.getOrCreateContext();
-        channel = ((ConnectionBase) request.request().connection()).channel();
+        channel = channelOf(request);
         reader = new EventReader(source, context, request.response());
+    }
+
+    /** Returns the key that all connections from the address of a client share. */
+    static Object addressOf(RoutingContext request) {
+        return ClientAddress.of(channelOf(request));
+    }
+
+    private static Channel channelOf(RoutingContext request) {
+        return ((ConnectionBase) request.request().connection()).channel();
     }
 
     /**

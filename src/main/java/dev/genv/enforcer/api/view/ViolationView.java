@@ -38,25 +38,17 @@ public record ViolationView(
     }
 
     /** An action on the violation; only the fields of its type are present. */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
     public record ActionView(
             String type,
             String host,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            Integer pid,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            String signal,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            String environment,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            Integer device,
-
+            @Nullable Integer pid,
+            @Nullable String signal,
+            @Nullable String environment,
+            @Nullable Integer device,
             Instant at,
             String outcome,
-            @Nullable String detail) {
+            @JsonInclude @Nullable String detail) {
         public static ActionView of(ViolationRecord.ActionNote note) {
             return new ActionView(
                     note.type(),
@@ -72,22 +64,14 @@ public record ViolationView(
     }
 
     /** An action that follows if nothing changes; only the fields of its type are present. */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
     public record NextView(
             String type,
             String host,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            Integer pid,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            String signal,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            String environment,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            Integer device,
-
+            @Nullable Integer pid,
+            @Nullable String signal,
+            @Nullable String environment,
+            @Nullable Integer device,
             Instant notBefore,
             String because) {
         static NextView of(NextAction action) {

@@ -2,13 +2,11 @@ package dev.genv.enforcer.journal.line;
 
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.annotation.JsonValue;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.databind.DeserializationContext;
-import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.module.SimpleModule;
-import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import dev.genv.enforcer.enforcement.termination.Termination;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Membership;
@@ -28,7 +26,7 @@ final class RecordModule extends SimpleModule {
         setMixInAnnotation(ActionNote.Target.class, TargetForm.class);
         setMixInAnnotation(Termination.Pending.class, TerminationForm.class);
         setMixInAnnotation(Termination.Breaking.class, TerminationForm.class);
-        addSerializer(RuleDefinition.class, new RuleWriter());
+        setMixInAnnotation(RuleDefinition.class, RuleForm.class);
         addDeserializer(RuleDefinition.class, new RuleReader());
     }
 
@@ -65,17 +63,9 @@ final class RecordModule extends SimpleModule {
     })
     private interface TerminationForm {}
 
-    private static final class RuleWriter extends StdSerializer<RuleDefinition> {
-        private static final long serialVersionUID = 1L;
-
-        RuleWriter() {
-            super(RuleDefinition.class);
-        }
-
-        @Override
-        public void serialize(RuleDefinition rule, JsonGenerator out, SerializerProvider provider) throws IOException {
-            out.writeString(rule.name());
-        }
+    private interface RuleForm {
+        @JsonValue
+        String name();
     }
 
     /** Fails for a rule that this version does not have. */

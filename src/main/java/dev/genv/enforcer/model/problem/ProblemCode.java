@@ -90,7 +90,7 @@ public enum ProblemCode {
             An active environment is attached to a device that nvidia-smi does not list. Any user can write such an attachment.
             If a GPU is gone, repair it; otherwise detach the environment."""),
     DEVICE_STATUS_UNKNOWN(REPORTED_ONLY, """
-            nvidia-smi does not answer the query for the memory, the temperature and the utilization of the GPUs, which only metrics need. They have no series while the problem lasts.
+            nvidia-smi does not answer the query for the memory, the temperature and the utilization of the GPUs, which only metrics and the page show. They lack these values while the problem lasts.
             Run the query of the detail on the machine. Without persistence mode nvidia-smi may be too slow. `GENV_ENFORCER_GENV_METRICS=off` disables the query."""),
     PROC_UNREADABLE(NO_RULE_ACTS, """
             The service cannot read `/proc`.

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.model.problem;
 
+import java.util.Locale;
+
 /** What the service does not do on a machine while a problem lasts. */
 public enum ProblemConsequence {
     NO_RULE_ACTS("No rule acts on this machine. Readiness fails."),
@@ -49,6 +51,11 @@ public enum ProblemConsequence {
 
     ProblemConsequence(String text) {
         this.text = text;
+    }
+
+    /** The name in JSON, such as {@code read_only}. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
     }
 
     /** Sentences for an administrator, with code in Markdown's backquotes. */

@@ -18,7 +18,7 @@ final class ChatText {
 
     static String of(Notice notice) {
         var violation = notice.violation().violation();
-        var hosts = violation.hosts().stream().map(ChatText::plain).sorted().collect(Collectors.joining(", "));
+        var hosts = plain(violation.hosts().stream().sorted().collect(Collectors.joining(", ")));
         return "%s: %s, rule %s (%s): `%s`"
                 .formatted(
                         hosts,

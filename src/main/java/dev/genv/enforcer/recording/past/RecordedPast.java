@@ -13,8 +13,8 @@ public interface RecordedPast {
     /** Returns when the oldest recorded cycle was; empty if none is recorded. */
     Optional<Instant> begin() throws IOException;
 
-    /** Returns when the oldest recorded event was; empty if none is recorded. Events have a size limit of their own. */
-    Optional<Instant> eventsBegin() throws IOException;
+    /** Returns when the oldest recorded event was; empty if none is recorded. No later one is missing. */
+    Optional<Instant> beginOfEvents() throws IOException;
 
     /**
      * Reads the recorded cycles, oldest first.

@@ -27,7 +27,8 @@ class ReportCsvTest {
                 List.of(new HostHours("gpu-1", 24.5), new HostHours("gpu-2", 12)),
                 List.of(new UserHours("raz", "gpu-1", 12.25, 3)),
                 List.of(),
-                List.of(new RuleCounts(null, "env-memory", 3, 2, 1)));
+                List.of(new RuleCounts(null, "env-memory", 3, 2, 1)),
+                List.of());
 
         assertThat(ReportCsv.of(report))
                 .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,,,,\r\n" + ",\"gpu-2\",12.0,,,,,,\r\n" + ",,,,,\"env-memory\",3,2,1\r\n");
@@ -36,7 +37,16 @@ class ReportCsvTest {
     @Test
     void emptyReportIsTheHeader() {
         assertThat(ReportCsv.of(new ReportView(
-                        Instant.EPOCH, Instant.EPOCH, null, null, true, List.of(), List.of(), List.of(), List.of())))
+                        Instant.EPOCH,
+                        Instant.EPOCH,
+                        null,
+                        null,
+                        true,
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of())))
                 .isEqualTo(HEADER);
     }
 
@@ -78,6 +88,7 @@ class ReportCsvTest {
                 true,
                 List.of(),
                 List.of(new UserHours(user, "h", 0, 0)),
+                List.of(),
                 List.of(),
                 List.of());
         return ReportCsv.of(report).substring(HEADER.length());

@@ -166,9 +166,9 @@ class EventStreamsTest extends StreamFixture {
     }
 
     @Test
-    void theNumberOfClientsIsBounded() throws Exception {
+    void theNumberOfClientsOfAnAddressIsBounded() throws Exception {
         var clients = new ArrayList<SseClient>();
-        for (var i = 0; i < EventReaders.MAX_READERS; i++) {
+        for (var i = 0; i < EventReaders.MAX_OF_AN_ADDRESS; i++) {
             clients.add(connect("/events"));
             assertThat(clients.getLast().response().statusCode()).isEqualTo(200);
         }
@@ -176,6 +176,8 @@ class EventStreamsTest extends StreamFixture {
         assertThat(refused.status()).isEqualTo(503);
         assertThat(refused.head().toLowerCase(Locale.ROOT))
                 .contains("retry-after: 10", "content-type: application/problem+json");
+        assertThat(streams().following()).isEqualTo(EventReaders.MAX_OF_AN_ADDRESS);
+        assertThat(streams().refused()).isEqualTo(1);
 
         clients.getFirst().close();
         Awaitility.await()
