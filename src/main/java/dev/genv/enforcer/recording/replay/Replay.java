@@ -46,7 +46,7 @@ public final class Replay {
     private final boolean remote;
     private final RecordedAppearances attachments;
     private final UserNames names = new UserNames();
-    private final Map<String, EndedOnHost> ended = new HashMap<>();
+    private final Map<String, ReplayedHost> hosts = new HashMap<>();
     private final Map<UserKey, ReplayedUser> users = new HashMap<>();
     private final Map<String, HoldingState> holdings = new HashMap<>();
     /** The hosts that changed since the last check, or on which it detached something: other rules may ask for more there. */
@@ -98,9 +98,9 @@ public final class Replay {
         from = from == null ? cycle.at() : from;
         to = cycle.at();
         take(cycle);
-        var hosts = Set.copyOf(unchecked);
+        var changed = Set.copyOf(unchecked);
         unchecked.clear();
-        if (hosts.isEmpty()) {
+        if (changed.isEmpty()) {
             return; // the same past gives the same plan
         }
         // Only what users hold on all hosts together can exceed a limit on a host that did not change.
@@ -110,7 +110,7 @@ public final class Replay {
             mayHoldMore = false;
             check(cycle, fleet);
         } else if (policy.checks(RuleScope.HOST)) {
-            check(cycle, remaining(cycle, hosts));
+            check(cycle, remaining(cycle, changed));
         }
     }
 
@@ -119,13 +119,13 @@ public final class Replay {
         attachments.pass(cycle.at(), cycle.since());
         names.add(cycle);
         unchecked.addAll(cycle.changed());
-        ended.keySet().retainAll(cycle.snapshots().keySet());
+        hosts.keySet().retainAll(cycle.snapshots().keySet());
         holdings.keySet().retainAll(cycle.snapshots().keySet());
         var isOther = false;
         for (var name : cycle.changed()) {
             var snapshot = cycle.snapshots().get(name);
             if (snapshot != null) {
-                endedOn(name).forgetAbsent(snapshot);
+                replayedHost(name).forgetAbsent(snapshot);
                 var now = HoldingState.of(snapshot);
                 isOther |= !now.equals(holdings.put(name, now));
             }
@@ -135,10 +135,10 @@ public final class Replay {
     }
 
     /** Returns what would have remained on these hosts. */
-    private List<Snapshot> remaining(RecordedCycle cycle, Collection<String> hosts) {
-        return hosts.stream()
+    private List<Snapshot> remaining(RecordedCycle cycle, Collection<String> which) {
+        return which.stream()
                 .flatMap(name -> Optional.ofNullable(cycle.snapshots().get(name)).stream())
-                .map(snapshot -> endedOn(snapshot.host()).removeFrom(snapshot))
+                .map(snapshot -> replayedHost(snapshot.host()).removeFrom(snapshot))
                 .toList();
     }
 
@@ -147,14 +147,14 @@ public final class Replay {
         isUndecided = plan.problems().stream().anyMatch(problem -> problem.problem().code() == ProblemCode.QUOTA_UNDECIDED);
         var usersOn = new HashMap<String, ProcessUsers>();
         for (var planned : plan.actions()) {
-            if (planned.enforced() && !isImmune(planned.action()) && end(planned.action())) {
+            if (planned.enforced() && !isImmune(planned.action()) && apply(planned.action())) {
                 add(cycle, planned, userOf(cycle, planned, usersOn));
             }
         }
     }
 
-    private EndedOnHost endedOn(String host) {
-        return ended.computeIfAbsent(host, _ -> new EndedOnHost());
+    private ReplayedHost replayedHost(String host) {
+        return hosts.computeIfAbsent(host, _ -> new ReplayedHost());
     }
 
     private static boolean isImmune(Action action) {
@@ -165,15 +165,15 @@ public final class Replay {
         };
     }
 
-    private boolean end(Action action) {
+    private boolean apply(Action action) {
         return switch (action) {
-            case Action.Terminate(var host, var process, var _) -> endedOn(host).terminate(process.id());
+            case Action.Terminate(var host, var process, var _) -> replayedHost(host).terminate(process.id());
             case Action.Detach detach -> detach(detach);
         };
     }
 
     private boolean detach(Action.Detach detach) {
-        var isNew = endedOn(detach.host()).detach(detach.device(), detach.attachment());
+        var isNew = replayedHost(detach.host()).detach(detach.device(), detach.attachment());
         if (isNew) {
             attachments.detached(detach);
             unchecked.add(detach.host());

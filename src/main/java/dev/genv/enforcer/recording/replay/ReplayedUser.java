@@ -23,8 +23,8 @@ public final class ReplayedUser {
     /** Counts an action, and returns whether it is listed too. */
     boolean add(ReplayedAction action, boolean mayBeListed) {
         switch (action.target()) {
-            case ReplayedAction.EndedProcess _ -> terminations++;
-            case ReplayedAction.EndedAttachment _ -> detachments++;
+            case ReplayedAction.TerminatedProcess _ -> terminations++;
+            case ReplayedAction.DetachedAttachment _ -> detachments++;
         }
         return mayBeListed && listed.size() < MAX_LISTED && listed.add(action);
     }

@@ -11,8 +11,8 @@ import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedAttachment;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
+import dev.genv.enforcer.recording.replay.ReplayedAction.DetachedAttachment;
+import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.List;
@@ -30,8 +30,8 @@ class NewAttachmentReplayTest extends ReplayFixture {
 
         assertThat(targets(replay(0)))
                 .hasSize(2)
-                .contains(new EndedAttachment("2", 1))
-                .anySatisfy(target -> assertThat(target).isInstanceOf(EndedProcess.class));
+                .contains(new DetachedAttachment("2", 1))
+                .anySatisfy(target -> assertThat(target).isInstanceOf(TerminatedProcess.class));
     }
 
     @Test
@@ -40,7 +40,7 @@ class NewAttachmentReplayTest extends ReplayFixture {
                 .cycle(withContainer("01/01/2020 00:00:00").snapshot())
                 .cycle(withContainer("01/01/2020 00:00:00").devices(3).snapshot());
 
-        assertThat(targets(replay(2))).contains(new EndedAttachment("2", 1));
+        assertThat(targets(replay(2))).contains(new DetachedAttachment("2", 1));
     }
 
     @Test
@@ -50,7 +50,7 @@ class NewAttachmentReplayTest extends ReplayFixture {
                 .forEach(_ -> past.cycle(withContainer("01/01/2020 00:00:00").snapshot()));
         past.cycle(withContainer("01/01/2020 00:00:00").devices(3).snapshot());
 
-        assertThat(targets(replay(past.cycles.size() - 1))).containsExactly(new EndedAttachment("1", 0));
+        assertThat(targets(replay(past.cycles.size() - 1))).containsExactly(new DetachedAttachment("1", 0));
     }
 
     @Test
@@ -67,7 +67,7 @@ class NewAttachmentReplayTest extends ReplayFixture {
         assertThat(targets(replay(0))).isEmpty();
 
         past.cycle(idle);
-        assertThat(targets(replay(0))).containsExactly(new EndedAttachment("2", 1));
+        assertThat(targets(replay(0))).containsExactly(new DetachedAttachment("2", 1));
     }
 
     @Test
@@ -82,7 +82,7 @@ class NewAttachmentReplayTest extends ReplayFixture {
 
         assertThat(targets(replay(policy, 0)))
                 .hasSize(2)
-                .contains(new EndedAttachment("1", 0));
+                .contains(new DetachedAttachment("1", 0));
     }
 
     private Replay replay(int observed) {

@@ -14,8 +14,8 @@ import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.recording.Playback;
 import dev.genv.enforcer.recording.RandomPast;
 import dev.genv.enforcer.recording.RecordedCycle;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedAttachment;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
+import dev.genv.enforcer.recording.replay.ReplayedAction.DetachedAttachment;
+import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import java.time.Duration;
@@ -38,7 +38,7 @@ class ReplayPropertyTest {
     private static final AppearanceConfig APPEARANCES = AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
 
     private RecordedAppearances attachments = new RecordedAppearances(APPEARANCES);
-    private final Map<String, EndedOnHost> ended = new HashMap<>();
+    private final Map<String, ReplayedHost> ended = new HashMap<>();
     private final List<String> expected = new ArrayList<>();
 
     @Test
@@ -74,12 +74,12 @@ class ReplayPropertyTest {
         ended.keySet().retainAll(snapshots.keySet());
         var fleet = new ArrayList<Snapshot>();
         snapshots.forEach((name, snapshot) -> {
-            var ofHost = ended.computeIfAbsent(name, _ -> new EndedOnHost());
+            var ofHost = ended.computeIfAbsent(name, _ -> new ReplayedHost());
             ofHost.forgetAbsent(snapshot);
             fleet.add(ofHost.removeFrom(snapshot));
         });
         for (var planned : policy.check(new Fleet(fleet, true, attachments.record(fleet)), Set.of()).actions()) {
-            var ofHost = ended.computeIfAbsent(planned.action().host(), _ -> new EndedOnHost());
+            var ofHost = ended.computeIfAbsent(planned.action().host(), _ -> new ReplayedHost());
             switch (planned.action()) {
                 case Action.Terminate(var host, var process, var _) -> {
                     if (planned.enforced() && process.immunity() == null && ofHost.terminate(process.id())) {
@@ -105,8 +105,8 @@ class ReplayPropertyTest {
                 .flatMap(user -> user.listed().stream())
                 .map(action -> action.host()
                         + switch (action.target()) {
-                            case EndedProcess process -> " process " + process.pid() + " " + process.startTime();
-                            case EndedAttachment(var environment, var device) ->
+                            case TerminatedProcess process -> " process " + process.pid() + " " + process.startTime();
+                            case DetachedAttachment(var environment, var device) ->
                                 " environment " + environment + " device " + device;
                         })
                 .toList();

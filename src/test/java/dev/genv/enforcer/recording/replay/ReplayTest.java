@@ -13,7 +13,7 @@ import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.recording.Playback;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
+import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.time.Duration;
@@ -40,7 +40,7 @@ class ReplayTest extends ReplayFixture {
         assertThat(action.host()).isEqualTo("here");
         assertThat(action.message()).isEqualTo("Process 7 is not running in a GPU environment");
         assertThat(action.rules()).containsExactly(NON_ENV_PROCESSES);
-        assertThat(action.target()).isInstanceOfSatisfying(EndedProcess.class, process -> {
+        assertThat(action.target()).isInstanceOfSatisfying(TerminatedProcess.class, process -> {
             assertThat(process.pid()).isEqualTo(7);
             assertThat(process.devices()).containsExactly(0);
             assertThat(process.environment()).isNull();
@@ -81,7 +81,7 @@ class ReplayTest extends ReplayFixture {
         assertThat(replay(enforcing(ENV_MEMORY)).users().getFirst().listed())
                 .singleElement()
                 .satisfies(action ->
-                        assertThat(((EndedProcess) action.target()).pid()).isEqualTo(2));
+                        assertThat(((TerminatedProcess) action.target()).pid()).isEqualTo(2));
     }
 
     @Test
