@@ -186,6 +186,15 @@ class UsageMeterTest {
     }
 
     @Test
+    void longNamesAreReplacedByTheirDigest() {
+        observe(6, host().devices(1).with(env("1").user("x".repeat(4_096)).attached(0)).snapshot());
+
+        assertThat(usage().byUser().keySet()).singleElement().satisfies(user -> assertThat(user.orElseThrow())
+                .startsWith("sha256:")
+                .hasSizeLessThan(100));
+    }
+
+    @Test
     void namesAboveTheLargestNumberAreCountedTogether() {
         var environments = IntStream.range(0, UsageMeter.MAX_ENTRIES + 50)
                 .mapToObj(number -> env("e" + number).user("u" + number).attached(0))
