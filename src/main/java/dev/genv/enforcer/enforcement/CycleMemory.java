@@ -53,6 +53,7 @@ final class CycleMemory {
     private List<ActionRecord> restoredActions;
     /** What could not be restored; the first cycle reports it. */
     private List<Problem> notRestored;
+
     private final UnwrittenEvents unwritten;
 
     /** Restores what earlier runs left. */

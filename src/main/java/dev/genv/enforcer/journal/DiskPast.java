@@ -51,8 +51,8 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readCycles(
-            Instant from, Instant to, BooleanSupplier isOver, Predicate<RecordedCycle> reader) throws IOException {
+    public void readCycles(Instant from, Instant to, BooleanSupplier isOver, Predicate<RecordedCycle> reader)
+            throws IOException {
         var player = new FleetPlayer();
         try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
             RecordedSegments.read(
@@ -78,7 +78,8 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readEvents(Instant from, Instant to, BooleanSupplier isOver, Predicate<Event> reader) throws IOException {
+    public void readEvents(Instant from, Instant to, BooleanSupplier isOver, Predicate<Event> reader)
+            throws IOException {
         var last = new AtomicLong();
         try (var directory = JournalDirectory.openToRead(path, FileNames.EVENTS)) {
             RecordedSegments.read(

@@ -108,7 +108,8 @@ class JournalBoundsTest extends JournalFixture {
         restart();
         assertThat(events.after(0, 100).events()).containsSubsequence(before);
         assertThat(recorded()).containsSubsequence(before);
-        assertThat(new DiskPast(directory).beginOfEvents()).contains(recorded().getFirst().at());
+        assertThat(new DiskPast(directory).beginOfEvents())
+                .contains(recorded().getFirst().at());
     }
 
     @Test

@@ -63,7 +63,9 @@ public final class RandomPast {
         }
         var uidsOfPids = new HashMap<Integer, Long>();
         for (var environment : before.environments()) {
-            environment.pids().forEach(pid -> uidsOfPids.put(pid, 1_000L + random.random().nextInt(3)));
+            environment
+                    .pids()
+                    .forEach(pid -> uidsOfPids.put(pid, 1_000L + random.random().nextInt(3)));
         }
         var owner = 1_000L + random.random().nextInt(3);
         return new Snapshot(

@@ -84,8 +84,7 @@ public final class Safeguards {
 
     /** Whether nothing but a grace period holds back an action for these violations, so that time alone leads to it. */
     public boolean isOnlyDelayed(Action action, Set<Violation.Key> causes, Evidence evidence) {
-        var isEnforced =
-                causes.stream().map(Violation.Key::rule).anyMatch(config.isEnforced());
+        var isEnforced = causes.stream().map(Violation.Key::rule).anyMatch(config.isEnforced());
         var planned = new PlannedAction(action, List.of(), isEnforced);
         return inOrder.stream()
                 .filter(safeguard -> !(safeguard instanceof PendingGrace))

@@ -51,7 +51,8 @@ final class ChatText {
                                         .map(signal -> " with SIG" + signal)
                                         .orElse(""),
                                 outcome);
-            case ActionNote.TargetAttachment(var _, var _, var device) -> "detach GPU %d, %s".formatted(device, outcome);
+            case ActionNote.TargetAttachment(var _, var _, var device) ->
+                "detach GPU %d, %s".formatted(device, outcome);
         };
     }
 

@@ -24,7 +24,8 @@ public interface RecordedPast {
      * @param isOver asked before each record, of which many may be no end of a cycle; true ends the reading
      * @param reader returns false to end the reading
      */
-    void readCycles(Instant from, Instant to, BooleanSupplier isOver, Predicate<RecordedCycle> reader) throws IOException;
+    void readCycles(Instant from, Instant to, BooleanSupplier isOver, Predicate<RecordedCycle> reader)
+            throws IOException;
 
     /** Reads the events in the same way. */
     void readEvents(Instant from, Instant to, BooleanSupplier isOver, Predicate<Event> reader) throws IOException;

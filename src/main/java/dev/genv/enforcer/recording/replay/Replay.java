@@ -144,7 +144,8 @@ public final class Replay {
 
     private void check(RecordedCycle cycle, List<Snapshot> fleet) {
         var plan = policy.check(new Fleet(fleet, remote, appearances), Set.of());
-        isUndecided = plan.problems().stream().anyMatch(problem -> problem.problem().code() == ProblemCode.QUOTA_UNDECIDED);
+        isUndecided =
+                plan.problems().stream().anyMatch(problem -> problem.problem().code() == ProblemCode.QUOTA_UNDECIDED);
         var usersOn = new HashMap<String, ProcessUsers>();
         for (var planned : plan.actions()) {
             if (planned.enforced() && !isImmune(planned.action()) && apply(planned.action())) {
@@ -198,7 +199,9 @@ public final class Replay {
                         : usersOn.computeIfAbsent(
                                         host,
                                         name -> new ProcessUsers(
-                                                Objects.requireNonNull(cycle.snapshots().get(name)), names))
+                                                Objects.requireNonNull(
+                                                        cycle.snapshots().get(name)),
+                                                names))
                                 .of(process);
             case Action.Detach(var host, var environment, var _, var _) -> names.ownerOf(host, environment);
         };
@@ -221,8 +224,8 @@ public final class Replay {
     /** The users to whom the policy would have done something, those with the most actions first. */
     public List<ReplayedUser> users() {
         var byName = new HashMap<Optional<String>, ReplayedUser>();
-        users.forEach((user, result) -> byName.computeIfAbsent(names.nameOf(user), ReplayedUser::new)
-                .add(result));
+        users.forEach((user, result) ->
+                byName.computeIfAbsent(names.nameOf(user), ReplayedUser::new).add(result));
         return byName.values().stream()
                 .sorted(Comparator.comparingLong(ReplayedUser::actions).reversed())
                 .toList();

@@ -31,7 +31,8 @@ class ReportCsvTest {
                 List.of());
 
         assertThat(ReportCsv.of(report))
-                .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,,,,\r\n" + ",\"gpu-2\",12.0,,,,,,\r\n" + ",,,,,\"env-memory\",3,2,1\r\n");
+                .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,,,,\r\n" + ",\"gpu-2\",12.0,,,,,,\r\n"
+                        + ",,,,,\"env-memory\",3,2,1\r\n");
     }
 
     @Test

@@ -101,7 +101,9 @@ class UserReportTest {
 
     @Test
     void knowsAUserWhoseProcessesAreNotListed() {
-        observe(host("gpu-1").devices(4).withUnlisted(process(7).uid(1003).usesUnknown(1)), host("gpu-2").devices(4));
+        observe(
+                host("gpu-1").devices(4).withUnlisted(process(7).uid(1003).usesUnknown(1)),
+                host("gpu-2").devices(4));
 
         assertThat(user("1003").processes()).hasSize(1);
     }

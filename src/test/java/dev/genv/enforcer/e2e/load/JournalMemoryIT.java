@@ -49,7 +49,8 @@ class JournalMemoryIT extends NodeSuite {
         try (var shell = Child.ofUser(TestUsers.ATTACKER_UID)) {
             runAndRestart(
                     ENVIRONMENTS,
-                    cycle -> write(IntStream.range(0, ENVIRONMENTS).mapToObj(number -> cycle + "-" + number), "", shell));
+                    cycle -> write(
+                            IntStream.range(0, ENVIRONMENTS).mapToObj(number -> cycle + "-" + number), "", shell));
         }
     }
 

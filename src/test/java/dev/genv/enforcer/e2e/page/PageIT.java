@@ -104,7 +104,8 @@ class PageIT extends PageSuite {
             window.page().keyboard().press("Escape");
             assertThat(window.dialog()).hasCount(0);
             assertThat(link).isFocused();
-            assertThat(window.page()).hasURL(Pattern.compile("#/violations$")); // a closed dialog leaves its address later
+            assertThat(window.page())
+                    .hasURL(Pattern.compile("#/violations$")); // a closed dialog leaves its address later
         }
     }
 

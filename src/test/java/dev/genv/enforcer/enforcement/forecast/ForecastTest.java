@@ -60,8 +60,7 @@ class ForecastTest extends ForecastFixture {
     @Test
     void announcesNoSigkillForAProcessWhoseUserBecameExempt() {
         runCycle(0);
-        node.setSnapshot(
-                host().devices(1).with(process(1).uses(0).immune(Immunity.Kind.EXEMPT, "its user is exempt")));
+        node.setSnapshot(host().devices(1).with(process(1).uses(0).immune(Immunity.Kind.EXEMPT, "its user is exempt")));
         runCycle(10);
 
         assertThat(next()).isEmpty();

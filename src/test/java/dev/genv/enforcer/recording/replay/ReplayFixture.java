@@ -18,8 +18,7 @@ import java.util.Map;
 
 /** Replays a past that a test records. */
 abstract class ReplayFixture {
-    static final AppearanceConfig APPEARANCES =
-            AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
+    static final AppearanceConfig APPEARANCES = AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
 
     final Playback past = new Playback();
 

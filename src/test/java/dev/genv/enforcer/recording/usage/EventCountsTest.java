@@ -115,8 +115,7 @@ class EventCountsTest {
             counts.add(done(quota, new ActionNote.TargetAttachment(host, "ml", 0), Outcome.DETACHED));
             counts.add(done(quota, new ActionNote.TargetProcess(host, 7), Outcome.SIGNALLED));
         }
-        counts.add(done(
-                violation(ENV_MEMORY, "raz", 7), new ActionNote.TargetProcess("a", 7), Outcome.SIGNALLED));
+        counts.add(done(violation(ENV_MEMORY, "raz", 7), new ActionNote.TargetProcess("a", 7), Outcome.SIGNALLED));
 
         assertThat(of("raz").total()).isEqualTo(new Counts(0, 2, 2));
     }
@@ -126,8 +125,7 @@ class EventCountsTest {
         counts.add(opened(BEGIN, violation(ENV_OWNER, "alice", 1)));
         counts.add(opened(
                 BEGIN,
-                new Violation(
-                        ENV_OWNER, "here", "environment 1", "is disputed", "alice", "1", List.of(), List.of())));
+                new Violation(ENV_OWNER, "here", "environment 1", "is disputed", "alice", "1", List.of(), List.of())));
 
         assertThat(counts.byUser()).containsOnlyKeys(Optional.of("1000"), Optional.empty());
     }
@@ -166,13 +164,14 @@ class EventCountsTest {
 
     private static Event terminated(Instant at, Violation violation, Outcome outcome, @Nullable Signal sent) {
         var pid = violation.processes().getFirst().pid();
-        var note = new ActionNote(new ActionNote.TargetProcess("here", pid), Optional.ofNullable(sent), at, outcome, null);
+        var note =
+                new ActionNote(new ActionNote.TargetProcess("here", pid), Optional.ofNullable(sent), at, outcome, null);
         return new Event(1, at, new EventContent.ActionRecorded(record(violation), note));
     }
 
     private static Event detached(Instant at, Violation violation) {
-        var note =
-                new ActionNote(new ActionNote.TargetAttachment("here", "1", 0), Optional.empty(), at, Outcome.DETACHED, null);
+        var note = new ActionNote(
+                new ActionNote.TargetAttachment("here", "1", 0), Optional.empty(), at, Outcome.DETACHED, null);
         return new Event(1, at, new EventContent.ActionRecorded(record(violation), note));
     }
 

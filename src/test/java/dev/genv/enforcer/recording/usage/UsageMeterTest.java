@@ -168,7 +168,8 @@ class UsageMeterTest {
 
     @Test
     void holderThatIsNotListedUsesTheDevicesThatItProvesToUse() {
-        var holder = new Unlisted.Holder(process(5).uid(1001).usesUnknown(0).usesUnknown(1).build(), 1, List.of(1));
+        var holder = new Unlisted.Holder(
+                process(5).uid(1001).usesUnknown(0).usesUnknown(1).build(), 1, List.of(1));
         observe(60, host().devices(2).snapshot().with(new Unlisted(Map.of(), List.of(holder))));
         past.cycle(host().devices(2).snapshot());
 

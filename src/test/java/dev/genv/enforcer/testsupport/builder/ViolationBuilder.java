@@ -82,7 +82,10 @@ public final class ViolationBuilder {
     /** Adds a termination that follows after this time. */
     public ViolationBuilder next(int pid, Instant notBefore) {
         next.add(new NextAction(
-                new ActionNote.TargetProcess("here", pid), Optional.of(Signal.TERM), notBefore, WaitReason.GRACE_PERIOD));
+                new ActionNote.TargetProcess("here", pid),
+                Optional.of(Signal.TERM),
+                notBefore,
+                WaitReason.GRACE_PERIOD));
         return this;
     }
 
