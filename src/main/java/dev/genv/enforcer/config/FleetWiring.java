@@ -1,7 +1,6 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.RemoteSettings;
-import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
@@ -73,17 +72,7 @@ final class FleetWiring {
     }
 
     private ObserverSettings observer(String name) {
-        return new ObserverSettings(
-                name,
-                remote.stateDir().toString(),
-                List.copyOf(settings.safety().protectedExecutables()),
-                List.copyOf(settings.safety().exemptUsers()),
-                settings.safety().requireHostPid(),
-                settings.general().mode() == ServiceMode.ENFORCE,
-                settings.general().terminateProcesses(),
-                settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
-                Advice.LOGIN,
-                settings.gpu().unlistedMemory());
+        return ObserverWiring.settings(settings, name, remote.stateDir(), Advice.LOGIN);
     }
 
     private AgentConfig agentConfig() {

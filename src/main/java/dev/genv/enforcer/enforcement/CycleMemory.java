@@ -84,7 +84,7 @@ final class CycleMemory {
                 "actions without a result",
                 () -> restored.actions().forEach(action -> {
                     logRestored(action);
-                    restore(action.planned(), action.result());
+                    record(action.planned(), action.result());
                     restoredActions.add(action);
                 }));
         notRestored = restoration.problems();
@@ -130,11 +130,11 @@ final class CycleMemory {
                     signalled.size() + late.actions().size());
             intents.raise(late.lastIntent());
             late.memory().ifPresent(memory -> events.restore(memory.state()));
-            signalled.forEach(planned -> restore(planned, BY_EARLIER_RUN));
+            signalled.forEach(planned -> record(planned, BY_EARLIER_RUN));
             restoredActions = late.actions();
             restoredActions.forEach(action -> {
                 logRestored(action);
-                restore(action.planned(), mayHaveSignalled(action) ? BY_EARLIER_RUN : action.result());
+                record(action.planned(), mayHaveSignalled(action) ? BY_EARLIER_RUN : action.result());
             });
         });
     }
@@ -220,11 +220,12 @@ final class CycleMemory {
         LOG.warnf("The service was stopped before a cycle recorded this action: %s", ActionLog.fixedForm(earlier));
     }
 
-    /** An action without a result may have been executed, so it counts like one whose answer was lost. */
-    private void restore(PlannedAction planned, Result result) {
+    /** Remembers an action for the next cycles. One without a result may have been executed, so it counts like one whose answer was lost. */
+    void record(PlannedAction planned, Result result) {
         switch (planned.action()) {
             case Action.Terminate terminate -> terminations.record(planned, terminate, result);
             case Action.Detach detach -> {
+                // An attachment that the service may have removed was not removed by another user.
                 if (result.outcome() == Outcome.DETACHED || result.uncertain()) {
                     history.recordDetachment(detach);
                 }

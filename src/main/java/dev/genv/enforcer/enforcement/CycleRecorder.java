@@ -68,7 +68,7 @@ final class CycleRecorder {
     CycleReport record(Start start, Evidence evidence, Review review, Execution execution) {
         var seen = evidence.seen();
         var plan = evidence.plan();
-        var actions = Stream.of(memory.takeRestoredActions(), review.records(), execution.records())
+        var actions = Stream.of(memory.takeRestoredActions(), execution.late(), review.records(), execution.records())
                 .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());

@@ -85,8 +85,7 @@ public final class Enforcer {
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
         memory = new CycleMemory(records, new EnforcedRules(config), clock, history, terminations, ticker);
-        dispatcher =
-                new ActionDispatcher(workers, config.actionTimeout(), terminations, history, memory.intents(), ticker);
+        dispatcher = new ActionDispatcher(workers, config.actionTimeout(), memory::record, memory.intents(), ticker);
         var forecast = new Forecast(safeguards, terminations, ticker);
         recorder = new CycleRecorder(config, records, memory, safeguards, forecast, clock, ticker);
         startedAt = ticker.now();
@@ -138,7 +137,7 @@ public final class Enforcer {
     private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
         var seen = observer.observe(processesToVerify());
         memory.takeOverLate();
-        var plan = policy.check(seen.fleet(), terminations.recentlySignalled());
+        var plan = policy.check(seen.fleet(), terminations.expectedToExit());
         var evidence = history.record(seen, plan);
         var review = escalation.review(evidence);
         var actions = escalation.extend(review, secondPlan(review));
@@ -149,7 +148,7 @@ public final class Enforcer {
     /** Checks the rules again where a termination depends on whether they still choose the process. */
     private Plan secondPlan(Review review) {
         var fleet = review.evidence().seen().fleet();
-        return review.needsSecondCheck() ? policy.check(fleet, review.treatedAsGone()) : Plan.EMPTY;
+        return review.needsSecondCheck() ? policy.check(fleet, review.expectedExits()) : Plan.EMPTY;
     }
 
     /** Returns the processes for which the hosts verify whether they have exited. */

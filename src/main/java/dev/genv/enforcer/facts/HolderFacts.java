@@ -17,8 +17,6 @@ public record HolderFacts(List<Bytes> gpus, List<Holder> holders, String incompl
     public static final int MOST_FILES = 16_384;
     /** The device files from this minor number on, such as {@code /dev/nvidiactl}, belong to no single GPU. */
     public static final int FIRST_SHARED_MINOR = 254;
-    /** Of a machine whose holders were not asked for. */
-    public static final HolderFacts NONE = new HolderFacts(List.of(), List.of(), "");
 
     /**
      * A process that holds device files of GPUs.

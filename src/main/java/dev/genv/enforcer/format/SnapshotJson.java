@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.json.Fields;
 import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -39,10 +40,7 @@ public final class SnapshotJson {
                 out.writeEndObject();
             }
             out.writeEndArray();
-            out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
-            out.writeObjectFieldStart("membership");
-            out.writeStringField("by", process.membershipBy().label());
-            out.writeEndObject();
+            writeMembership(process, out);
             WorkloadJson.write(process.workload(), out);
             out.writeEndObject();
         }
@@ -66,6 +64,13 @@ public final class SnapshotJson {
             }
             out.writeEndArray();
         }
+    }
+
+    static void writeMembership(GpuProcess process, JsonGenerator out) throws IOException {
+        out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
+        out.writeObjectFieldStart("membership");
+        out.writeStringField("by", process.membershipBy().label());
+        out.writeEndObject();
     }
 
     /** Only with MIG: genv does not print them. */

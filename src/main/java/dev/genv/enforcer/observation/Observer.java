@@ -19,6 +19,7 @@ import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.gpu.GpuOrigin;
+import dev.genv.enforcer.observation.immunity.ConfiguredUsers;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
@@ -125,7 +126,9 @@ public final class Observer {
                 facts.machine().beforeState(),
                 privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
                 missingPrivileges.stream().map(MissingPrivilege::name).toList(),
-                privileges.isOutsideHostPid() ? settings.advice().namespaceReason() : other.orElse(null),
+                privileges.isOutsideHostPid()
+                        ? settings.advice().namespaceReason()
+                        : other.or(this::unresolvedUsers).orElse(null),
                 machine(facts.machine()),
                 state.lockWait(),
                 state.changedAt(),
@@ -162,6 +165,13 @@ public final class Observer {
     /** Returns the processes that hold GPUs without being listed. */
     public UnlistedProcesses unlisted() {
         return unlisted;
+    }
+
+    private Optional<String> unresolvedUsers() {
+        return accountReader.hasAccounts() || !ConfiguredUsers.areNamed(settings.exemptUsers(), settings.programs())
+                ? Optional.empty()
+                : Optional.of(
+                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are unknown");
     }
 
     private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.testsupport;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
@@ -62,7 +63,16 @@ public final class NodeBuilder {
 
     public ObserverSettings settings() {
         return new ObserverSettings(
-                "gpu-1", state.toString(), programs, exempt, requireHostPid, true, true, false, Advice.CONTAINER);
+                "gpu-1",
+                state.toString(),
+                programs,
+                exempt,
+                requireHostPid,
+                true,
+                true,
+                false,
+                Advice.CONTAINER,
+                Memory.ofMebibytes(512));
     }
 
     public NodeMachine machine() {

@@ -19,7 +19,6 @@ import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -72,9 +71,7 @@ public final class KillEscalation {
                 }
             }
         }
-        var treatedAsGone = new HashSet<>(pending.recentlySignalled());
-        treatedAsGone.removeAll(unconfirmed.keySet());
-        return new Review(evidence, records, kills, unconfirmed, treatedAsGone);
+        return new Review(evidence, records, kills, unconfirmed, pending.expectedToExit());
     }
 
     /**

@@ -10,11 +10,22 @@ import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Resolves the users that settings name, by name or uid, with the accounts of one machine. */
 public record ConfiguredUsers(Accounts accounts) {
     private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
     private static final String EXEMPT = "GENV_ENFORCER_EXEMPT_USERS";
+
+    /** Whether the settings give a user by name, which only the accounts of the machine can resolve. */
+    public static boolean areNamed(Collection<String> exempt, Collection<ProtectedExecutable> programs) {
+        return Stream.concat(
+                        exempt.stream(),
+                        programs.stream()
+                                .filter(program -> !program.isForAllUsers())
+                                .map(ProtectedExecutable::user))
+                .anyMatch(user -> !UID.matcher(user).matches());
+    }
 
     /** Returns the exempt uids. */
     public Found<Set<Long>> exempt(Collection<String> users) {

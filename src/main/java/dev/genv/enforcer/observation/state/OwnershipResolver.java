@@ -4,7 +4,9 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.Ownership;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -32,7 +34,15 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
     /** Returns the environments, each with its ownership. */
     public List<Environment> resolve(Collection<Environment> environments) {
         var claims = new HashMap<String, SortedSet<Long>>();
+        var users = new HashMap<Long, Set<String>>();
         for (var environment : environments) {
+            var uid = environment.uid();
+            if (uid != null && accounts.namesOf(uid).isEmpty()) {
+                environment
+                        .user()
+                        .ifPresent(user ->
+                                users.computeIfAbsent(uid, _ -> new HashSet<>()).add(user));
+            }
             environment
                     .user()
                     .filter(user -> accounts.uidOf(user).isEmpty())
@@ -41,17 +51,28 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
         }
         return environments.stream()
                 .map(environment -> environment.with(new Ownership(
-                                dispute(environment, claims).orElse(null), isExempt(environment), ofPids(environment))
-                        .withAccount(isAccount(environment))))
+                                dispute(environment, claims, users).orElse(null),
+                                isExempt(environment),
+                                ofPids(environment))
+                        .withAccount(account(environment).orElse(null))))
                 .toList();
     }
 
-    private boolean isAccount(Environment environment) {
+    /** A user can remove the recorded name, so the account of the uid takes its place: else the user had a second quota. */
+    private Optional<String> account(Environment environment) {
         var name = environment.username();
-        return name != null && environment.uid() != null && accounts.uidOf(name).equals(Optional.of(environment.uid()));
+        var uid = environment.uid();
+        if (uid == null) {
+            return Optional.empty();
+        }
+        if (name == null || name.isEmpty()) {
+            return uid == 0 ? Optional.empty() : accounts.namesOf(uid).stream().min(Comparator.naturalOrder());
+        }
+        return Optional.of(name).filter(user -> accounts.uidOf(user).equals(Optional.of(uid)));
     }
 
-    private Optional<String> dispute(Environment environment, Map<String, SortedSet<Long>> claims) {
+    private Optional<String> dispute(
+            Environment environment, Map<String, SortedSet<Long>> claims, Map<Long, Set<String>> users) {
         var own = claimsOf(environment);
         if (environment.ownership().isDisputed()) {
             return Optional.ofNullable(environment.ownership().dispute()); // by the recorded user name
@@ -66,6 +87,11 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
             if (against != null) {
                 return Optional.of(against);
             }
+        }
+        var uid = environment.uid();
+        var number = uid == null ? 0 : users.getOrDefault(uid, Set.of()).size();
+        if (number > 1) { // each name would have a quota of its own
+            return Optional.of("environments of uid %d have %d different user names".formatted(uid, number));
         }
         // The true owner of the name is unknown, but two uids use it.
         return environment

@@ -18,9 +18,7 @@ record HostUsage(boolean isObserved, Map<UserKey, Devices> byUser) {
     static final HostUsage UNOBSERVED = new HostUsage(false, Map.of());
 
     /** Numbers of devices. */
-    record Devices(int held, int used) {
-        static final Devices NONE = new Devices(0, 0);
-    }
+    record Devices(int held, int used) {}
 
     static HostUsage of(Snapshot snapshot, UserNames names) {
         if (!snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {

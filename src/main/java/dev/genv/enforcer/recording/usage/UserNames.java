@@ -37,9 +37,9 @@ public final class UserNames {
         }
         for (var environment : snapshot.environments()) {
             var uid = environment.uid();
-            var name = environment.username();
-            if (environment.ownership().isAccount() && uid != null && name != null && names.size() < MAX_NAMES) {
-                names.put(new UserKey.OfUid(snapshot.host(), uid), new UserKey.Named(name));
+            var account = environment.ownership().account();
+            if (uid != null && account != null && names.size() < MAX_NAMES) {
+                names.put(new UserKey.OfUid(snapshot.host(), uid), new UserKey.Named(account));
             }
         }
     }

@@ -152,7 +152,9 @@ class NodeObservationFuzzTest {
                                         new ProcessId(job.getValue(), 1000),
                                         person.uid(),
                                         "python",
-                                        Environ.membership(now.environs().getOrDefault(job.getValue(), new byte[0])),
+                                        Environ.named(
+                                                Environ.values(now.environs().getOrDefault(job.getValue(), new byte[0]))
+                                                        .id()),
                                         List.of(new DeviceUsage(job.getKey(), Memory.ofMebibytes(900)))))))
                 .toList();
         var state = new State(

@@ -10,6 +10,7 @@ import dev.genv.enforcer.format.linux.PasswdFile;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.node.proc.ProcFs;
@@ -202,7 +203,8 @@ class ProgramFilesTest {
                 true,
                 true,
                 false,
-                Advice.CONTAINER);
+                Advice.CONTAINER,
+                Memory.ZERO);
         var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
         files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();

@@ -11,6 +11,7 @@ import dev.genv.enforcer.format.linux.PasswdFile;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
@@ -164,7 +165,8 @@ class RunningProgramTest {
                 true,
                 true,
                 false,
-                Advice.CONTAINER);
+                Advice.CONTAINER,
+                Memory.ZERO);
         var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
         files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();

@@ -41,7 +41,7 @@ class StateReaderTest {
     StateReaderTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
         parser = new StateParser(path.toString());
-        reader = new StateReader(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
+        reader = StateReaders.of(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
     }
 
     @Test

@@ -40,7 +40,7 @@ class UnlockedReaderTest {
     UnlockedReaderTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
         parser = new StateParser(path.toString());
-        reader = new StateReader(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
+        reader = StateReaders.of(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
     }
 
     /** So nobody escapes by holding the lock. */

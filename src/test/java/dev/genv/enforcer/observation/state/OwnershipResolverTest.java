@@ -8,6 +8,7 @@ import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -46,7 +47,33 @@ class OwnershipResolverTest {
         assertThat(isAccount(environmentOfBob())).isTrue();
         assertThat(isAccount(env("x").user("bob").uid(ATTACKER))).isFalse();
         assertThat(isAccount(env("x").user("carol").uid(1003))).isFalse();
-        assertThat(isAccount(env("x").withoutUsername().uid(BOB))).isFalse();
+        assertThat(isAccount(env("x").withoutUsername().uid(1003))).isFalse();
+    }
+
+    /** Else a user who removes the recorded name would have a second quota. */
+    @Test
+    void environmentWithoutANameCountsForTheAccountOfItsUid() {
+        assertThat(user(env("x").withoutUsername().uid(BOB))).contains("bob");
+        assertThat(user(env("x").withoutUsername().uid(ATTACKER)))
+                .as("the first of two names")
+                .contains("attacker");
+        assertThat(user(env("x").withoutUsername().uid(1003))).contains("1003");
+        accounts = new Accounts(Map.of("root", 0L));
+        assertThat(user(env("x").withoutUsername().uid(0)))
+                .as("a container of genv's toolkit")
+                .isEmpty();
+    }
+
+    /** A directory service knows the user, but this machine has no account: each name would have a quota of its own. */
+    @Test
+    void severalNamesOfOneUidCauseADispute() {
+        var first = env("x").user("x1").uid(1003).build();
+        var second = env("y").user("x2").uid(1003).build();
+        assertThat(resolver().resolve(List.of(first, first, second)))
+                .extracting(environment -> environment.ownership().dispute())
+                .containsOnly("environments of uid 1003 have 2 different user names");
+        assertThat(resolver().resolve(List.of(first, first)))
+                .noneMatch(environment -> environment.ownership().isDisputed());
     }
 
     @Test
@@ -133,6 +160,10 @@ class OwnershipResolverTest {
                 .getFirst()
                 .ownership()
                 .dispute();
+    }
+
+    private Optional<String> user(EnvBuilder environment) {
+        return resolver().resolve(List.of(environment.build())).getFirst().user();
     }
 
     private boolean isAccount(EnvBuilder environment) {

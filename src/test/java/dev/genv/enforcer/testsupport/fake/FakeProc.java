@@ -67,9 +67,13 @@ public final class FakeProc {
         Files.createSymbolicLink(link, Path.of("pid:[%d]".formatted(inode)));
     }
 
-    /** Sets the root directory of the machine's first process. */
+    /** Sets the root directory of the machine's first process, in which root has an account. */
     public Path hostRoot() throws IOException {
-        return Files.createDirectories(root.resolve("1/root"));
+        var host = root.resolve("1/root");
+        if (Files.notExists(host)) {
+            Files.writeString(Files.createDirectories(host.resolve("etc")).resolve("passwd"), "root:x:0:0:::\n");
+        }
+        return host;
     }
 
     /** A process. Every change is written at once. */

@@ -150,11 +150,6 @@ final class EnvironmentHistory {
         return capacity;
     }
 
-    /** The text by which reports name it. */
-    String label() {
-        return label;
-    }
-
     /** When it was first seen as ended, by the ticker's mark; null while it is active. */
     @Nullable
     Long deadSince() {

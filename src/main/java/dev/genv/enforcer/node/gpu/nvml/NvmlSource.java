@@ -25,7 +25,6 @@ public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
     private final DriverThread thread;
 
     // The thread's own
-    private final UtilizationTimes times = new UtilizationTimes();
     private @Nullable NvmlSession session;
     private long openedAt;
     private boolean isUsable;
@@ -77,7 +76,7 @@ public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
         var open = session;
         if (open == null) {
             activity.begin("the search of the library");
-            open = NvmlSession.open(library.find(), activity, times, readsStatus);
+            open = NvmlSession.open(library.find(), activity, readsStatus);
             session = open;
             openedAt = System.nanoTime();
         }
