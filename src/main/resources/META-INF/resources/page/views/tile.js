@@ -1,4 +1,4 @@
-import { element, setAttribute, setChildren, setHidden, setText } from '../dom/dom.js';
+import { element, setAttribute, setHidden, setText, showValue } from '../dom/dom.js';
 import { count, memory, name } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { KINDS } from '../data/devices.js';
@@ -29,10 +29,10 @@ export function createTile(host) {
     const facts = measuredOf(device.status);
     setHidden(measured, facts === '');
     setText(measured, facts);
-    setChildren(attached, ...attachedTo(device));
+    showValue(attached, { attachments: device.attachments, isKnown: device.areAttachmentsKnown }, attachedTo);
     setAttribute(node, 'class', groups.some((group) => KINDS[group.kind]) ? 'tile marked' : 'tile');
     setHidden(violations, device.violations.length === 0);
-    setChildren(violations, violationLink(host, device.violations));
+    showValue(violations, device.violations.length, (number) => violationLink(host, number));
   }
   return { node, update };
 }
@@ -62,28 +62,35 @@ function createSegment() {
 
 function createUse() {
   const swatch = element('span', { 'aria-hidden': 'true' });
-  const text = element('span');
-  const node = element('li', {}, swatch, text);
+  const owner = element('span');
+  const amount = element('span');
+  const node = element('li', {}, swatch, owner, amount);
   return {
     node,
     update: (group) => {
       setAttribute(swatch, 'class', `swatch segment ${group.kind} ${colour(group)}`);
-      setChildren(text, ...describe(group));
+      showValue(owner, { user: group.user, eid: group.eid }, ownerOf);
+      showValue(amount, { ...group, user: null, eid: null }, amountOf);
     },
   };
 }
 
-function describe(group) {
+function ownerOf({ user, eid }) {
+  return [
+    user !== null && [element('a', { href: address('users', user) }, name(user)), ' · '],
+    eid !== null && ['environment ', name(eid, 40), ' · '],
+  ];
+}
+
+function amountOf(group) {
   const amount = group.isPartial ? `${memory(group.mib)} and unknown memory` : memory(group.mib);
   const mark = KINDS[group.kind] && element('strong', { class: 'mark' }, `⚠ ${KINDS[group.kind]}`);
   const processes = group.pids.length > 0 && ` · ${group.pids.length === 1 ? `pid ${group.pids[0]}` : count(group.pids.length, 'process', 'processes')}`;
-  const user = group.user !== null && [element('a', { href: address('users', group.user) }, name(group.user)), ' · '];
-  const environment = group.eid !== null && ['environment ', name(group.eid, 40), ' · '];
-  return [user, environment, amount, processes, mark && ' ', mark].flat();
+  return [amount, processes, mark && ' ', mark];
 }
 
-function attachedTo({ attachments, areAttachmentsKnown }) {
-  if (!areAttachmentsKnown) {
+function attachedTo({ attachments, isKnown }) {
+  if (!isKnown) {
     return ['Attachments not observed'];
   }
   if (attachments.length === 0) {
@@ -93,9 +100,9 @@ function attachedTo({ attachments, areAttachmentsKnown }) {
     user !== null && element('a', { href: address('users', user) }, name(user)), user !== null && ' ', '(', name(eid, 40), ')'])];
 }
 
-function violationLink(host, violations) {
-  return violations.length > 0
-    && element('a', { href: address('violations', null, { status: 'active', host }) }, `⚠ ${count(violations.length, 'active violation')}`);
+function violationLink(host, number) {
+  return number > 0
+    && element('a', { href: address('violations', null, { status: 'active', host }) }, `⚠ ${count(number, 'active violation')}`);
 }
 
 /** The same environment has the same colour on every GPU. */

@@ -33,6 +33,28 @@ class PagePlaceIT extends PageSuite {
     }
 
     @Test
+    void anUpdateOfTheListKeepsTheFocus() throws IOException {
+        node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 0);
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("a")) {
+            writeEnvironment(shell);
+            node.gpus.process(0, member.pid(), "10");
+            startService();
+            client().awaitObservation();
+            for (var link : Map.of("#/violations", ".violation .facts a", "#/hosts", ".tile .uses a")
+                    .entrySet()) {
+                var window = openWindow().withClock().open(link.getKey());
+                var user = window.page().locator(link.getValue());
+                user.focus();
+
+                window.passAnswers(ACTIVE, 3);
+
+                assertThat(user).isFocused();
+            }
+        }
+    }
+
+    @Test
     void anUpdateOfTheChartKeepsTheFocus() throws IOException {
         startService();
         client().awaitObservation();
