@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
-/** The recorded past. It is read while the service continues to record, and reading delays no cycle. */
+/** The recorded past. It is read while the service continues to record; neither waits for the other. */
 public interface RecordedPast {
     /** Returns when the oldest recorded cycle was; empty if none is recorded. */
     Optional<Instant> begin() throws IOException;
