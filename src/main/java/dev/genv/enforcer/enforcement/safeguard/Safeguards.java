@@ -11,6 +11,7 @@ import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The safeguards in their order. The first one that holds an action back gives its outcome. Two of them cannot decide about an action
@@ -79,6 +80,15 @@ public final class Safeguards {
         return grace.check(planned, evidence).isPresent()
                 ? grace.last(planned, evidence)
                 : Optional.of(OldObservation.WAIT);
+    }
+
+    /** Whether nothing but a grace period holds back an action for these violations, so that time alone leads to it. */
+    public boolean isOnlyDelayed(Action action, Set<Violation.Key> causes, Evidence evidence) {
+        var isEnforced = causes.stream().map(Violation.Key::rule).anyMatch(config.isEnforced());
+        var planned = new PlannedAction(action, List.of(), isEnforced);
+        return inOrder.stream()
+                .filter(safeguard -> !(safeguard instanceof PendingGrace))
+                .allMatch(safeguard -> safeguard.check(planned, evidence).isEmpty());
     }
 
     /** Holds back every action from now on. */

@@ -72,8 +72,8 @@ public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes
 
     private static boolean concerns(ActionNote action, GpuProcess process) {
         return switch (action.target()) {
-            case ActionNote.TargetProcess(var pid) -> process.pid() == pid;
-            case ActionNote.TargetAttachment(var environment, var device) ->
+            case ActionNote.TargetProcess(var _, var pid) -> process.pid() == pid;
+            case ActionNote.TargetAttachment(var _, var environment, var device) ->
                 process.names(environment) && process.uses(device);
         };
     }
