@@ -3,8 +3,8 @@ package dev.genv.enforcer.node;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.files.ErrorText;
-import dev.genv.enforcer.node.proc.DeviceHolders;
-import dev.genv.enforcer.node.proc.NvidiaDevices;
+import dev.genv.enforcer.node.device.DeviceHolders;
+import dev.genv.enforcer.node.device.NvidiaDevices;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.Set;
@@ -12,7 +12,7 @@ import java.util.Set;
 /** Requires that a process uses a device file of the driver, where nothing else proves that it uses a GPU. */
 final class DeviceCheck {
     private static final Result WITHOUT_DEVICE = Result.failed(
-            "NVML lists it, but it has no device file of the NVIDIA driver open, so it is not terminated");
+            "NVML lists it, but it has no device file of the NVIDIA driver open or mapped, so it is not terminated");
     private static final Result RELEASED =
             Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
@@ -28,7 +28,7 @@ final class DeviceCheck {
     }
 
     /**
-     * Returns why a process is not terminated; empty if nothing speaks against it.
+     * Returns why a process is not terminated; empty if it is shown to use a device. The call can take a second.
      *
      * @param listedByNvml whether only NVML says that a listed process uses a GPU: a pid of a library whose lists are laid out in another
      *     way would be any process
@@ -38,16 +38,22 @@ final class DeviceCheck {
         if (minors != null) {
             return refusalOfUnlisted(order, minors);
         }
-        var refusal = listedByNvml && devices.areUsed() ? refusalOfListed(order) : Optional.<Result>empty();
-        if (refusal.isPresent()) {
+        return listedByNvml && devices.areUsed() ? refusalOfListed(order) : Optional.empty();
+    }
+
+    /** Records that a process, which still exists, is not terminated for this reason. */
+    void recordRefusal(Order.Terminate order) {
+        if (order.expected().minors() == null) {
             doubt.run();
         }
-        return refusal;
     }
 
     private Optional<Result> refusalOfListed(Order.Terminate order) {
         try {
-            return devices.hasOpen(order.process().pid()) ? Optional.empty() : Optional.of(WITHOUT_DEVICE);
+            var uid = order.expected().uid();
+            var usesDevice = devices.hasOpen(order.process().pid())
+                    || (uid != null && holders.mapsOneOf(order.process(), uid, _ -> true));
+            return usesDevice ? Optional.empty() : Optional.of(WITHOUT_DEVICE);
         } catch (IOException e) {
             return Optional.of(unexamined("NVML lists it", e));
         }
@@ -56,7 +62,7 @@ final class DeviceCheck {
     private Optional<Result> refusalOfUnlisted(Order.Terminate order, Set<Integer> minors) {
         var uid = order.expected().uid();
         try {
-            return uid != null && holders.mapsOneOf(order.process(), uid, minors)
+            return uid != null && holders.mapsOneOf(order.process(), uid, minors::contains)
                     ? Optional.empty()
                     : Optional.of(RELEASED);
         } catch (IOException e) {

@@ -9,13 +9,13 @@ import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.facts.host.AccessFacts;
 import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.facts.host.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.node.device.DeviceHolders;
+import dev.genv.enforcer.node.device.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.ListedPids;
 import dev.genv.enforcer.node.kubelet.PodLogs;
 import dev.genv.enforcer.node.linux.KernelClock;
-import dev.genv.enforcer.node.proc.DeviceHolders;
 import dev.genv.enforcer.node.proc.LivenessReader;
-import dev.genv.enforcer.node.proc.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.node.proc.RelationsReader;
@@ -122,7 +122,9 @@ public final class NodeMachine implements Machine, Closeable {
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
         var listed = ListedPids.of(gpuFacts);
-        var found = interest.deviceHolders() ? holders.search(Set.copyOf(listed)) : DeviceHolders.Found.NONE;
+        var found = interest.deviceHolders()
+                ? holders.search(Set.copyOf(listed), interest.subordinateUids())
+                : DeviceHolders.Found.NONE;
         var processFacts = relations.read(
                 processes.readAll(
                         Stream.concat(listed.stream(), found.pids().stream()).toList(),
@@ -141,7 +143,7 @@ public final class NodeMachine implements Machine, Closeable {
                 gpuFacts,
                 processFacts.processes().subList(0, listed.size()),
                 processFacts.related(),
-                processFacts.complete(),
+                processFacts.omission(),
                 found.facts(processFacts
                         .processes()
                         .subList(listed.size(), processFacts.processes().size())),

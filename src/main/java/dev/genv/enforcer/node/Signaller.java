@@ -35,6 +35,8 @@ final class Signaller {
             return new Result(Outcome.SKIPPED_PROTECTED, "this pid is not a process");
         }
         try (var descriptor = new Descriptor(Libc.pidfdOpen(pid))) {
+            // It can wait, so it comes before the last check.
+            var withoutDevice = devices.refusal(order, listedByNvml);
             var now = reader.read(pid, programs);
             if (Thread.currentThread().isInterrupted()) {
                 return Result.failed(
@@ -44,9 +46,9 @@ final class Signaller {
             if (refusal.isPresent()) {
                 return refusal.get();
             }
-            var withoutDevice = devices.refusal(order, listedByNvml);
             if (withoutDevice.isPresent()) {
                 Libc.pidfdSendSignal(descriptor.number(), NO_SIGNAL); // fails if the process has exited meanwhile
+                devices.recordRefusal(order);
                 return withoutDevice.get();
             }
             Libc.pidfdSendSignal(descriptor.number(), order.kill() ? Libc.SIGKILL : Libc.SIGTERM);

@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.notification.notice.Notice;
 import dev.genv.enforcer.notification.notice.PersonalNotice;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
@@ -54,12 +55,16 @@ public final class NoticeReader {
                 if (event.sequence() > last) {
                     return Optional.of(PAUSE);
                 }
-                Notice.of(event)
-                        .ifPresent(notice -> PersonalNotice.of(notice, inAudit).forEach(notices));
+                Notice.of(event).ifPresent(notice -> personal(notice).forEach(notices));
                 position = event.sequence();
             }
             page = log.after(position, PAGE);
         }
         return Optional.empty();
+    }
+
+    private List<PersonalNotice> personal(Notice notice) {
+        var hosts = notice.violation().violation().hosts();
+        return PersonalNotice.of(notice, inAudit, process -> users.isPerson(hosts, process));
     }
 }

@@ -14,6 +14,8 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.observation.AccountReader.HostAccounts;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
 import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
@@ -57,7 +59,7 @@ public final class Observer {
     private final AccountReader accountReader = new AccountReader();
     private final StateParser stateParser;
     private final UnlistedProcesses unlisted;
-    private Accounts accounts = Accounts.NONE;
+    private HostAccounts accounts = new HostAccounts(Accounts.NONE, SubordinateUids.NONE);
     private final MembershipResolver memberships;
     private final Workloads workloads = new Workloads();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
@@ -82,15 +84,18 @@ public final class Observer {
         var missingPrivileges = privileges.missing();
         var other = findings.add(SecondEnforcer.of(facts.enforcers()));
         missingPrivileges.forEach(privilege -> findings.add(privilege.problem()));
-        var hostAccounts = findings.add(accountReader.read(facts.accounts()));
-        accounts = hostAccounts.accounts();
+        accounts = findings.add(accountReader.read(facts.accounts()));
         immunity = findings.add(ImmunityRules.of(
-                settings.exemptUsers(), settings.programs(), facts.access().pid(), accounts, facts.programs()));
+                settings.exemptUsers(),
+                settings.programs(),
+                facts.access().pid(),
+                accounts.accounts(),
+                facts.programs()));
         var found = listing(facts, privileges);
         var listing = findings.add(found);
         var processes = processes(listing, facts, findings);
         var state = stateParser.parse(facts.state(), facts.machine());
-        var live = findings.add(LiveState.of(state, facts.liveness(), accounts, immunity.exempt()));
+        var live = findings.add(LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt()));
         workloads.begin(facts.pods());
         var members =
                 new Members(RelatedFacts.of(processes, facts), memberships, workloads, live, immunity, facts, findings);
@@ -115,7 +120,7 @@ public final class Observer {
                 devices,
                 listing.devices(),
                 live.uidsOfPids(),
-                hostAccounts.subordinateUids(),
+                accounts.subordinateUids(),
                 findings.missing(),
                 findings.problems());
         return new Observation(
@@ -132,7 +137,7 @@ public final class Observer {
                 machine(facts.machine()),
                 state.lockWait(),
                 state.changedAt(),
-                accounts,
+                accounts.accounts(),
                 status);
     }
 
@@ -144,6 +149,11 @@ public final class Observer {
     /** Returns the processes whose cgroups need not be read in the next observation. */
     public Set<ProcessId> attributed() {
         return workloads.known();
+    }
+
+    /** Returns the subordinate uids of the users, as the last observation saw them. */
+    public SubordinateUids subordinateUids() {
+        return accounts.subordinateUids();
     }
 
     /** Returns the environ of a process as the last observation saw it. */
@@ -158,7 +168,8 @@ public final class Observer {
 
     /** Returns the same with the present files of the protected programs. */
     public ImmunityRules immunity(List<Reading<ProgramFile>> programs) {
-        return ImmunityRules.of(settings.exemptUsers(), settings.programs(), immunity.ownPid(), accounts, programs)
+        return ImmunityRules.of(
+                        settings.exemptUsers(), settings.programs(), immunity.ownPid(), accounts.accounts(), programs)
                 .value();
     }
 

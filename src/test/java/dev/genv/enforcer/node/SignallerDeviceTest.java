@@ -54,6 +54,28 @@ class SignallerDeviceTest {
         }
     }
 
+    /** A process can close its files and keep its GPU memory. */
+    @Test
+    void mappingOfADeviceIsEnoughForAProcessThatOnlyNvmlLists(@TempDir Path folder) throws IOException {
+        Files.createFile(control());
+        var closed = folder.resolve("closed");
+        var program = """
+                import ctypes, os, time
+                device, mmap = os.open('/dev/zero', os.O_RDWR), ctypes.CDLL(None).mmap
+                mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
+                mmap(None, 4096, 3, 2, device, 0)
+                os.close(device)
+                os.mkdir('%s')
+                while True: time.sleep(1000)
+                """.formatted(closed);
+        try (var child = Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", program), Map.of())) {
+            await().until(() -> Files.exists(closed));
+            registerFull(child);
+            assertThat(terminate(child, true)).isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(doubts).isZero();
+        }
+    }
+
     /** As on WSL. */
     @Test
     void isNotRequiredWithoutTheControlDevice() throws IOException {

@@ -63,7 +63,8 @@ public final class ObservedHost implements Host {
                 observer.settled(),
                 observer.attributed(),
                 observer.unlisted().needsDeviceMemory(),
-                observer.unlisted().needsDeviceHolders()))) {
+                observer.unlisted().needsDeviceHolders(),
+                observer.subordinateUids()))) {
             case HostFacts facts -> observe(facts, verified);
             case GenvFacts facts -> observe(facts, verified);
         };

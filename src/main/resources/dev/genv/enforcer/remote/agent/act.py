@@ -15,8 +15,11 @@ class Handle:
             self.descriptor = library_call("syscall", PIDFD_OPEN, pid, 0)
         except ProcessLookupError:
             raise
-        except OSError:
-            pass  # this system has no handles
+        except OSError as error:
+            # The number of a thread, or of a process group whose leader has exited: ENOENT since Linux 6.15, EINVAL before.
+            if error.errno in (errno.ENOENT, errno.EINVAL):
+                raise ProcessLookupError
+            # Otherwise this system has no handles.
 
     def send(self, signal_number):
         if self.descriptor is None:
@@ -75,6 +78,8 @@ def refusal(machine, action):
     """Returns why a process is not signalled; None if nothing speaks against it."""
     if not is_there(machine, action):
         return {"result": "GONE"}
+    # It can wait, so it comes before the last check.
+    is_released = action["minors"] is not None and not still_maps(machine, action)
     uid = reading(machine.uid, action["pid"]).get("value")
     if uid is None or (uid in action["exempt"] if action["uid"] is None else uid != action["uid"]):
         return {"result": "OTHER_USER", "uid": uid}
@@ -92,7 +97,7 @@ def refusal(machine, action):
         return {"result": "CHANGED", "environ": environ, "stat": facts["before"]["value"]}
     if action["files"] and may_be_one_of(facts, action["files"]):
         return {"result": "PROTECTED"}
-    return {"result": "RELEASED"} if action["minors"] is not None and not still_maps(machine, action) else None
+    return {"result": "RELEASED"} if is_released else None
 
 
 def still_maps(machine, action):

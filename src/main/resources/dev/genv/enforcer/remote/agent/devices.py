@@ -60,7 +60,7 @@ class HeldGpus:
 
     def examine(self, pid):
         """Yields which files of GPUs a process has open or maps, and what was not examined."""
-        held, why = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "cut": False}, ""
+        held, why = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "mappings": 0, "cut": False}, ""
         try:
             self.examine_task(pid, self.machine.path(pid, "."), held)
             # The first thread may have exited, and then it shows neither descriptors nor mappings.
@@ -111,22 +111,30 @@ class HeldGpus:
         return bool(flags) and not int(flags[0], 8) & O_PATH
 
     def add_mapping(self, pid, file, addresses, held):
-        minor = self.known.get(file, held["opened"].get(file))
-        if file not in self.known and not self.unreadable:
-            name = "-".join(address.lstrip("0") for address in addresses.split("-"))
-            try:
-                examined, device = self.numbers.read(self.machine.path(pid, "map_files/" + name))
-                minor = self.gpu(device)
-                # The process may have mapped another file there meanwhile, which says nothing about other processes.
-                if examined == file:
-                    self.known[file] = minor
-            except PermissionError as error:
-                self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
-            except OSError:
-                pass  # it was unmapped
+        minor = held["opened"].get(file, self.known.get(file))
+        if minor is None and file not in self.known and not self.unreadable:
+            held["cut"] = held["cut"] or held["mappings"] == MOST_FILES
+            if held["mappings"] < MOST_FILES:
+                held["mappings"] += 1
+                minor = self.examine_mapping(pid, file, addresses)
         if minor is not None:
             held["minors"].add(minor)
             held["mapped"].add(minor)
+
+    def examine_mapping(self, pid, file, addresses):
+        """Returns the minor number of the GPU's file that is mapped there; None if it is another file."""
+        name = "-".join(address.lstrip("0") for address in addresses.split("-"))
+        try:
+            examined, device = self.numbers.read(self.machine.path(pid, "map_files/" + name))
+            # The process may have mapped another file there meanwhile, which says nothing about other processes.
+            if examined == file:
+                self.known[file] = self.gpu(device)
+            return self.gpu(device)
+        except PermissionError as error:
+            self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
+        except OSError:
+            pass  # it was unmapped
+        return None
 
 
 def maps_one_of(machine, pid, minors):

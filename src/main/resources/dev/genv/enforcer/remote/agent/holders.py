@@ -14,6 +14,14 @@ def gpu_information(machine):
     yield {"gpus": [base64(read_file("%s/%s/information" % (folder, name), LARGEST_INFORMATION)) for name in names]}
 
 
+def account_of(machine, uid):
+    """Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged."""
+    ranges = machine.request["subordinates"]
+    number = bisect.bisect(ranges, [uid, float("inf")])
+    first, count, owner = ranges[number - 1] if number else (0, 0, 0)
+    return owner if uid - first < count else uid
+
+
 def holder_candidates(machine, listed, memories):
     """Returns the pids: the newest process of every user, then the second newest, and so on."""
     processes, turns, order = [], {}, []
@@ -25,8 +33,9 @@ def holder_candidates(machine, listed, memories):
             if now[19] and not has_exited(now) and not int(now[6]) & KERNEL_THREAD:
                 processes.append((int(now[19]), pid))
     for _, pid in sorted(processes, reverse=True):
-        turns[memories.owner(pid)] = turns.get(memories.owner(pid), 0) + 1
-        order.append((turns[memories.owner(pid)], pid))
+        user = account_of(machine, memories.owner(pid))
+        turns[user] = turns.get(user, 0) + 1
+        order.append((turns[user], pid))
     return [pid for _, pid in sorted(order)]
 
 

@@ -134,7 +134,7 @@ def observe(machine):
     facts["processes"] = process_facts(machine, sorted(pids), known)
     facts["holders"] = holder_facts(machine, set(pids), known)
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
-    facts["related"], facts["relatedIsComplete"] = related_facts(machine, subjects)
+    facts["related"], facts["relatedOmission"] = related_facts(machine, subjects)
     facts["pods"] = pod_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
     facts["state"], directory = state_facts(machine)
@@ -153,7 +153,7 @@ def observe(machine):
 def shorten(facts):
     """Leaves out what is too long for the answer: users choose its length, and without an answer no rule acts."""
     def omit_relations():
-        facts.update(related=[], relatedIsComplete=False)
+        facts.update(related=[], relatedOmission={"ofAnyUser": True, "uids": []})
         for fact in facts["processes"]:
             fact.update(cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
 

@@ -38,6 +38,11 @@ class UnlistedAgentTest extends UnlistedSuite {
     }
 
     @Override
+    protected Path etc() {
+        return machine.etc;
+    }
+
+    @Override
     protected FakeNvidiaSmi smi() {
         return machine.nvidiaSmi;
     }

@@ -82,6 +82,7 @@ public final class PythonMachine {
                         "boot",
                         Files.readString(Path.of("/proc/sys/kernel/random/boot_id"))
                                 .strip());
+        request.putArray("subordinates");
         request.putArray("skip");
         request.putArray("verified");
         request.putArray("settled");

@@ -1,9 +1,9 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.node.proc.NvidiaDevices.DeviceNumber;
+import dev.genv.enforcer.node.device.NvidiaDevices.DeviceNumber;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;

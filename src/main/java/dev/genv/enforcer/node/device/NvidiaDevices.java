@@ -1,8 +1,9 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;

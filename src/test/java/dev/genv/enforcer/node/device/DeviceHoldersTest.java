@@ -1,10 +1,13 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
@@ -45,7 +48,7 @@ class DeviceHoldersTest {
 
     private HolderFacts search(Integer... listed) {
         var reader = new ProcessReader(new ProcFs(root));
-        var found = holders.search(Set.of(listed));
+        var found = holders.search(Set.of(listed), SubordinateUids.NONE);
         return found.facts(
                 found.pids().stream().map(pid -> reader.read(pid, List.of())).toList());
     }
@@ -186,8 +189,9 @@ class DeviceHoldersTest {
         try (var holder = DeviceFileHolder.start(Map.of(), "")) {
             DeviceFileHolder.write(root, "GPU-5", holder.pid());
             var id = new ProcessId(holder.pid(), holder.child().startTime());
-            assertThat(holders.mapsOneOf(id, 0, Set.of(DeviceFileHolder.MINOR))).isTrue();
-            assertThat(holders.mapsOneOf(id, 0, Set.of(3))).isFalse();
+            assertThat(holders.mapsOneOf(id, 0, minor -> minor == DeviceFileHolder.MINOR))
+                    .isTrue();
+            assertThat(holders.mapsOneOf(id, 0, minor -> minor == 3)).isFalse();
         }
     }
 }
