@@ -48,7 +48,7 @@ def holder_facts(machine, listed, programs):
     stop = min(time.monotonic() + budget / 10, machine.finish - 0.22 * budget)
     try:
         facts.update(call(lambda: gpu_information(machine), max(stop - time.monotonic(), 0.2)))
-        majors = gpu_majors(machine)
+        majors = majors_of(machine, GPU_DRIVERS)
     except NoAnswer:
         facts["incomplete"] = "the driver does not answer"
         return facts

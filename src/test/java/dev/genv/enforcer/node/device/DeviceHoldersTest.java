@@ -34,7 +34,7 @@ class DeviceHoldersTest {
         proc = new FakeProc(folder);
         DeviceFileHolder.write(folder, "GPU-5");
         var fs = new ProcFs(folder);
-        holders = new DeviceHolders(folder, fs, new NvidiaDevices(folder, folder.resolve("nvidiactl")));
+        holders = new DeviceHolders(folder, fs, new NvidiaDevices(folder));
     }
 
     private void link(int pid, String name, Path target) throws IOException {
