@@ -70,6 +70,7 @@ public final class ObservedHost implements Host {
             case GenvFacts facts -> observe(facts, verified);
         };
         readOnlyReason = observation.readOnlyReason();
+        identityFlapping.recordObservation();
         return observation;
     }
 
