@@ -142,7 +142,8 @@ public final class UnlistedProcesses {
         minors = Map.copyOf(mappings);
         return new Unlisted(
                 amounts.values().stream().collect(Collectors.toMap(Amount::index, Amount::now, (first, _) -> first)),
-                found);
+                found,
+                facts.holders().incomplete().isEmpty());
     }
 
     private static List<Integer> used(
