@@ -1,10 +1,8 @@
 package dev.genv.enforcer.e2e.attack;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.awaitility.Awaitility.await;
-
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,7 +23,6 @@ final class ReusedPidAttack {
         return Attack.withoutEffect(
                 "has the driver list the pid of a process that has exited, until the victim's job gets that pid",
                 ReusedPidAttack::leavePidToVictim,
-                "non-env-processes",
                 "pid_reused");
     }
 
@@ -35,8 +32,10 @@ final class ReusedPidAttack {
         do { // another process of the machine may get the pid
             var process = twoUserNode.startAs(TestUsers.ATTACKER_UID, Map.of());
             pid = process.pid();
-            twoUserNode.useGpuAsAttacker(process, FREE_DEVICE, 10);
-            await().atMost(HANG).until(() -> !process.isAlive());
+            twoUserNode.setAttackerProcess(process);
+            process.close();
+            twoUserNode.node.gpus.fault("case $1 in *compute*) echo '%s, %d, 10' ;; esac"
+                    .formatted(FakeNvidiaSmi.uuid(FREE_DEVICE), pid));
             twoUserNode.awaitTwoObservations();
             Files.writeString(LAST_PID, Integer.toString(pid - 1));
             twoUserNode.startVictimJob(Map.of("GENV_ENVIRONMENT_ID", TwoUserNode.VICTIM_ENVIRONMENT));
