@@ -9,53 +9,43 @@ import java.io.IOException;
 import java.util.Optional;
 import java.util.Set;
 
-/** Requires that a process uses a device file of the driver, where nothing else proves that it uses a GPU. */
+/**
+ * Requires that a process uses a device file of the driver: a listed pid can belong to a process that was started after the listed one has
+ * exited, and a pid of a library whose lists are laid out in another way would be any process.
+ */
 final class DeviceCheck {
     private static final Result WITHOUT_DEVICE = Result.failed(
-            "NVML lists it, but it has no device file of the NVIDIA driver open or mapped, so it is not terminated");
+            "it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not terminated");
     private static final Result RELEASED =
             Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
     private final NvidiaDevices devices;
     private final DeviceHolders holders;
-    private final Runnable doubt;
 
-    /** @param doubt is run for each process that NVML lists and that cannot be shown to use a device */
-    DeviceCheck(NvidiaDevices devices, DeviceHolders holders, Runnable doubt) {
+    DeviceCheck(NvidiaDevices devices, DeviceHolders holders) {
         this.devices = devices;
         this.holders = holders;
-        this.doubt = doubt;
     }
 
-    /**
-     * Returns why a process is not terminated; empty if it is shown to use a device. The call can take a second.
-     *
-     * @param listedByNvml whether only NVML says that a listed process uses a GPU: a pid of a library whose lists are laid out in another
-     *     way would be any process
-     */
-    Optional<Result> refusal(Order.Terminate order, boolean listedByNvml) {
+    /** Returns why a process is not terminated; empty if it is shown to use a device. The call can take a second. */
+    Optional<Result> refusal(Order.Terminate order) {
         var minors = order.expected().minors();
         if (minors != null) {
             return refusalOfUnlisted(order, minors);
         }
-        return listedByNvml && devices.areUsed() ? refusalOfListed(order) : Optional.empty();
-    }
-
-    /** Records that a process, which still exists, is not terminated for this reason. */
-    void recordRefusal(Order.Terminate order) {
-        if (order.expected().minors() == null) {
-            doubt.run();
-        }
+        return refusalOfListed(order);
     }
 
     private Optional<Result> refusalOfListed(Order.Terminate order) {
+        var uid = order.expected().uid();
         try {
-            var uid = order.expected().uid();
-            var usesDevice = devices.hasOpen(order.process().pid())
+            // Without device files nothing can be checked. A process can close a file that it maps.
+            var holdsDevice = !devices.areUsed()
+                    || devices.hasOpen(order.process().pid())
                     || (uid != null && holders.mapsOneOf(order.process(), uid, _ -> true));
-            return usesDevice ? Optional.empty() : Optional.of(WITHOUT_DEVICE);
+            return holdsDevice ? Optional.empty() : Optional.of(WITHOUT_DEVICE);
         } catch (IOException e) {
-            return Optional.of(unexamined("NVML lists it", e));
+            return Optional.of(unexamined("it is listed", e));
         }
     }
 

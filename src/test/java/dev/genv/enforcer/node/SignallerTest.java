@@ -243,7 +243,7 @@ class SignallerTest {
                         _ -> rules,
                         rules,
                         identityFlapping));
-        return sender.terminate(order, List.of(), false);
+        return sender.terminate(order, List.of());
     }
 
     private static GpuProcess process(Child child, Membership membership) throws IOException {

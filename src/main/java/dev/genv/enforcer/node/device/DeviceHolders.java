@@ -22,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -40,12 +41,18 @@ public final class DeviceHolders {
     private final Path root;
     private final ProcFs proc;
     private final NvidiaDevices devices;
+    private final LongSupplier nanos;
 
     /** Creates the search on this {@code /proc}. */
     public DeviceHolders(Path root, ProcFs proc, NvidiaDevices devices) {
+        this(root, proc, devices, System::nanoTime);
+    }
+
+    DeviceHolders(Path root, ProcFs proc, NvidiaDevices devices, LongSupplier nanos) {
         this.root = root;
         this.proc = proc;
         this.devices = devices;
+        this.nanos = nanos;
     }
 
     /**
@@ -96,7 +103,8 @@ public final class DeviceHolders {
 
     /** Collects what is found, and why something was not examined. */
     private static final class Search {
-        private final long stop = System.nanoTime() + TIME.toNanos();
+        private final LongSupplier nanos;
+        private final long start;
         private final Map<Integer, Found.HeldFiles> held = new LinkedHashMap<>();
         private String incomplete = "";
 
@@ -104,8 +112,18 @@ public final class DeviceHolders {
             incomplete = incomplete.isEmpty() ? why : incomplete;
         }
 
+        private Search(LongSupplier nanos) {
+            this.nanos = nanos;
+            start = nanos.getAsLong();
+        }
+
         private boolean isLate() {
-            return System.nanoTime() - stop >= 0;
+            return nanos.getAsLong() - start >= TIME.toNanos();
+        }
+
+        /** The other half is for the files of the processes. */
+        private boolean isHalfOver() {
+            return nanos.getAsLong() - start >= TIME.toNanos() / 2;
         }
     }
 
@@ -116,7 +134,7 @@ public final class DeviceHolders {
      * @param subordinateUids the processes of these count as their owner's
      */
     public Found search(Set<Integer> listed, SubordinateUids subordinateUids) {
-        var search = new Search();
+        var search = new Search(nanos);
         var gpus = List.<Bytes>of();
         try {
             gpus = proc.guarded(DRIVER, 0, this::gpus);
@@ -181,8 +199,9 @@ public final class DeviceHolders {
     private List<Candidate> candidates(Set<Integer> listed, SubordinateUids subordinateUids, Search search)
             throws IOException {
         var processes = new ArrayList<Candidate>();
-        for (var pid : proc.pids()) {
-            if (search.isLate()) {
+        // The largest pids are mostly the newest, so a partial list has the newest of each user.
+        for (var pid : proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
+            if (search.isHalfOver()) {
                 search.leaveOut(LATE);
                 break;
             }

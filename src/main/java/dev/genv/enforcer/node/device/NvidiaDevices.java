@@ -32,15 +32,10 @@ public final class NvidiaDevices {
     private static final int MOST_FILES = 1 << 16;
 
     private final Path proc;
-    private final Path controlDevice;
 
-    /**
-     * @param proc {@code /proc}, or another directory in tests
-     * @param controlDevice {@code /dev/nvidiactl}, or another path in tests
-     */
-    public NvidiaDevices(Path proc, Path controlDevice) {
+    /** @param proc {@code /proc}, or another directory in tests */
+    public NvidiaDevices(Path proc) {
         this.proc = proc;
-        this.controlDevice = controlDevice;
     }
 
     /**
@@ -64,9 +59,13 @@ public final class NvidiaDevices {
         }
     }
 
-    /** Whether every process that uses a GPU needs a device file. Only on WSL it does not. */
-    public boolean areUsed() {
-        return Files.exists(controlDevice);
+    /**
+     * Whether the driver has device files, so that every process that uses a GPU has one of them. On WSL it has none.
+     *
+     * @throws IOException if that is unknown
+     */
+    public boolean areUsed() throws IOException {
+        return !majors().isEmpty();
     }
 
     /**

@@ -102,6 +102,7 @@ public final class AgentMachine implements Machine {
                 identities(interest.settled()),
                 identities(interest.attributed()),
                 interest.deviceHolders(),
+                List.copyOf(interest.reusedPids()),
                 interest.deviceHolders() ? ranges(interest.subordinateUids()) : List.of(),
                 omitted.passwd(),
                 omitted.subuid(),

@@ -79,7 +79,7 @@ def refusal(machine, action):
     if not is_there(machine, action):
         return {"result": "GONE"}
     # It can wait, so it comes before the last check.
-    is_released = action["minors"] is not None and not still_maps(machine, action)
+    without_device = device_refusal(machine, action)
     uid = reading(machine.uid, action["pid"]).get("value")
     if uid is None or (uid in action["exempt"] if action["uid"] is None else uid != action["uid"]):
         return {"result": "OTHER_USER", "uid": uid}
@@ -97,15 +97,18 @@ def refusal(machine, action):
         return {"result": "CHANGED", "environ": environ, "stat": facts["before"]["value"]}
     if action["files"] and may_be_one_of(facts, action["files"]):
         return {"result": "PROTECTED"}
-    return {"result": "RELEASED"} if is_released else None
+    return without_device
 
 
-def still_maps(machine, action):
-    """Whether a process that is not listed maps a file of the GPU, without which nothing proves that it uses the GPU."""
+def device_refusal(machine, action):
+    """Returns why a process is not shown to use a device; None if it is. A listed pid can be that of a later process."""
+    is_listed = action["minors"] is None
     try:
-        return maps_one_of(machine, action["pid"], action["minors"])
+        if is_listed:
+            return None if holds_device(machine, action["pid"]) else {"result": "WITHOUT_DEVICE"}
+        return None if maps_one_of(machine, action["pid"], action["minors"]) else {"result": "RELEASED"}
     except (NoAnswer, OSError):
-        return False
+        return {"result": "UNEXAMINED" if is_listed else "RELEASED"}
 
 
 def may_be_one_of(facts, files):

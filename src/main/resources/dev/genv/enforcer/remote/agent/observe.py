@@ -132,7 +132,7 @@ def observe(machine):
     facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
     known = [program["value"] for program in facts["programs"] if "value" in program]
     facts["processes"] = process_facts(machine, sorted(pids), known)
-    facts["holders"] = holder_facts(machine, set(pids), known)
+    facts["holders"] = holder_facts(machine, set(pids) - set(request["reused"]), known)
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
     facts["related"], facts["relatedOmission"] = related_facts(machine, subjects)
     facts["pods"] = pod_facts(machine, subjects)

@@ -13,9 +13,11 @@ import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,7 +36,7 @@ class DeviceHoldersTest {
         proc = new FakeProc(folder);
         DeviceFileHolder.write(folder, "GPU-5");
         var fs = new ProcFs(folder);
-        holders = new DeviceHolders(folder, fs, new NvidiaDevices(folder, folder.resolve("nvidiactl")));
+        holders = new DeviceHolders(folder, fs, new NvidiaDevices(folder));
     }
 
     private void link(int pid, String name, Path target) throws IOException {
@@ -162,6 +164,21 @@ class DeviceHoldersTest {
         link(7, "fd/3", GPU);
         proc.process(7).kernelThread();
         assertThat(found(6)).containsExactly(5);
+    }
+
+    /** A user can have so many processes that there is no time for all. */
+    @Test
+    void examinesTheNewestProcessesIfThereIsNoTimeToListAll() throws IOException {
+        for (var pid = 1; pid <= 20; pid++) {
+            link(pid, "fd/3", GPU);
+        }
+        var time = new AtomicLong();
+        var fs = new ProcFs(root);
+        var slow = new DeviceHolders(
+                root, fs, new NvidiaDevices(root), () -> time.getAndAdd(Duration.ofMillis(80).toNanos()));
+        var found = slow.search(Set.of(), SubordinateUids.NONE);
+        assertThat(found.pids()).isNotEmpty().isSubsetOf(20, 19, 18, 17, 16, 15);
+        assertThat(found.incomplete()).isEqualTo("the time for the search was used up");
     }
 
     @Test

@@ -38,7 +38,7 @@ record DescribedFacts(DescribedMachine machine) {
                     pid, machine.uids.get(pid) instanceof Reading.Value<Long>(var uid) ? uid : null, null));
         }
         return new HostFacts(
-                new MachineFacts("", "", "", 100 * DescribedMachine.UPTIME, 100 * DescribedMachine.UPTIME),
+                new MachineFacts("", "", "", machine.ticks, machine.ticks),
                 machine.access,
                 new AccountFacts(text("passwd"), text("subuid")),
                 machine.settings().programs().stream()

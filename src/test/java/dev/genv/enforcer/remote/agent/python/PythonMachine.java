@@ -83,6 +83,7 @@ public final class PythonMachine {
                         Files.readString(Path.of("/proc/sys/kernel/random/boot_id"))
                                 .strip());
         request.putArray("subordinates");
+        request.putArray("reused");
         request.putArray("skip");
         request.putArray("verified");
         request.putArray("settled");
