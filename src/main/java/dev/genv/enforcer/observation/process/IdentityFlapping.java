@@ -73,9 +73,7 @@ public final class IdentityFlapping {
             return true;
         }
         var changes = changed.merge(
-                checked.id(),
-                new Changes(1, observations),
-                (before, now) -> new Changes(before.count + 1, now.last));
+                checked.id(), new Changes(1, observations), (before, now) -> new Changes(before.count + 1, now.last));
         return changes.count <= MAX_CHANGES;
     }
 }

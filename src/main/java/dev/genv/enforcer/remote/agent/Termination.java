@@ -24,8 +24,8 @@ final class Termination {
     private static final Result RELEASED =
             Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
-    private static final Result WITHOUT_DEVICE =
-            Result.failed("it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not terminated");
+    private static final Result WITHOUT_DEVICE = Result.failed(
+            "it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not terminated");
     private static final Result UNEXAMINED =
             Result.failed("it is listed, but its open files cannot be examined, so it is not terminated");
 

@@ -34,8 +34,8 @@ final class ReusedPidAttack {
             pid = process.pid();
             twoUserNode.setAttackerProcess(process);
             process.close();
-            twoUserNode.node.gpus.fault("case $1 in *compute*) echo '%s, %d, 10' ;; esac"
-                    .formatted(FakeNvidiaSmi.uuid(FREE_DEVICE), pid));
+            twoUserNode.node.gpus.fault(
+                    "case $1 in *compute*) echo '%s, %d, 10' ;; esac".formatted(FakeNvidiaSmi.uuid(FREE_DEVICE), pid));
             twoUserNode.awaitTwoObservations();
             Files.writeString(LAST_PID, Integer.toString(pid - 1));
             twoUserNode.startVictimJob(Map.of("GENV_ENVIRONMENT_ID", TwoUserNode.VICTIM_ENVIRONMENT));

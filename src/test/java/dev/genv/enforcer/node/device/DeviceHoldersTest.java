@@ -175,7 +175,10 @@ class DeviceHoldersTest {
         var time = new AtomicLong();
         var fs = new ProcFs(root);
         var slow = new DeviceHolders(
-                root, fs, new NvidiaDevices(root), () -> time.getAndAdd(Duration.ofMillis(80).toNanos()));
+                root,
+                fs,
+                new NvidiaDevices(root),
+                () -> time.getAndAdd(Duration.ofMillis(80).toNanos()));
         var found = slow.search(Set.of(), SubordinateUids.NONE);
         assertThat(found.pids()).isNotEmpty().isSubsetOf(20, 19, 18, 17, 16, 15);
         assertThat(found.incomplete()).isEqualTo("the time for the search was used up");
