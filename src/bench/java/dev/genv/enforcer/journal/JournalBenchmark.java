@@ -66,8 +66,9 @@ public class JournalBenchmark {
         config = new JournalConfig(
                 directory, new SegmentLimits(8L << 30, Duration.ofDays(90)), "boot", Enforcer.savedKinds());
         try (var journal = new DiskJournal(config, Duration.ofMinutes(1), Duration.ofMinutes(1))) {
+            var _ = journal.takeRestored();
             for (var first = 1; first <= events; first += EVENTS_OF_A_CYCLE) {
-                journal.commit(cycle(first));
+                var _ = journal.commit(cycle(first));
             }
         }
     }
@@ -78,8 +79,9 @@ public class JournalBenchmark {
         for (var sequence = first; sequence < first + EVENTS_OF_A_CYCLE; sequence++) {
             all.add(new Event(sequence, at, new EventContent.ViolationResolved(violation(sequence, at))));
         }
-        var cycle = new SavedCycle(first, first, Map.of("gpu-1", (long) first), first, first, at, at, 0);
-        return new CycleCommit(all, cycle, SavedState.EMPTY);
+        var cycle = new SavedCycle(
+                first, first, Map.of("gpu-1", (long) first), first, first, at, at, 0, first + EVENTS_OF_A_CYCLE - 1);
+        return new CycleCommit(all, cycle, SavedState.EMPTY, SavedState.EMPTY, SavedState.EMPTY);
     }
 
     private static ViolationRecord violation(int number, Instant at) {
@@ -105,7 +107,7 @@ public class JournalBenchmark {
     @Benchmark
     public Restored read() {
         try (var journal = new DiskJournal(config, Duration.ofMinutes(1), Duration.ofMinutes(1))) {
-            return journal.restored();
+            return journal.takeRestored().orElseThrow();
         }
     }
 

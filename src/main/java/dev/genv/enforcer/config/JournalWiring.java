@@ -28,7 +28,7 @@ final class JournalWiring {
                 .orElse(Journal.NONE);
     }
 
-    /** The events and the recorded observations have a half each, so that one of them cannot displace the other. */
+    /** The journal and the recorded observations have a half each, so that one of them cannot displace the other. */
     static SegmentLimits limits(Settings settings) {
         return new SegmentLimits(
                 settings.journal().journalMaxSize().bytes() / 2,

@@ -18,7 +18,6 @@ import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
-import dev.genv.enforcer.notification.HostWithDeliveryProblems;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
 import io.quarkus.runtime.Quarkus;
@@ -38,6 +37,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -135,7 +135,7 @@ public class Wiring {
             MetricsWiring metrics)
             throws InterruptedException {
         var config = new EnforcerConfig(
-                fleetWiring == null ? node(notifications) : fleet(fleetWiring),
+                fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
                 new Policy(settings.rules()),
                 settings.general().mode(),
@@ -144,7 +144,10 @@ public class Wiring {
                 settings.general().interval(),
                 observationTimeout(),
                 actionTimeout(),
-                fleetWiring != null && fleetWiring.remote().quiet());
+                fleetWiring != null && fleetWiring.remote().quiet(),
+                () -> Stream.of(notifications.problems(), recording.problems())
+                        .flatMap(List::stream)
+                        .toList());
         var listeners = new ArrayList<Consumer<CycleReport>>();
         listeners.add(gpus::record);
         listeners.add(notifications::record);
@@ -203,10 +206,10 @@ public class Wiring {
         }
     }
 
-    private Supplier<List<Host>> node(Notifications notifications) throws InterruptedException {
+    private Supplier<List<Host>> node() throws InterruptedException {
         var wiring = new NodeWiring(settings, nodeName(settings), PROC);
         node = wiring.machine();
-        var host = new HostWithDeliveryProblems(wiring.host(), notifications::problems);
+        var host = wiring.host();
         return () -> List.of(host);
     }
 

@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -46,13 +47,14 @@ final class CycleMemory {
     private final PendingTerminations terminations;
     private final ActionIntents intents;
     private final DeliveryCursors deliveries;
+    private final EventLog events;
     private final EnforcedRules rules;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
     /** What could not be restored; the first cycle reports it. */
     private List<Problem> notRestored;
-    /** The events of the start, which the first cycle writes. */
-    private List<Event> unwritten;
+
+    private final UnwrittenEvents unwritten;
 
     /** Restores what earlier runs left. */
     CycleMemory(
@@ -66,16 +68,17 @@ final class CycleMemory {
         journal = records.journal();
         registry = records.registry();
         deliveries = records.deliveries();
+        events = records.events();
         this.clock = clock;
         this.history = history;
         this.terminations = terminations;
         counted = clock.ticker();
-        var restored = journal.restored();
+        var restored = records.takeRestored();
         intents = new ActionIntents(journal, restored.lastIntent(), ticker);
         var restoration = records.restoration();
         restored.memory().ifPresent(memory -> restore(memory, ticker.now(), restoration));
-        unwritten = records.events().number(ticker.now(), records.atStart());
-        records.events().publish(unwritten);
+        unwritten = new UnwrittenEvents(events, restored.lastSequence());
+        events.append(ticker.now(), records.atStart()); // the first cycle writes them
         restoredActions = new ArrayList<>();
         restoration.restore(
                 "actions without a result",
@@ -95,6 +98,7 @@ final class CycleMemory {
                         ViolationRegistry.savedKinds(),
                         ActionIntents.savedKinds(),
                         DeliveryCursors.savedKinds(),
+                        EventLog.savedKinds(),
                         EnforcedRules.savedKinds())
                 .flatMap(List::stream)
                 .toList();
@@ -116,7 +120,7 @@ final class CycleMemory {
      * continued then. So processes that were signalled count as possibly signalled, and everything else begins anew.
      */
     void takeOverLate() {
-        journal.takeLate().ifPresent(late -> {
+        journal.takeRestored().ifPresent(late -> {
             var signalled = late.memory()
                     .filter(memory -> memory.scope() != Scope.WITHOUT_PROCESSES)
                     .map(memory -> PendingTerminations.lastActions(memory.state()))
@@ -125,6 +129,7 @@ final class CycleMemory {
                     "The journal was read after the start: %d processes count as possibly signalled by an earlier run",
                     signalled.size() + late.actions().size());
             intents.raise(late.lastIntent());
+            late.memory().ifPresent(memory -> events.restore(memory.state()));
             signalled.forEach(planned -> record(planned, BY_EARLIER_RUN));
             restoredActions = late.actions();
             restoredActions.forEach(action -> {
@@ -138,9 +143,11 @@ final class CycleMemory {
         return action.result().outcome() == Outcome.SIGNALLED || action.result().uncertain();
     }
 
-    /** Returns what is wrong with the journal. */
+    /** Returns what is wrong with the journal, and once what is lost. */
     List<Problem> problems() {
-        return Stream.concat(journal.problems().stream(), notRestored.stream()).toList();
+        return Stream.of(journal.problems(), unwritten.takeLoss(), notRestored)
+                .flatMap(List::stream)
+                .toList();
     }
 
     /** The position of the last event of earlier runs. It may become known late, if the disk was not available at the start. */
@@ -149,14 +156,15 @@ final class CycleMemory {
     }
 
     /** Writes a cycle to the journal, after its clock has ended and before readers see it. */
-    void commit(List<Event> events, Instant at) {
+    void commit(List<Event> ofCycle, Instant at) {
         if (!journal.isEnabled()) {
             return;
         }
         // First the intents: an intent that is missing here has its result in one of the others.
-        var state = intents.save();
+        var openIntents = intents.save();
         var lastIntent = intents.last();
         var progress = registry.progress();
+        var toWrite = unwritten.with(ofCycle, journal.lastSequence());
         var cycle = new SavedCycle(
                 counted.mark(),
                 history.recordedAt(),
@@ -165,16 +173,16 @@ final class CycleMemory {
                 progress.appearances(),
                 at,
                 progress.latest(),
-                lastIntent);
-        journal.commit(new CycleCommit(
-                Stream.concat(unwritten.stream(), events.stream()).toList(),
-                cycle,
-                state.with(history.save())
-                        .with(terminations.save())
-                        .with(registry.save())
-                        .with(deliveries.save())
-                        .with(rules.save())));
-        unwritten = List.of();
+                lastIntent,
+                unwritten.last(toWrite));
+        var state = openIntents
+                .with(terminations.save())
+                .with(deliveries.save())
+                .with(events.save())
+                .with(rules.save());
+        if (journal.commit(new CycleCommit(toWrite, cycle, state, registry.save(), history.save()))) {
+            unwritten.recordWritten(toWrite);
+        }
         notRestored = List.of();
     }
 

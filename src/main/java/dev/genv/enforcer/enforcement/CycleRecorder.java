@@ -73,7 +73,8 @@ final class CycleRecorder {
                 .toList();
         safeguards.record(execution.records());
         var reports = HostProblems.of(execution.problems(), plan.problems())
-                .onEachHost(memory.problems())
+                .onEachHost(Stream.concat(memory.problems().stream(), config.serviceProblems().get().stream())
+                        .toList())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
         var changes = problems.log(reports);
         var next = forecast.of(evidence, execution.records());

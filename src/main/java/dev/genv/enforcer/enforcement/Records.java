@@ -20,6 +20,7 @@ public final class Records {
     private final DeliveryCursors deliveries = new DeliveryCursors();
     private final List<EventContent> atStart;
     private final Restoration restoration = new Restoration();
+    private Restored restored;
 
     /**
      * Restores the violations and the events of earlier runs, so that no reader sees the service without them.
@@ -32,14 +33,16 @@ public final class Records {
         this.registry = registry;
         this.events = events;
         this.journal = journal;
-        var restored = journal.restored();
-        restoration.restore("resolved violations", () -> registry.restoreResolved(restored.resolved()));
-        restoration.restore("events", () -> events.continueFrom(restored.events(), restored.lastSequence()));
+        var read = journal.takeRestored().orElse(Restored.NOTHING);
+        restored = read;
+        restoration.restore("resolved violations", () -> registry.restoreResolved(read.resolved()));
         var over = new ArrayList<ViolationRecord>();
-        restored.memory().ifPresent(memory -> {
+        read.memory().ifPresent(memory -> {
             restoration.restore("deliveries", () -> deliveries.restore(memory.state()));
+            restoration.restore("positions of readers", () -> events.restore(memory.state()));
             restoration.restore("active violations", () -> over.addAll(restore(memory)));
         });
+        restoration.restore("events", () -> events.continueFrom(read.events(), read.lastSequence()));
         this.atStart = Stream.concat(
                         atStart.stream(), over.stream().<EventContent>map(EventContent.ViolationResolved::new))
                 .toList();
@@ -70,6 +73,13 @@ public final class Records {
     /** The events of the start, and of violations that are over since the last run. */
     List<EventContent> atStart() {
         return atStart;
+    }
+
+    /** Returns what the earlier runs left, once, so that it does not stay in memory. */
+    Restored takeRestored() {
+        var taken = restored;
+        restored = Restored.NOTHING;
+        return taken;
     }
 
     private List<ViolationRecord> restore(Restored.Memory memory) {

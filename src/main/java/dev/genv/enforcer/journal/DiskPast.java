@@ -15,9 +15,9 @@ import dev.genv.enforcer.recording.past.RecordedPast;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /** Reads the folder of the journal, without its locks, so that it never waits for the service and the service never for it. */
@@ -42,13 +42,14 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readCycles(Instant from, Predicate<RecordedCycle> reader) throws IOException {
+    public void readCycles(Instant from, BooleanSupplier isOver, Predicate<RecordedCycle> reader) throws IOException {
         var player = new FleetPlayer();
         try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
             RecordedSegments.read(
                     directory,
                     from,
-                    line -> play(player, line).map(reader::test).orElse(true));
+                    line -> !isOver.getAsBoolean()
+                            && play(player, line).map(reader::test).orElse(true));
         }
     }
 
@@ -66,25 +67,18 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readEvents(Instant from, Predicate<Event> reader) throws IOException {
-        var ofCycle = new ArrayList<Event>();
-        try (var directory = JournalDirectory.openToRead(path, FileNames.JOURNAL)) {
-            RecordedSegments.read(directory, from, line -> {
-                if (line.type().equals(LineTypes.CHECKPOINT)) {
-                    ofCycle.clear(); // the cycle before did not come to its end
-                } else if (line.type().equals(LineTypes.CYCLE)) {
-                    return passOn(ofCycle, reader);
-                } else if (LineTypes.isEvent(line.type())) {
-                    LineTypes.event(line).ifPresent(ofCycle::add);
-                }
-                return true;
-            });
+    public void readEvents(Instant from, BooleanSupplier isOver, Predicate<Event> reader) throws IOException {
+        var last = new AtomicLong();
+        try (var directory = JournalDirectory.openToRead(path, FileNames.EVENTS)) {
+            RecordedSegments.read(
+                    directory,
+                    from,
+                    line -> !isOver.getAsBoolean()
+                            && LineTypes.event(line)
+                                    .filter(event ->
+                                            event.sequence() > last.getAndAccumulate(event.sequence(), Math::max))
+                                    .map(reader::test)
+                                    .orElse(true));
         }
-    }
-
-    private static boolean passOn(List<Event> events, Predicate<Event> reader) {
-        var goesOn = events.stream().allMatch(reader);
-        events.clear();
-        return goesOn;
     }
 }

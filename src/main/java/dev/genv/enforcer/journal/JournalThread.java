@@ -15,6 +15,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +33,7 @@ final class JournalThread {
     private final CountDownLatch started = new CountDownLatch(1);
     private final RestoredHandover restored = new RestoredHandover();
     private final AtomicBoolean hasLost = new AtomicBoolean();
+    private final AtomicLong losses = new AtomicLong();
     private volatile long lastSequence;
     private volatile @Nullable Problem problem;
     private volatile boolean isIdle;
@@ -47,8 +49,8 @@ final class JournalThread {
         Thread.ofPlatform().name("journal").daemon().start(() -> run(lockLimit));
     }
 
-    /** Waits until the journal is read, and takes what was read; empty if nothing was read in time. */
-    Optional<Restored> awaitReading(Duration limit) {
+    /** Waits until the journal is read; returns false if nothing was read in time. */
+    boolean awaitReading(Duration limit) {
         try {
             if (!started.await(limit.toNanos(), TimeUnit.NANOSECONDS)) {
                 LOG.warnf("The journal in %s could not be read within %d s", config.directory(), limit.toSeconds());
@@ -56,7 +58,7 @@ final class JournalThread {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        return takeRestored();
+        return restored.isOffered();
     }
 
     /** Takes what was read so far; empty if nothing was read, or it was taken before. */
@@ -76,6 +78,18 @@ final class JournalThread {
     /** Records that a task was dropped: the state on the disk is incomplete until the next cycle writes all of it. */
     void recordLoss() {
         hasLost.set(true);
+        losses.incrementAndGet();
+    }
+
+    /** Returns a problem if tasks were dropped since the last call. */
+    Optional<Problem> takeLoss() {
+        var count = losses.getAndSet(0);
+        return count == 0
+                ? Optional.empty()
+                : Optional.of(new Problem(
+                        ProblemCode.JOURNAL_UNWRITABLE,
+                        "%s: %d tasks were left out, because the disk was too slow"
+                                .formatted(config.directory(), count)));
     }
 
     Problem noAnswer(Duration limit) {
@@ -128,36 +142,41 @@ final class JournalThread {
 
     /** Returns false after the last task. */
     private boolean write(List<JournalTask> batch) {
+        var isWritten = false;
         try {
             // Not before an action, which must be decided with what is read.
             if (writer == null && batch.stream().anyMatch(JournalTask.Commit.class::isInstance)) {
                 open();
             }
-            if (writer != null) {
-                write(batch, writer);
-            }
+            isWritten = writer != null && write(batch, writer);
         } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next cycle tries again
             LOG.error("The journal failed", e);
             fail(new IOException(e));
         } finally {
-            batch.stream()
-                    .filter(JournalTask.Awaited.class::isInstance)
-                    .forEach(task -> ((JournalTask.Awaited) task).done().countDown());
+            for (var task : batch) {
+                if (task instanceof JournalTask.Awaited awaited) {
+                    awaited.done().complete(isWritten);
+                }
+            }
         }
         return batch.stream().noneMatch(JournalTask.Close.class::isInstance);
     }
 
-    private void write(List<JournalTask> batch, JournalWriter open) {
+    /** Returns whether the tasks are on the disk. */
+    private boolean write(List<JournalTask> batch, JournalWriter open) {
         try {
-            if (restored.isTaken()) {
+            var isWritable = restored.isTaken();
+            if (isWritable) {
                 writeAll(batch, open);
                 problem = null;
             }
             if (batch.getLast() instanceof JournalTask.Close) {
                 open.close();
             }
+            return isWritable;
         } catch (IOException e) {
             fail(e);
+            return false;
         }
     }
 
@@ -188,12 +207,7 @@ final class JournalThread {
         try {
             var directory = JournalDirectory.open(config.directory(), FileNames.JOURNAL);
             try {
-                var reading = new JournalReading(directory, config);
-                restored.offer(reading.readMemory()); // all of the events may take longer than the start waits
-                var content = reading.readAll();
-                lastSequence = content.restored().lastSequence();
-                restored.offer(content.restored());
-                writer = new JournalWriter(config, directory, content);
+                writer = open(directory);
                 problem = null;
             } catch (IOException | RuntimeException | Error e) {
                 directory.close();
@@ -205,9 +219,27 @@ final class JournalThread {
             problem = JournalException.unwritable(config.directory().toString(), e)
                     .problem();
         } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next cycle tries again
-            LOG.error("The journal cannot be read", e);
-            problem = JournalException.unwritable(config.directory().toString(), new IOException(e))
+            var found = JournalException.unwritable(config.directory().toString(), new IOException(e))
                     .problem();
+            if (!found.equals(problem)) {
+                LOG.error("The journal cannot be read", e);
+            }
+            problem = found;
+        }
+    }
+
+    private JournalWriter open(JournalDirectory directory) throws IOException {
+        var reading = new JournalReading(directory, config);
+        restored.offer(reading.readMemory()); // all of the events may take longer than the start waits
+        var events = JournalDirectory.open(config.directory(), FileNames.EVENTS);
+        try {
+            var content = reading.readEvents(events);
+            lastSequence = content.restored().lastSequence();
+            restored.offer(content.restored());
+            return new JournalWriter(config, directory, events, content);
+        } catch (IOException | RuntimeException | Error e) {
+            events.close();
+            throw e;
         }
     }
 }

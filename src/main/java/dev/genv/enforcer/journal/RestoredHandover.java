@@ -22,6 +22,10 @@ final class RestoredHandover {
         return taken;
     }
 
+    synchronized boolean isOffered() {
+        return offered != null;
+    }
+
     synchronized boolean isTaken() {
         return isTaken;
     }

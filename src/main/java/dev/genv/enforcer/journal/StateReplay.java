@@ -53,6 +53,7 @@ final class StateReplay {
         switch (line.type()) {
             case LineTypes.CHECKPOINT -> beginCheckpoint(line);
             case LineTypes.STATE -> addEntry(line);
+            case LineTypes.WITHOUT_HISTORY -> addDamage();
             case LineTypes.CYCLE -> endCycle(line);
             case LineTypes.INTENT ->
                 RecordJson.read(line.json(), LineTypes.IntentLine.class)

@@ -55,7 +55,8 @@ public final class HostMetrics {
 
     public void record(CycleReport report) {
         if (report.hosts().isEmpty() && report.error() != null) {
-            return; // a failed cycle has no data of hosts
+            recordFailure();
+            return;
         }
         show(up, report, host -> host.reached() ? 1 : 0);
         show(complete, report, host -> host.isComplete() ? 1 : 0);
@@ -71,6 +72,15 @@ public final class HostMetrics {
                 .map(HostReport::lockWait)
                 .filter(Objects::nonNull)
                 .forEach(lockWait::record);
+    }
+
+    /** A failed cycle has no data of hosts, so the values of the last cycle are no longer true. */
+    private void recordFailure() {
+        up.setAll(0);
+        complete.setAll(0);
+        processes.clear();
+        devices.clear();
+        environments.clear();
     }
 
     private static Stream<Tags> problems(HostReport host) {

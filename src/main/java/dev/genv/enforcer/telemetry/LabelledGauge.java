@@ -5,6 +5,8 @@ import io.micrometer.core.instrument.MultiGauge.Row;
 import io.micrometer.core.instrument.Tags;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * A gauge with a series for each set of labels.
@@ -18,6 +20,16 @@ final class LabelledGauge {
 
     LabelledGauge(MultiGauge gauge) {
         this.gauge = gauge;
+    }
+
+    /** Sets the value of each series. */
+    void setAll(Number value) {
+        show(values.get().keySet().stream().collect(Collectors.toMap(Function.identity(), _ -> value)));
+    }
+
+    /** Removes all series. */
+    void clear() {
+        show(Map.of());
     }
 
     /** Replaces all series. Only the thread of the cycle calls this. */

@@ -25,6 +25,7 @@ import java.util.AbstractList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** An error while the service restores what earlier runs left costs that part, and not the start. */
@@ -35,7 +36,7 @@ class RestorationTest {
     void theServiceStartsWithoutWhatCannotBeRestored() {
         var enforcer = start(new Restored(
                 Optional.of(new Restored.Memory(
-                        new SavedCycle(0, 0, Map.of(), 1, 1, FakeTime.START, FakeTime.START, 1),
+                        new SavedCycle(0, 0, Map.of(), 1, 1, FakeTime.START, FakeTime.START, 1, 7),
                         poison(),
                         Restored.Scope.ALL)),
                 new Poison<>(),
@@ -47,8 +48,8 @@ class RestorationTest {
         assertThat(problems(report)).singleElement().satisfies(problem -> {
             assertThat(problem.code()).isEqualTo(ProblemCode.JOURNAL_NOT_RESTORED);
             assertThat(problem.detail())
-                    .isEqualTo("resolved violations, events, deliveries, active violations, pending terminations,"
-                            + " history of the state, actions without a result");
+                    .isEqualTo("resolved violations, deliveries, positions of readers, active violations, events,"
+                            + " pending terminations, history of the state, actions without a result");
         });
         assertThat(report.actions()).hasSize(1);
         assertThat(problems(enforcer.runCycle().orElseThrow())).isEmpty();
@@ -74,12 +75,13 @@ class RestorationTest {
 
     /** A journal that keeps nothing, but restores this. */
     private static Journal journal(Restored restored) {
+        var once = new AtomicReference<>(Optional.of(restored));
         return (Journal) Proxy.newProxyInstance(
                 Journal.class.getClassLoader(),
                 new Class<?>[] {Journal.class},
                 (_, method, arguments) -> switch (method.getName()) {
                     case "isEnabled" -> true;
-                    case "restored" -> restored;
+                    case "takeRestored" -> once.getAndSet(Optional.empty());
                     default -> method.invoke(Journal.NONE, arguments);
                 });
     }

@@ -18,6 +18,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,6 +57,18 @@ class DiskRecordingTest {
         assertThat(cycles.getLast().at()).isEqualTo(BEGIN.plus(INTERVAL.multipliedBy(4)));
         assertThat(cycles.getLast().snapshots()).containsEntry("here", node(3));
         assertThat(past().begin()).contains(BEGIN.plus(INTERVAL));
+    }
+
+    @Test
+    void readingEndsAmongRecordsThatEndNoCycle() throws IOException {
+        record(node(1), node(2), node(3));
+        var asked = new AtomicInteger();
+
+        past().readCycles(BEGIN, () -> asked.incrementAndGet() == 2, cycle -> {
+            throw new AssertionError("the second record ends no cycle: " + cycle);
+        });
+
+        assertThat(asked).hasValue(2);
     }
 
     @Test
@@ -158,7 +171,7 @@ class DiskRecordingTest {
         record(node(1));
         var read = new ArrayList<RecordedCycle>();
 
-        past().readCycles(BEGIN, cycle -> {
+        past().readCycles(BEGIN, () -> false, cycle -> {
             read.add(cycle);
             recordUnchecked(node(2));
             return true;
@@ -173,7 +186,7 @@ class DiskRecordingTest {
         record(node(1), node(2), node(3));
         var read = new ArrayList<RecordedCycle>();
 
-        past().readCycles(BEGIN, cycle -> {
+        past().readCycles(BEGIN, () -> false, cycle -> {
             read.add(cycle);
             return false;
         });
@@ -240,7 +253,7 @@ class DiskRecordingTest {
 
     private List<RecordedCycle> read(Instant from) throws IOException {
         var cycles = new ArrayList<RecordedCycle>();
-        past().readCycles(from, cycles::add);
+        past().readCycles(from, () -> false, cycles::add);
         return cycles;
     }
 

@@ -57,10 +57,9 @@ class JournalFaultTest extends JournalFixture {
         var id = only().id();
         cycle();
         stop();
-        var segment = segments().getLast();
-        var bytes = Files.readAllBytes(segment);
+        var bytes = Files.readAllBytes(segments().getLast());
         for (var length = 0; length < bytes.length; length += 1 + bytes.length / 97) {
-            Files.write(segment, Arrays.copyOf(bytes, length));
+            Files.write(segments().getLast(), Arrays.copyOf(bytes, length));
             start();
             assertThat(registry.find(entry -> true, 10))
                     .allSatisfy(entry -> assertThat(entry.id()).isEqualTo(id));

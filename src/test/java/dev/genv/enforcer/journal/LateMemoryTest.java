@@ -120,7 +120,7 @@ class LateMemoryTest extends JournalFixture {
                 .filter(line -> line.contains("\"type\":\"intent\""))
                 .map(line -> line.replaceAll(".*\"key\":\\{\"id\":(\\d+)}.*", "$1"))
                 .toList();
-        assertThat(intents).containsExactly("1", "2");
+        assertThat(intents).as("the first cycle began a segment").containsExactly("2");
     }
 
     @Test
@@ -132,12 +132,13 @@ class LateMemoryTest extends JournalFixture {
             cycle();
         }
         stop();
-        try (var opened = JournalDirectory.open(directory, FileNames.JOURNAL)) {
+        try (var opened = JournalDirectory.open(directory, FileNames.JOURNAL);
+                var events = JournalDirectory.open(directory, FileNames.EVENTS)) {
             var reading = new JournalReading(opened, config());
             var first = reading.readMemory();
             assertThat(first.memory()).isPresent();
             assertThat(first.events()).isEmpty();
-            assertThat(reading.readAll().restored().events()).isNotEmpty();
+            assertThat(reading.readEvents(events).restored().events()).isNotEmpty();
         }
         start();
     }
@@ -147,6 +148,7 @@ class LateMemoryTest extends JournalFixture {
         startLimit = NO_TIME;
         start();
         startLimit = TestTimeouts.HANG;
+        await().until(() -> !journal.problems().isEmpty());
         node.setSnapshot(NOTHING);
         cycle();
         assertThat(problems()).containsExactly(ProblemCode.JOURNAL_LOCKED);

@@ -115,9 +115,9 @@ class RestartPropertyTest {
                 service.journal.close();
                 var last = service.journal.last;
                 service = new RunningService(node, time, folder);
-                assertThat(service.journal.restored().memory()).hasValueSatisfying(memory -> {
+                assertThat(service.journal.restored.memory()).hasValueSatisfying(memory -> {
                     assertThat(memory.cycle()).isEqualTo(last.cycle());
-                    assertThat(present(memory.state())).isEqualTo(present(last.state()));
+                    assertThat(present(memory.state())).isEqualTo(present(last.saved()));
                 });
             }
         }
@@ -176,11 +176,16 @@ class RestartPropertyTest {
     private static final class WatchedJournal implements Journal {
         private final Journal journal;
         private CycleCommit last;
+        private Restored restored = Restored.NOTHING;
 
         WatchedJournal(Journal journal) {
             this.journal = journal;
             last = new CycleCommit(
-                    List.of(), new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0), SavedState.EMPTY);
+                    List.of(),
+                    new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0, 0),
+                    SavedState.EMPTY,
+                    SavedState.EMPTY,
+                    SavedState.EMPTY);
         }
 
         @Override
@@ -189,13 +194,10 @@ class RestartPropertyTest {
         }
 
         @Override
-        public Restored restored() {
-            return journal.restored();
-        }
-
-        @Override
-        public Optional<Restored> takeLate() {
-            return journal.takeLate();
+        public Optional<Restored> takeRestored() {
+            var taken = journal.takeRestored();
+            taken.ifPresent(read -> restored = read);
+            return taken;
         }
 
         @Override
@@ -214,9 +216,9 @@ class RestartPropertyTest {
         }
 
         @Override
-        public void commit(CycleCommit cycle) {
+        public boolean commit(CycleCommit cycle) {
             last = cycle;
-            journal.commit(cycle);
+            return journal.commit(cycle);
         }
 
         @Override

@@ -37,8 +37,8 @@ public final class PastReading implements AutoCloseable {
     /** Reads all cycles until the end of the period, those before its begin included as far as they come along. */
     public void cycles(Consumer<RecordedCycle> reader) {
         try {
-            past.readCycles(period.from(), cycle -> {
-                if (isAfter(cycle.at()) || isOver()) {
+            past.readCycles(period.from(), this::isOver, cycle -> {
+                if (isAfter(cycle.at())) {
                     return false;
                 }
                 memory.hold(cycle);
@@ -53,8 +53,8 @@ public final class PastReading implements AutoCloseable {
     /** Reads all events in the same way. */
     public void events(Consumer<Event> reader) {
         try {
-            past.readEvents(period.from(), event -> {
-                if (isAfter(event.at()) || isOver()) {
+            past.readEvents(period.from(), this::isOver, event -> {
+                if (isAfter(event.at())) {
                     return false;
                 }
                 reader.accept(event);

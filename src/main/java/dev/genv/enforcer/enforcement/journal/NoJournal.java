@@ -12,12 +12,7 @@ final class NoJournal implements Journal {
     }
 
     @Override
-    public Restored restored() {
-        return Restored.NOTHING;
-    }
-
-    @Override
-    public Optional<Restored> takeLate() {
+    public Optional<Restored> takeRestored() {
         return Optional.empty();
     }
 
@@ -37,8 +32,8 @@ final class NoJournal implements Journal {
     }
 
     @Override
-    public void commit(CycleCommit cycle) {
-        // nothing is kept
+    public boolean commit(CycleCommit cycle) {
+        return false;
     }
 
     @Override

@@ -15,6 +15,7 @@ public final class LineReader {
     private byte[] buffer = new byte[2 * FileCalls.BUFFER];
     private int from;
     private int to;
+    private long bytesRead;
     /** Up to here there is no line feed. */
     private int scanned;
 
@@ -32,6 +33,11 @@ public final class LineReader {
     /** Reads from a descriptor, which the caller closes. */
     public LineReader(int descriptor) {
         this.descriptor = descriptor;
+    }
+
+    /** Where the line after the last returned one begins. */
+    public long position() {
+        return bytesRead - (to - from);
     }
 
     /** Returns the next line that is not empty; null at the end. */
@@ -90,6 +96,7 @@ public final class LineReader {
         }
         System.arraycopy(bytes, 0, buffer, to, bytes.length);
         to += bytes.length;
+        bytesRead += bytes.length;
         atEnd = bytes.length < FileCalls.BUFFER;
     }
 }

@@ -5,9 +5,11 @@ import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.journal.ActionIntent;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** The types of lines. Lines of other types are left out when the journal is read. */
@@ -16,6 +18,8 @@ public final class LineTypes {
     public static final String CHECKPOINT = "checkpoint";
     /** An entry of the saved state. It is valid once the next cycle is complete. */
     public static final String STATE = "state";
+    /** Until the next checkpoint, the history of genv's state is left out, because it was too large. */
+    public static final String WITHOUT_HISTORY = "without_history";
     /** The end of a cycle, which makes its state and events valid. */
     public static final String CYCLE = "cycle";
     /** An action that is about to be executed. */
@@ -30,6 +34,8 @@ public final class LineTypes {
             "problem_began", EventContent.ProblemBegan.class,
             "problem_ended", EventContent.ProblemEnded.class,
             "service_started", EventContent.ServiceStarted.class);
+
+    private static final int LONGEST_NUMBER = 18;
 
     private LineTypes() {}
 
@@ -46,8 +52,32 @@ public final class LineTypes {
     /** An event without its type. */
     private record EventLine(long sequence, Instant at, JsonNode content) {}
 
+    /** Returns the line of this type, which has no fields. */
+    public static byte[] withoutHistory() {
+        return JournalLine.encode(WITHOUT_HISTORY, new byte[] {'{', '}'});
+    }
+
     public static boolean isEvent(String type) {
         return EVENTS.containsKey(type);
+    }
+
+    /**
+     * Returns the position of an event; empty for other lines. It is the first field after the type, so the rest need not be
+     * parsed.
+     */
+    public static OptionalLong sequence(JournalLine line) {
+        if (!isEvent(line.type())) {
+            return OptionalLong.empty();
+        }
+        var json = line.json();
+        var begin = "{\"type\":\"%s\",\"sequence\":".formatted(line.type()).length();
+        var end = begin;
+        while (end < json.length && end - begin < LONGEST_NUMBER && json[end] >= '0' && json[end] <= '9') {
+            end++;
+        }
+        return end == begin
+                ? OptionalLong.empty()
+                : OptionalLong.of(Long.parseLong(new String(json, begin, end - begin, StandardCharsets.US_ASCII)));
     }
 
     /** Whether an event may change the memory of resolved violations. */

@@ -2,9 +2,8 @@ package dev.genv.enforcer.journal.line;
 
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The lines by which one saved state becomes another one. */
@@ -12,24 +11,25 @@ public final class StateLines {
     private StateLines() {}
 
     /**
-     * Returns the lines of all entries that differ.
+     * Returns the lines of all entries that differ. Each is encoded when it is needed, because all of them may be large.
      *
      * @param before {@link SavedState#EMPTY} for all entries
      */
-    public static List<byte[]> between(SavedState before, SavedState now) {
-        var lines = new ArrayList<byte[]>();
-        now.all().forEach((kind, entries) -> {
-            var earlier = before.all().getOrDefault(kind, Map.of());
-            entries.forEach((key, value) -> {
-                if (!value.equals(earlier.get(key))) {
-                    lines.add(line(kind, key, value));
-                }
-            });
-            earlier.keySet().stream()
-                    .filter(key -> !entries.containsKey(key))
-                    .forEach(key -> lines.add(line(kind, key, null)));
-        });
-        return lines;
+    public static Stream<byte[]> between(SavedState before, SavedState now) {
+        return now.all().entrySet().stream()
+                .flatMap(ofKind -> between(
+                        ofKind.getKey(), before.all().getOrDefault(ofKind.getKey(), Map.of()), ofKind.getValue()));
+    }
+
+    private static Stream<byte[]> between(
+            SavedKind<?, ?> kind,
+            Map<? extends Record, ? extends Record> before,
+            Map<? extends Record, ? extends Record> now) {
+        return Stream.concat(
+                now.entrySet().stream()
+                        .filter(entry -> !entry.getValue().equals(before.get(entry.getKey())))
+                        .map(entry -> line(kind, entry.getKey(), entry.getValue())),
+                before.keySet().stream().filter(key -> !now.containsKey(key)).map(key -> line(kind, key, null)));
     }
 
     private static byte[] line(SavedKind<?, ?> kind, Record key, @Nullable Record value) {

@@ -9,8 +9,10 @@ import java.util.regex.Pattern;
  * @param prefix with which all of them begin
  */
 public record FileNames(String prefix) {
-    /** Events, actions and the saved state. */
+    /** The saved state and actions. Only the last segment matters. */
     public static final FileNames JOURNAL = new FileNames("journal");
+    /** Events. They are in files of their own, so that users cannot displace them by the size of the state. */
+    public static final FileNames EVENTS = new FileNames("events");
     /** The recorded observations. They are in files of their own, so that users cannot displace events by them. */
     public static final FileNames RECORDING = new FileNames("recording");
 

@@ -136,12 +136,13 @@ public final class JournalDirectory implements AutoCloseable {
     }
 
     /** Creates a segment with this content. It is complete on the disk when it gets its name. */
-    public SegmentFile create(long number, byte[] content) throws IOException {
+    public SegmentFile create(long number, SegmentContent content) throws IOException {
         removeIfPresent(names.temporary());
         var flags = FileCalls.O_WRONLY | FileCalls.O_CREAT | FileCalls.O_EXCL | FileCalls.O_APPEND;
         var file = new SegmentFile(FileCalls.openat(directory, names.temporary(), flags, OWNER_ONLY), 0);
         try {
-            file.append(content);
+            content.addTo(file);
+            file.flush();
             file.sync();
             FileCalls.renameat(directory, names.temporary(), names.segment(number));
             FileCalls.fsync(directory);
@@ -155,7 +156,8 @@ public final class JournalDirectory implements AutoCloseable {
         }
     }
 
-    void remove(Segment segment) throws IOException {
+    /** Deletes a segment. */
+    public void remove(Segment segment) throws IOException {
         removeIfPresent(names.segment(segment.number()));
     }
 

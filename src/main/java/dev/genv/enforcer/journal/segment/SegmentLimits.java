@@ -17,6 +17,11 @@ public record SegmentLimits(long maxBytes, Duration maxAge) {
 
     private static final long MIN_SEGMENT = 64 << 10;
 
+    /** Returns the limits for one of two kinds of segments. */
+    public SegmentLimits half() {
+        return new SegmentLimits(maxBytes / 2, maxAge);
+    }
+
     /** The size above which a new segment begins, without what it repeats at its beginning. */
     public long segmentBytes() {
         return Math.max(MIN_SEGMENT, maxBytes / SEGMENTS);

@@ -198,6 +198,9 @@ public enum ProblemCode {
     JOURNAL_LOCKED(MEMORY_ONLY, """
             Another service uses the same `GENV_ENFORCER_JOURNAL_DIR`.
             Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped."""),
+    RECORDING_UNWRITABLE(REPORTED_ONLY, """
+            The service cannot record its observations in `GENV_ENFORCER_JOURNAL_DIR`. `/report` and the replay of a policy count this time as not observed.
+            See the detail for the reason. It is reported for every machine, because the recording is about all of them."""),
     JOURNAL_NOT_RESTORED(REPORTED_ONLY, """
             The service started without a part of what its earlier runs wrote to the journal; the detail names it. Without the pending terminations a process can get a second SIGTERM. It is reported in the first cycle.
             The log has the reason, which is an error of the service: report it.""");
