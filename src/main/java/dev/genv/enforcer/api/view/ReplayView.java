@@ -43,7 +43,11 @@ public record ReplayView(
      */
     @Schema(name = "ReplayedUserView")
     public record UserView(
-            @Nullable String user, long terminations, long detachments, long omitted, List<ReplayedActionView> actions) {
+            @Nullable String user,
+            long terminations,
+            long detachments,
+            long omitted,
+            List<ReplayedActionView> actions) {
         static UserView of(ReplayedUser user) {
             var listed = user.listed();
             return new UserView(

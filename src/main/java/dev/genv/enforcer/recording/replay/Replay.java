@@ -168,7 +168,8 @@ public final class Replay {
 
     private boolean apply(Action action) {
         return switch (action) {
-            case Action.Terminate(var host, var process, var _) -> replayedHost(host).terminate(process.id());
+            case Action.Terminate(var host, var process, var _) ->
+                replayedHost(host).terminate(process.id());
             case Action.Detach detach -> detach(detach);
         };
     }

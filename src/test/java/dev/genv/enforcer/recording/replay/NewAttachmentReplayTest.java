@@ -56,9 +56,7 @@ class NewAttachmentReplayTest extends ReplayFixture {
     @Test
     void recordedTimesAloneDetachNothingUntilADeviceIsIdle() {
         var busy = host().devices(2)
-                .with(
-                        env("1").attachedAt("20/11/2026 09:00:00", 0),
-                        env("2").attachedAt("20/11/2026 10:00:00", 1))
+                .with(env("1").attachedAt("20/11/2026 09:00:00", 0), env("2").attachedAt("20/11/2026 10:00:00", 1))
                 .with(process(7).uid(OF_CONTAINER).inEnvironment("1").uses(0));
         var job = process(8).uid(OF_CONTAINER).inEnvironment("2").uses(1);
         var idle = busy.snapshot();
@@ -72,17 +70,16 @@ class NewAttachmentReplayTest extends ReplayFixture {
 
     @Test
     void processThatBreaksARuleOnlyAfterADetachmentIsTerminatedInTheNextCycle() {
-        var holder = new Unlisted.Holder(
-                process(5).inEnvironment("1").usesUnknown(0).build(), 1, List.of(0));
-        var node = host().devices(1).with(env("1").attached(0)).snapshot().with(new Unlisted(Map.of(), List.of(holder)));
+        var holder =
+                new Unlisted.Holder(process(5).inEnvironment("1").usesUnknown(0).build(), 1, List.of(0));
+        var node =
+                host().devices(1).with(env("1").attached(0)).snapshot().with(new Unlisted(Map.of(), List.of(holder)));
         IntStream.range(0, 20).forEach(_ -> past.cycle(node));
         var policy = KnownRules.policy(
                 Map.of(MAX_DEVICES_PER_USER, RuleMode.ENFORCE, UNLISTED_PROCESSES, RuleMode.ENFORCE),
                 new Limits(0, Map.of()));
 
-        assertThat(targets(replay(policy, 0)))
-                .hasSize(2)
-                .contains(new DetachedAttachment("1", 0));
+        assertThat(targets(replay(policy, 0))).hasSize(2).contains(new DetachedAttachment("1", 0));
     }
 
     private Replay replay(int observed) {

@@ -34,7 +34,6 @@ class ReplayPropertyTest {
     /** In this past, a process still holds a device after the device was detached from its environment. */
     private static final long DETACHED_AND_HELD = 1_558;
 
-
     private static final AppearanceConfig APPEARANCES = AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
 
     private RecordedAppearances attachments = new RecordedAppearances(APPEARANCES);
@@ -78,7 +77,8 @@ class ReplayPropertyTest {
             ofHost.forgetAbsent(snapshot);
             fleet.add(ofHost.removeFrom(snapshot));
         });
-        for (var planned : policy.check(new Fleet(fleet, true, attachments.record(fleet)), Set.of()).actions()) {
+        for (var planned : policy.check(new Fleet(fleet, true, attachments.record(fleet)), Set.of())
+                .actions()) {
             var ofHost = ended.computeIfAbsent(planned.action().host(), _ -> new ReplayedHost());
             switch (planned.action()) {
                 case Action.Terminate(var host, var process, var _) -> {
@@ -93,7 +93,8 @@ class ReplayPropertyTest {
                             && !environment.ownership().exempt()
                             && ofHost.detach(detach.device(), detach.attachment())) {
                         attachments.detached(detach);
-                        expected.add(detach.host() + " environment " + environment.eid() + " device " + detach.device());
+                        expected.add(
+                                detach.host() + " environment " + environment.eid() + " device " + detach.device());
                     }
                 }
             }

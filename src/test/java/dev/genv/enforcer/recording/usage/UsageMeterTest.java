@@ -188,11 +188,16 @@ class UsageMeterTest {
 
     @Test
     void longNamesAreReplacedByTheirDigest() {
-        observe(6, host().devices(1).with(env("1").user("x".repeat(4_096)).attached(0)).snapshot());
+        observe(
+                6,
+                host().devices(1)
+                        .with(env("1").user("x".repeat(4_096)).attached(0))
+                        .snapshot());
 
-        assertThat(usage().byUser().keySet()).singleElement().satisfies(user -> assertThat(user.orElseThrow())
-                .startsWith("sha256:")
-                .hasSizeLessThan(100));
+        assertThat(usage().byUser().keySet())
+                .singleElement()
+                .satisfies(user ->
+                        assertThat(user.orElseThrow()).startsWith("sha256:").hasSizeLessThan(100));
     }
 
     @Test
