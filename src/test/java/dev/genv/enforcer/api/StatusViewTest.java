@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.api.view.StatusView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -19,8 +20,9 @@ class StatusViewTest {
 
     private final FakeTime time = new FakeTime();
     private final FakeHost host = new FakeHost(HostBuilder.host("gpu-1"));
+    private boolean areHostsKnown = true;
     private final Enforcer enforcer = new Enforcer(
-            EnforcerConfigBuilder.enforcerConfig(host).build(), new ViolationRegistry(10), time.ticker(), List.of());
+            EnforcerConfigBuilder.enforcerConfig(this::hosts).build(), new ViolationRegistry(10), time.ticker(), List.of());
 
     @Test
     void isLateWithoutACycleForThreeIntervals() {
@@ -36,12 +38,19 @@ class StatusViewTest {
 
     @Test
     void givesTheErrorOfTheLastCycleUntilOneSucceeds() {
-        Thread.currentThread().interrupt();
+        areHostsKnown = false;
         enforcer.runCycle();
-        assertThat(Thread.interrupted()).isTrue();
-        assertThat(status().error()).isEqualTo("interrupted");
+        assertThat(status().error()).isEqualTo("java.lang.IllegalStateException: no list of hosts");
+        areHostsKnown = true;
         enforcer.runCycle();
         assertThat(status().error()).isNull();
+    }
+
+    private List<Host> hosts() {
+        if (!areHostsKnown) {
+            throw new IllegalStateException("no list of hosts");
+        }
+        return List.of(host);
     }
 
     private StatusView status() {
