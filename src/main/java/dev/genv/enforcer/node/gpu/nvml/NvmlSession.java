@@ -6,17 +6,17 @@ import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.facts.NvmlFacts.Device;
 import dev.genv.enforcer.facts.NvmlFacts.Listed;
+import dev.genv.enforcer.facts.NvmlFacts.Value;
 import dev.genv.enforcer.format.gpu.NvmlCode;
 import dev.genv.enforcer.node.gpu.nvml.library.Activity;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlFunction;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
-import dev.genv.enforcer.facts.NvmlFacts.Value;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.stream.Stream;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** NVML from its initialization to its shutdown. Only the thread that opened it uses it. */
 final class NvmlSession implements AutoCloseable {
