@@ -68,7 +68,7 @@ public final class Safeguards {
     /** Whether the service acts on this violation now, as far as its grace and the environment of the process are concerned. */
     public boolean isDue(Violation cause, Action action, Evidence evidence) {
         return config.isEnforced().test(cause.rule())
-                && claimed.reason(action, evidence).isEmpty()
+                && claimed.reason(List.of(cause.rule()), action, evidence).isEmpty()
                 && grace.first(cause, action, evidence).isEmpty();
     }
 

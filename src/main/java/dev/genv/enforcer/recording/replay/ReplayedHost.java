@@ -65,7 +65,8 @@ final class ReplayedHost {
                         snapshot.unlisted().holders().stream()
                                 .filter(holder ->
                                         !processes.contains(holder.process().id()))
-                                .toList()))
+                                .toList(),
+                        snapshot.unlisted().isComplete()))
                 .withDevices(snapshot.devices().stream().map(this::removeFrom).toList());
     }
 
