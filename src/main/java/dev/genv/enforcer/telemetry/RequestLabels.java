@@ -22,6 +22,7 @@ public final class RequestLabels implements MeterFilter {
                     "/report",
                     "/events",
                     "/snapshot",
+                    "/status",
                     "/users/{name}",
                     "/violations",
                     "/violations/stream",
