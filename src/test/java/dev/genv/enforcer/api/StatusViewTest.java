@@ -22,7 +22,10 @@ class StatusViewTest {
     private final FakeHost host = new FakeHost(HostBuilder.host("gpu-1"));
     private boolean areHostsKnown = true;
     private final Enforcer enforcer = new Enforcer(
-            EnforcerConfigBuilder.enforcerConfig(this::hosts).build(), new ViolationRegistry(10), time.ticker(), List.of());
+            EnforcerConfigBuilder.enforcerConfig(this::hosts).build(),
+            new ViolationRegistry(10),
+            time.ticker(),
+            List.of());
 
     @Test
     void isLateWithoutACycleForThreeIntervals() {
