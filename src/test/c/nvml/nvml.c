@@ -3,10 +3,11 @@
  * initialization, after a line "cached"). It appends the name of each called function to the file "nvml.calls", if there is one.
  *
  *   driver VERSION
- *   device INDEX UUID TOTAL USED                in bytes
+ *   device INDEX UUID MINOR TOTAL USED          in bytes
  *   mig INDEX SLOTS                             the device is in MIG mode
  *   instance INDEX SLOT GPU_ID COMPUTE_ID       a MIG device
  *   process INDEX KIND PID BYTES [GPU_ID COMPUTE_ID]   KIND is c or g; BYTES -1 is unknown
+ *   sample INDEX PID TIME SM                    a sample of utilization
  *   status INDEX TEMPERATURE UTILIZATION        in degrees Celsius and percent
  *   stride BYTES                                of an entry in a list of processes: 16, 24 or 32
  *   capacity COUNT                              the least number of entries for which lists have enough space
@@ -16,7 +17,7 @@
  *   hang FUNCTION FILE                          until the file exists
  *
  * Compiled with -DWITHOUT_V3, -DWITHOUT_V2, -DWITHOUT_MIG, -DWITHOUT_MEMORY_V2, -DWITHOUT_DETAILS, -DWITHOUT_CONFIDENTIAL,
- * -DWITHOUT_TEMPERATURE_V or -DWITHOUT_STATUS it lacks these functions.
+ * -DWITHOUT_UTILIZATION, -DWITHOUT_TEMPERATURE_V or -DWITHOUT_STATUS it lacks these functions.
  */
 #include "scenario.h"
 
@@ -73,6 +74,12 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
 int nvmlDeviceGetUUID(void *device, char *uuid, unsigned length) {
     BEGIN(device);
     return strlen(now.device[i].uuid) >= length ? 7 : (strcpy(uuid, now.device[i].uuid), 0);
+}
+
+int nvmlDeviceGetMinorNumber(void *device, unsigned *minor) {
+    BEGIN(device);
+    *minor = now.device[i].minor;
+    return 0;
 }
 
 int nvmlDeviceGetMemoryInfo(void *device, unsigned long long *memory) {
@@ -157,6 +164,25 @@ int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count) {
 int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **instance) {
     BEGIN(device);
     return index >= SLOTS || !now.instance[i][index].exists ? 6 : (*instance = &handles[i][1 + index], 0);
+}
+#endif
+
+#ifndef WITHOUT_UTILIZATION
+int nvmlDeviceGetProcessUtilization(void *device, char *samples, unsigned *count, unsigned long long since) {
+    BEGIN(device);
+    unsigned written = 0, space = *count;
+    for (int n = 0; n < now.samples; n++) {
+        sample_t *s = &now.sample[n];
+        if (s->device == (unsigned) i && s->time > since && written++ < space) {
+            char *entry = samples + (written - 1) * 32;
+            unsigned utilization[4] = {s->sm, 0, 0, 0};
+            memcpy(entry, &s->pid, sizeof s->pid);
+            memcpy(entry + 8, &s->time, sizeof s->time);
+            memcpy(entry + 16, utilization, sizeof utilization);
+        }
+    }
+    *count = claimed(__func__, written);
+    return written > space ? 7 : written ? 0 : 6;
 }
 #endif
 

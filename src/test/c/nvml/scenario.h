@@ -11,21 +11,23 @@
 #define ENTRIES 8192
 #define TEXT 512
 
-typedef struct { char uuid[96]; unsigned slots, utilization; int temperature; unsigned long long total, used; } device_t;
+typedef struct { char uuid[96]; unsigned minor, slots, utilization; int temperature; unsigned long long total, used; } device_t;
 typedef struct { unsigned device, pid, gpu, compute; unsigned long long bytes; char kind; int next; } process_t;
+typedef struct { unsigned device, pid, sm; unsigned long long time; } sample_t;
 typedef struct { char function[64]; int code, device; } failure_t;
 typedef struct { char function[64]; unsigned count; } claim_t;
 typedef struct { char function[64], file[TEXT]; } hang_t;
 typedef struct { unsigned exists, gpu, compute; } instance_t;
 
 static struct {
-    int cached, devices, processes, failures, hangs, claims;
+    int cached, devices, processes, samples, failures, hangs, claims;
     unsigned stride, capacity, extra;
     char driver[80];
     device_t device[DEVICES];
     instance_t instance[DEVICES][SLOTS];
     int first[DEVICES], last[DEVICES]; /* the processes of a device, each by its position from 1 */
     process_t process[ENTRIES];
+    sample_t sample[ENTRIES];
     failure_t failure[64];
     claim_t claim[8];
     hang_t hang[8];
@@ -44,12 +46,13 @@ static void line(const char *text) {
     unsigned i, j;
     int t;
     process_t p = {.gpu = ~0u, .compute = ~0u};
+    sample_t s;
     failure_t f = {.device = -1};
     claim_t c;
     hang_t h;
     instance_t mig = {.exists = 1};
     device_t d = {0};
-    if (sscanf(text, "device %u %95s %llu %llu", &i, d.uuid, &d.total, &d.used) == 4 && i < DEVICES) {
+    if (sscanf(text, "device %u %95s %u %llu %llu", &i, d.uuid, &d.minor, &d.total, &d.used) == 5 && i < DEVICES) {
         now.device[i] = d;
         now.devices = (int) i + 1 > now.devices ? (int) i + 1 : now.devices;
     } else if (sscanf(text, "status %u %d %u", &i, &t, &j) == 3 && i < DEVICES) {
@@ -64,6 +67,8 @@ static void line(const char *text) {
         now.process[now.processes++] = p;
         *(now.last[p.device] ? &now.process[now.last[p.device] - 1].next : &now.first[p.device]) = now.processes;
         now.last[p.device] = now.processes;
+    } else if (sscanf(text, "sample %u %u %llu %u", &s.device, &s.pid, &s.time, &s.sm) == 4 && now.samples < ENTRIES) {
+        now.sample[now.samples++] = s;
     } else if (sscanf(text, "fail %63s %d %d", f.function, &f.code, &f.device) >= 2 && now.failures < 64) {
         now.failure[now.failures++] = f;
     } else if (sscanf(text, "claim %63s %u", c.function, &c.count) == 2 && now.claims < 8) {

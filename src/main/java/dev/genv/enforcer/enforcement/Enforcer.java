@@ -75,7 +75,7 @@ public final class Enforcer {
         var limits = config.safetyLimits();
         var clock = new CycleClock(ticker, config.interval());
         var counted = clock.ticker();
-        history = new CycleHistory(limits.stateChangeGrace(), limits.compliancePeriod(), config.interval(), counted);
+        history = new CycleHistory(config.appearances(), limits.compliancePeriod(), counted);
         workers = new HostWorkers(config.hosts(), config.remote(), ticker);
         observer = new FleetObserver(config, workers, history, ticker);
         var enforces = new SafeguardConfig(

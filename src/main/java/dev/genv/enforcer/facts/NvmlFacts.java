@@ -75,18 +75,22 @@ public sealed interface NvmlFacts extends GpuFacts {
      *
      * @param index its position in NVML's list, which nvidia-smi and genv use too
      * @param uuid such as {@code GPU-fa4e…}, never that of a MIG device
+     * @param minor the number of its device file, {@code /dev/nvidia0}
      * @param compute its processes with a compute context. With MIG and the privilege for it, also those of its MIG devices
      * @param graphics its processes with a graphics context; a process can be in both lists, with the same memory
      * @param instances its MIG devices; none if MIG is off or not supported
+     * @param utilization the latest samples, which the driver keeps for some seconds
      * @param status null if it was not asked for
      */
     record Device(
             int index,
             Answer<String> uuid,
+            Answer<Integer> minor,
             Answer<MemoryUse> memory,
             Answer<List<DeviceProcess>> compute,
             Answer<List<DeviceProcess>> graphics,
             Answer<List<MigDevice>> instances,
+            Answer<List<Utilization>> utilization,
             @Nullable Status status) {}
 
     /**
@@ -125,4 +129,12 @@ public sealed interface NvmlFacts extends GpuFacts {
      * @param slot its position among the MIG devices of its GPU
      */
     record MigDevice(int slot, Answer<List<DeviceProcess>> compute, Answer<List<DeviceProcess>> graphics) {}
+
+    /**
+     * How much of a GPU a process used.
+     *
+     * @param time the driver's time of the sample, in microseconds since the epoch
+     * @param sm the share of the time in which its kernels ran, in percent
+     */
+    record Utilization(long pid, long time, int sm) {}
 }

@@ -51,12 +51,14 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readCycles(Instant from, BooleanSupplier isOver, Predicate<RecordedCycle> reader) throws IOException {
+    public void readCycles(Instant from, Instant to, BooleanSupplier isOver, Predicate<RecordedCycle> reader)
+            throws IOException {
         var player = new FleetPlayer();
         try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
             RecordedSegments.read(
                     directory,
                     from,
+                    to,
                     line -> !isOver.getAsBoolean()
                             && play(player, line).map(reader::test).orElse(true));
         }
@@ -76,12 +78,14 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readEvents(Instant from, BooleanSupplier isOver, Predicate<Event> reader) throws IOException {
+    public void readEvents(Instant from, Instant to, BooleanSupplier isOver, Predicate<Event> reader)
+            throws IOException {
         var last = new AtomicLong();
         try (var directory = JournalDirectory.openToRead(path, FileNames.EVENTS)) {
             RecordedSegments.read(
                     directory,
                     from,
+                    to,
                     line -> !isOver.getAsBoolean()
                             && LineTypes.event(line)
                                     .filter(event ->

@@ -219,9 +219,12 @@ final class JournalThread {
             problem = JournalException.unwritable(config.directory().toString(), e)
                     .problem();
         } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next cycle tries again
-            LOG.error("The journal cannot be read", e);
-            problem = JournalException.unwritable(config.directory().toString(), new IOException(e))
+            var found = JournalException.unwritable(config.directory().toString(), new IOException(e))
                     .problem();
+            if (!found.equals(problem)) {
+                LOG.error("The journal cannot be read", e);
+            }
+            problem = found;
         }
     }
 
@@ -234,7 +237,7 @@ final class JournalThread {
             lastSequence = content.restored().lastSequence();
             restored.offer(content.restored());
             return new JournalWriter(config, directory, events, content);
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
             events.close();
             throw e;
         }

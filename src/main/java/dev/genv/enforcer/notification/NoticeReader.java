@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.notification.notice.Notice;
 import dev.genv.enforcer.notification.notice.PersonalNotice;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
@@ -55,11 +56,15 @@ public final class NoticeReader {
                     return Optional.of(PAUSE);
                 }
                 position = event.sequence(); // first, so that an event that fails is not read again
-                Notice.of(event)
-                        .ifPresent(notice -> PersonalNotice.of(notice, inAudit).forEach(notices));
+                Notice.of(event).ifPresent(notice -> personal(notice).forEach(notices));
             }
             page = log.after(position, PAGE);
         }
         return Optional.empty();
+    }
+
+    private List<PersonalNotice> personal(Notice notice) {
+        var hosts = notice.violation().violation().hosts();
+        return PersonalNotice.of(notice, inAudit, process -> users.isPerson(hosts, process));
     }
 }

@@ -6,7 +6,7 @@ import { createChart, Timeline } from './timeline.js';
 const DAY_MILLIS = 86_400_000;
 const MOST_ROWS = 1000;
 /** The members that are instants. What users named may look like one. */
-const INSTANTS = ['from', 'to', 'recorded_since', 'events_since'];
+const INSTANTS = ['from', 'to', 'recorded_since', 'events_recorded_since'];
 
 /** Who held and used how much in a period, and which rules were broken. */
 export function reportView() {
@@ -77,7 +77,7 @@ function save(text, fileName) {
   URL.revokeObjectURL(url);
 }
 
-function summaryOf({ users, usage, complete, from, recorded_since: hoursSince, events_since: eventsSince }) {
+function summaryOf({ users, usage, complete, from, recorded_since: hoursSince, events_recorded_since: eventsSince }) {
   const known = new Set([...users, ...usage].map(({ user }) => user).filter((user) => user !== null));
   const cut = complete ? '' : ' The time limit ended the reading: a later part of the period is missing.';
   return `Report of ${count(known.size, 'user')}.${cut}${missingText('Hours', hoursSince, from)}${missingText('Violations and actions', eventsSince, from)}`;

@@ -24,7 +24,7 @@ final class KnownValues {
             Map.entry("parameter.status", List.of("active", "resolved")),
             Map.entry("ActionView.outcome", labels(Outcome.values(), Outcome::label)),
             Map.entry("ActionView.type", List.of("terminate", "detach")),
-            Map.entry("EndedView.type", List.of("terminate", "detach")),
+            Map.entry("ReplayedActionView.type", List.of("terminate", "detach")),
             Map.entry("Found.rule", RULES),
             Map.entry("GapView.reason", List.of("not_in_memory", "other_run", "too_large")),
             Map.entry("HostView.gpu_source", List.of("nvml", "nvidia-smi", "genv")),

@@ -17,14 +17,14 @@ import org.jspecify.annotations.Nullable;
  * The report of a period. In each list, a user that is null stands for all who are not known.
  *
  * @param recordedSince since when hosts are recorded; null if none is
- * @param eventsSince since when violations and actions are recorded, so that their counts are complete; null if none is
+ * @param eventsRecordedSince since when violations and actions are recorded, so that their counts are complete; null if none is
  * @param complete whether the whole period was read; if not, the time limit ended the reading
  */
 public record ReportView(
         Instant from,
         Instant to,
         @Nullable Instant recordedSince,
-        @Nullable Instant eventsSince,
+        @Nullable Instant eventsRecordedSince,
         boolean complete,
         List<HostHours> hosts,
         List<UserHours> usage,

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The connection of a client that follows the events. All methods except {@link #close} run on the thread of the connection. */
 final class EventConnection {
-    /** A client that lost its network without a word keeps its place for so long. The others connect again. */
+    /** A client whose network failed keeps its place for so long. The others connect again. */
     private static final Duration LONGEST = Duration.ofHours(1);
 
     private final Vertx vertx;

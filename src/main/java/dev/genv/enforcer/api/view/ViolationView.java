@@ -41,6 +41,7 @@ public record ViolationView(
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record ActionView(
             String type,
+            String host,
             @Nullable Integer pid,
             @Nullable String signal,
             @Nullable String environment,
@@ -51,6 +52,7 @@ public record ViolationView(
         public static ActionView of(ViolationRecord.ActionNote note) {
             return new ActionView(
                     note.type(),
+                    note.target().host(),
                     note.pid(),
                     note.signal(),
                     note.environment(),
@@ -65,6 +67,7 @@ public record ViolationView(
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record NextView(
             String type,
+            String host,
             @Nullable Integer pid,
             @Nullable String signal,
             @Nullable String environment,
@@ -75,6 +78,7 @@ public record ViolationView(
             var target = action.target();
             return new NextView(
                     target.type(),
+                    target.host(),
                     target.processId(),
                     action.signal(),
                     target.detached(),

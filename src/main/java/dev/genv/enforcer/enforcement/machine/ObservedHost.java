@@ -62,12 +62,15 @@ public final class ObservedHost implements Host {
                 verified,
                 observer.settled(),
                 observer.attributed(),
-                observer.unlisted().needsDeviceMemory(),
-                observer.unlisted().needsDeviceHolders()))) {
+                observer.needsDeviceMemory(),
+                observer.unlisted().needsDeviceHolders(),
+                observer.reusedPids(),
+                observer.subordinateUids()))) {
             case HostFacts facts -> observe(facts, verified);
             case GenvFacts facts -> observe(facts, verified);
         };
         readOnlyReason = observation.readOnlyReason();
+        identityFlapping.recordObservation();
         return observation;
     }
 

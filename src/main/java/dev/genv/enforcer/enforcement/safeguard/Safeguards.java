@@ -11,6 +11,7 @@ import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The safeguards in their order. The first one that holds an action back gives its outcome. Two of them cannot decide about an action
@@ -67,7 +68,7 @@ public final class Safeguards {
     /** Whether the service acts on this violation now, as far as its grace and the environment of the process are concerned. */
     public boolean isDue(Violation cause, Action action, Evidence evidence) {
         return config.isEnforced().test(cause.rule())
-                && claimed.reason(action, evidence).isEmpty()
+                && claimed.reason(List.of(cause.rule()), action, evidence).isEmpty()
                 && grace.first(cause, action, evidence).isEmpty();
     }
 
@@ -79,6 +80,15 @@ public final class Safeguards {
         return grace.check(planned, evidence).isPresent()
                 ? grace.last(planned, evidence)
                 : Optional.of(OldObservation.WAIT);
+    }
+
+    /** Whether nothing but a grace period holds back an action for these violations, so that time alone leads to it. */
+    public boolean isOnlyDelayed(Action action, Set<Violation.Key> causes, Evidence evidence) {
+        var isEnforced = causes.stream().map(Violation.Key::rule).anyMatch(config.isEnforced());
+        var planned = new PlannedAction(action, List.of(), isEnforced);
+        return inOrder.stream()
+                .filter(safeguard -> !(safeguard instanceof PendingGrace))
+                .allMatch(safeguard -> safeguard.check(planned, evidence).isEmpty());
     }
 
     /** Holds back every action from now on. */

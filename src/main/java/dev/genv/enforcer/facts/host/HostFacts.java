@@ -24,7 +24,7 @@ import java.util.stream.Stream;
  * @param related processes of the same real uid to which a listed process or a holder is related whose environ is not as execve(2) wrote it: its
  *     ancestors, its session leader, the members of its process group and of its session, and the processes of its cgroup; each once, in
  *     any order, and none of {@code processes} and {@code holders}
- * @param relatedIsComplete whether none of them was left out
+ * @param relatedOmission of which users some of them were left out
  * @param holders the processes that hold device files of GPUs, and that the GPU tool does not list
  * @param verified the processes whose exit the service waits for
  * @param pods the pods of the processes whose cgroups were read
@@ -37,7 +37,7 @@ public record HostFacts(
         GpuFacts gpu,
         List<ProcessFacts> processes,
         List<ProcessFacts> related,
-        boolean relatedIsComplete,
+        RelatedOmission relatedOmission,
         HolderFacts holders,
         StateFacts state,
         LivenessFacts liveness,

@@ -2,6 +2,7 @@ package dev.genv.enforcer.journal.segment;
 
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
@@ -9,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -98,9 +100,7 @@ public final class JournalDirectory implements AutoCloseable {
                 var name = String.valueOf(entry.getFileName());
                 var number = names.number(name);
                 if (number.isPresent()) {
-                    var status = FileCalls.status(directory, name);
-                    access.checkFile(path.resolve(name), status);
-                    found.add(new Segment(number.get(), status.size(), null));
+                    segment(number.get(), name).ifPresent(found::add);
                 }
             }
         } catch (DirectoryIteratorException e) {
@@ -108,6 +108,21 @@ public final class JournalDirectory implements AutoCloseable {
         }
         found.sort(Comparator.comparingLong(Segment::number));
         return found;
+    }
+
+    /** Empty if it was deleted meanwhile. */
+    private Optional<Segment> segment(long number, String name) throws IOException {
+        FileStatus status;
+        try {
+            status = FileCalls.status(directory, name);
+        } catch (Errno e) {
+            if (e.is(Errno.ENOENT)) {
+                return Optional.empty();
+            }
+            throw e;
+        }
+        access.checkFile(path.resolve(name), status);
+        return Optional.of(new Segment(number, status.size(), null));
     }
 
     /** Opens a segment for reading; the caller closes the descriptor. */

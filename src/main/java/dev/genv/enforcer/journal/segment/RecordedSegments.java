@@ -21,29 +21,42 @@ public final class RecordedSegments {
     /**
      * Reads the valid lines, oldest first.
      *
-     * @param from earlier segments are left out
+     * @param from segments before it are left out
+     * @param to segments after it are left out
      * @param reader returns false to end the reading
      */
-    public static void read(JournalDirectory directory, Instant from, Predicate<JournalLine> reader)
+    public static void read(JournalDirectory directory, Instant from, Instant to, Predicate<JournalLine> reader)
             throws IOException {
-        for (var segment : since(directory, from)) {
+        for (var segment : between(directory, from, to)) {
             if (!read(directory, segment, reader)) {
                 return;
             }
         }
     }
 
-    /** Returns the segments from the last one that begins before an instant. */
-    private static List<Segment> since(JournalDirectory directory, Instant from) throws IOException {
+    /**
+     * Returns the segments from the one before the first that begins after the period has begun, to the one after the last that does
+     * not begin after its end. So a segment that was begun while the clock was wrong hides no other one.
+     */
+    private static List<Segment> between(JournalDirectory directory, Instant from, Instant to) throws IOException {
         var all = directory.segments();
-        var first = 0;
-        for (var index = 0; index < all.size(); index++) {
-            var begin = begin(directory, all.get(index));
-            if (begin.isPresent() && !begin.get().isAfter(from)) {
-                first = index;
-            }
+        var begins = new ArrayList<Optional<Instant>>();
+        for (var segment : all) {
+            begins.add(begin(directory, segment));
         }
-        return all.subList(first, all.size());
+        var first = 0;
+        while (first < all.size() && !isAfter(begins.get(first), from)) {
+            first++;
+        }
+        var last = all.size() - 1;
+        while (last >= first && isAfter(begins.get(last), to)) {
+            last--;
+        }
+        return all.subList(Math.max(0, first - 1), Math.min(all.size(), last + 2));
+    }
+
+    private static boolean isAfter(Optional<Instant> begin, Instant at) {
+        return begin.isPresent() && begin.get().isAfter(at);
     }
 
     /** Returns when a segment begins: the first time in it. Empty if it has none, or is deleted. */

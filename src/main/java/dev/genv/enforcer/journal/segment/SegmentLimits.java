@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Deque;
+import java.util.stream.Stream;
 
 /**
  * How much is kept.
@@ -32,8 +33,14 @@ public record SegmentLimits(long maxBytes, Duration maxAge) {
         return maxAge.dividedBy(SEGMENTS);
     }
 
-    /** Deletes the segments above the limits. A segment is as old as the one after it, because it ends where that one begins. */
-    public void removeOld(Deque<Segment> segments, JournalDirectory directory, Instant now) throws IOException {
+    /**
+     * Deletes the segments above the limits. A segment is as old as the one after it, because it ends where that one begins.
+     *
+     * @param segments the last one has just begun
+     * @param begun when it began, by the wall clock
+     */
+    public void removeOld(Deque<Segment> segments, JournalDirectory directory, Instant begun) throws IOException {
+        var now = earlierBegin(segments, begun);
         var bytes = segments.stream().mapToLong(Segment::bytes).sum();
         // The newest segment grows up to its own limit.
         var limit = maxBytes - segmentBytes();
@@ -48,5 +55,15 @@ public record SegmentLimits(long maxBytes, Duration maxAge) {
             directory.remove(oldest);
             bytes -= oldest.bytes();
         }
+    }
+
+    /** Returns the earlier begin of the last two segments, so that a clock that is ahead for a moment deletes nothing. */
+    private static Instant earlierBegin(Deque<Segment> segments, Instant last) {
+        return segments.stream()
+                .skip(Math.max(0, segments.size() - 2L))
+                .flatMap(segment -> Stream.ofNullable(segment.begun()))
+                .filter(begun -> begun.isBefore(last))
+                .findFirst()
+                .orElse(last);
     }
 }

@@ -34,7 +34,7 @@ public final class SegmentSeries implements AutoCloseable {
         }
         var begun = segments.getLast().begun();
         return current.size() >= limits.segmentBytes()
-                || (begun != null && Duration.between(begun, now).compareTo(limits.segmentAge()) > 0);
+                || (begun != null && Duration.between(begun, now).abs().compareTo(limits.segmentAge()) > 0);
     }
 
     /** Appends lines. They are complete when it returns, but perhaps not on the disk. */

@@ -98,6 +98,9 @@ public enum ProblemCode {
     PROCESS_UNREADABLE(PROCESSES_SKIPPED, """
             The service cannot read what the kernel knows of a process on a GPU.
             See the detail."""),
+    PID_REUSED(PROCESS_SKIPPED, """
+            The driver still lists a process that has exited, because another process holds its files of the driver, and a later process has its pid.
+            See `gpu_unlisted` for the process that holds them. If there is none, reset the GPU."""),
     MEMBERSHIP_UNKNOWN(PROCESS_SKIPPED, """
             The service cannot determine to which environment a process belongs. The detail gives the reason.
             With genv's Python SDK and Ray this is normal. Otherwise see the reason."""),

@@ -43,7 +43,7 @@ final class ChatText {
         }
         var outcome = action.outcome().label();
         return switch (action.target()) {
-            case ActionNote.TargetProcess(var pid) ->
+            case ActionNote.TargetProcess(var _, var pid) ->
                 "terminate process %d%s, %s"
                         .formatted(
                                 pid,
@@ -51,7 +51,8 @@ final class ChatText {
                                         .map(signal -> " with SIG" + signal)
                                         .orElse(""),
                                 outcome);
-            case ActionNote.TargetAttachment(var _, var device) -> "detach GPU %d, %s".formatted(device, outcome);
+            case ActionNote.TargetAttachment(var _, var _, var device) ->
+                "detach GPU %d, %s".formatted(device, outcome);
         };
     }
 

@@ -4,6 +4,7 @@ LARGEST_MAPS = 8 << 20
 FIRST_SHARED_MINOR = 254  # from here on, such as /dev/nvidiactl, the files belong to no single GPU
 O_PATH = 0o10000000  # of asm-generic/fcntl.h: such a descriptor names a file without opening it
 GPU_DRIVERS = (b"nvidia-frontend", b"nvidia")
+ALL_DRIVERS = GPU_DRIVERS + (b"nvidiactl", b"nvidia-uvm")
 
 
 class FileNumbers:
@@ -41,26 +42,27 @@ class FileNumbers:
         return file, (os.major(status.st_rdev), os.minor(status.st_rdev)) if stat.S_ISCHR(status.st_mode) else None
 
 
-def gpu_majors(machine):
-    """Returns the major numbers of the device files of single GPUs; empty if the driver is not loaded."""
+def majors_of(machine, drivers):
+    """Returns the major numbers of the device files of these drivers; empty if they are not loaded."""
     lines = read_file(machine.root + "/devices", 1 << 20).partition(b"Block devices:")[0].split(b"\n")
     words = [line.split() for line in lines]
-    return {int(each[0]) for each in words if len(each) == 2 and each[1] in GPU_DRIVERS and each[0].isdigit()}
+    return {int(each[0]) for each in words if len(each) == 2 and each[1] in drivers and each[0].isdigit()}
 
 
 class HeldGpus:
     """Examines processes one after the other. A child process executes it."""
 
-    def __init__(self, machine, majors):
+    def __init__(self, machine, majors, first_shared=FIRST_SHARED_MINOR):
+        self.first_shared = first_shared
         self.machine, self.majors, self.numbers = machine, majors, FileNumbers()
         self.known, self.unreadable = {}, ""  # the minor number of each mapped file or None: processes share most of them
 
     def gpu(self, device):
-        return device[1] if device and device[0] in self.majors and device[1] < FIRST_SHARED_MINOR else None
+        return device[1] if device and device[0] in self.majors and device[1] < self.first_shared else None
 
     def examine(self, pid):
         """Yields which files of GPUs a process has open or maps, and what was not examined."""
-        held, why = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "cut": False}, ""
+        held, why = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "mappings": 0, "cut": False}, ""
         try:
             self.examine_task(pid, self.machine.path(pid, "."), held)
             # The first thread may have exited, and then it shows neither descriptors nor mappings.
@@ -111,25 +113,44 @@ class HeldGpus:
         return bool(flags) and not int(flags[0], 8) & O_PATH
 
     def add_mapping(self, pid, file, addresses, held):
-        minor = self.known.get(file, held["opened"].get(file))
-        if file not in self.known and not self.unreadable:
-            name = "-".join(address.lstrip("0") for address in addresses.split("-"))
-            try:
-                examined, device = self.numbers.read(self.machine.path(pid, "map_files/" + name))
-                minor = self.gpu(device)
-                # The process may have mapped another file there meanwhile, which says nothing about other processes.
-                if examined == file:
-                    self.known[file] = minor
-            except PermissionError as error:
-                self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
-            except OSError:
-                pass  # it was unmapped
+        minor = held["opened"].get(file, self.known.get(file))
+        if minor is None and file not in self.known and not self.unreadable:
+            held["cut"] = held["cut"] or held["mappings"] == MOST_FILES
+            if held["mappings"] < MOST_FILES:
+                held["mappings"] += 1
+                minor = self.examine_mapping(pid, file, addresses)
         if minor is not None:
             held["minors"].add(minor)
             held["mapped"].add(minor)
 
+    def examine_mapping(self, pid, file, addresses):
+        """Returns the minor number of the GPU's file that is mapped there; None if it is another file."""
+        name = "-".join(address.lstrip("0") for address in addresses.split("-"))
+        try:
+            examined, device = self.numbers.read(self.machine.path(pid, "map_files/" + name))
+            # The process may have mapped another file there meanwhile, which says nothing about other processes.
+            if examined == file:
+                self.known[file] = self.gpu(device)
+            return self.gpu(device)
+        except PermissionError as error:
+            self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
+        except OSError:
+            pass  # it was unmapped
+        return None
+
 
 def maps_one_of(machine, pid, minors):
     """Whether a process maps one of these files. Raises NoAnswer, OSError."""
-    held = call(lambda: HeldGpus(machine, gpu_majors(machine)).examine(pid), machine.limit(1, 0.05))
+    held = call(lambda: HeldGpus(machine, majors_of(machine, GPU_DRIVERS)).examine(pid), machine.limit(1, 0.05))
     return not set(minors).isdisjoint(held["mapped"])
+
+
+def holds_device(machine, pid):
+    """Whether a process has a device file of the driver open or maps one, if the driver has any. Raises NoAnswer, OSError."""
+    majors = majors_of(machine, ALL_DRIVERS)
+    if not majors:
+        return True  # as on WSL
+    held = call(lambda: HeldGpus(machine, majors, float("inf")).examine(pid), machine.limit(1, 0.05))
+    if held["unexamined"] and not held["minors"]:
+        raise OSError(errno.EIO, held["unexamined"])
+    return bool(held["minors"])

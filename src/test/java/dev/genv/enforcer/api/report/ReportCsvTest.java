@@ -24,14 +24,15 @@ class ReportCsvTest {
                 null,
                 null,
                 true,
-                List.of(new HostHours("gpu-1", 24.5)),
+                List.of(new HostHours("gpu-1", 24.5), new HostHours("gpu-2", 12)),
                 List.of(new UserHours("raz", "gpu-1", 12.25, 3)),
                 List.of(),
                 List.of(new RuleCounts(null, "env-memory", 3, 2, 1)),
                 List.of());
 
         assertThat(ReportCsv.of(report))
-                .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,,,,\r\n" + ",,,,,\"env-memory\",3,2,1\r\n");
+                .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,,,,\r\n" + ",\"gpu-2\",12.0,,,,,,\r\n"
+                        + ",,,,,\"env-memory\",3,2,1\r\n");
     }
 
     @Test
@@ -64,6 +65,7 @@ class ReportCsvTest {
                 "a,b | a,b",
                 "a\"b | a\"\"b",
                 "\"=1 | \"\"=1",
+                "\\u00e9 | \\u005cu00e9",
                 "é\u202e | \\u00e9\\u202e",
                 "\ud83d\ude00 | \\U0001f600",
                 "`a\r\n=1` | a\\u000d\\u000a=1",

@@ -171,7 +171,7 @@ class PageAccessibilityIT extends PageSuite {
     private static void showReport(Window window) {
         window.open("#/report");
         window.answer("**/report?*", 200, "application/json", """
-                { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": null, "events_since": null, "complete": true,
+                { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": null, "events_recorded_since": null, "complete": true,
                   "hosts": [ { "host": "gpu-1", "observed_hours": 1.5 } ],
                   "usage": [ { "user": "raz", "host": "%1$s", "held_device_hours": 1.5, "used_device_hours": 0.25 } ],
                   "users": [ { "user": "%1$s", "violations": 1, "terminations": 0, "detachments": 0 } ], "rules": [ ],

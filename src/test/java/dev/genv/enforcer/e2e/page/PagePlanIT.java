@@ -147,7 +147,7 @@ class PagePlanIT extends PageSuite {
         var name = "2026-99-99T9Z";
         var window = openWindow().answer("**/report?*", 200, "application/json", """
                 { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": "2026-11-01T00:00:00Z",
-                  "events_since": "2026-11-01T06:00:00Z", "complete": false,
+                  "events_recorded_since": "2026-11-01T06:00:00Z", "complete": false,
                   "hosts": [ { "host": "%1$s", "observed_hours": 1.5 } ], "usage": [ ],
                   "users": [ { "user": "%1$s", "violations": 1, "terminations": 0, "detachments": 0 } ], "rules": [ ], "timeline": [ ] }
                 """.formatted(name));

@@ -113,7 +113,7 @@ class PageSecurityIT extends PageSuite {
     private static ObjectNode report() {
         var report = new ObjectMapper().createObjectNode();
         report.put("complete", true).put("from", "2026-11-01T00:00:00Z").put("to", "2026-11-02T00:00:00Z");
-        report.putNull("recorded_since").putNull("events_since");
+        report.putNull("recorded_since").putNull("events_recorded_since");
         report.putArray("usage");
         report.putArray("timeline");
         var users = report.putArray("users");

@@ -49,6 +49,24 @@ class ForecastTest extends ForecastFixture {
     }
 
     @Test
+    void announcesNoSigkillThatASafeguardHoldsBack() {
+        runCycle(0);
+        node.readOnly("another enforcer acts here");
+        runCycle(10);
+
+        assertThat(next()).isEmpty();
+    }
+
+    @Test
+    void announcesNoSigkillForAProcessWhoseUserBecameExempt() {
+        runCycle(0);
+        node.setSnapshot(host().devices(1).with(process(1).uses(0).immune(Immunity.Kind.EXEMPT, "its user is exempt")));
+        runCycle(10);
+
+        assertThat(next()).isEmpty();
+    }
+
+    @Test
     void timeWithoutAViolationPostponesSigkill() {
         runCycle(0);
         runCycle(10);

@@ -12,6 +12,7 @@ import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.history.SeenFleet;
+import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.definition.Limits;
@@ -123,7 +124,8 @@ class SafeguardsTest {
 
     /** The environment appears only in the second observation. */
     private Evidence evidence(HostBuilder second) {
-        var history = new CycleHistory(Duration.ZERO, GRACE, Duration.ofSeconds(10), time.ticker());
+        var history =
+                new CycleHistory(AppearanceConfig.of(Duration.ZERO, Duration.ofSeconds(10)), GRACE, time.ticker());
         history.record(seen(host().devices(1)));
         var seen = history.record(seen(second));
         var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);

@@ -45,6 +45,9 @@ final class DescribedMachine implements AutoCloseable {
     /** In seconds; every process was started before. */
     static final long UPTIME = 10_000_000;
 
+    /** The time of the observation in the facts, in clock ticks. */
+    long ticks = 100 * UPTIME;
+
     static final Duration LOCK_LIMIT = Duration.ofMillis(250);
 
     final FakeProc proc;

@@ -8,8 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedAttachment;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
+import dev.genv.enforcer.recording.replay.ReplayedAction.DetachedAttachment;
+import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import org.junit.jupiter.api.Test;
 
@@ -29,10 +29,10 @@ class QuotaReplayTest extends ReplayFixture {
         assertThat(user.terminations()).isOne();
         assertThat(user.listed())
                 .extracting(ReplayedAction::target)
-                .anySatisfy(target -> assertThat(target).isEqualTo(new EndedAttachment("3", 2)))
+                .anySatisfy(target -> assertThat(target).isEqualTo(new DetachedAttachment("3", 2)))
                 .anySatisfy(target -> assertThat(target)
                         .isInstanceOfSatisfying(
-                                EndedProcess.class,
+                                TerminatedProcess.class,
                                 process -> assertThat(process.pid()).isEqualTo(13)));
     }
 
@@ -65,7 +65,7 @@ class QuotaReplayTest extends ReplayFixture {
                                 .with(env("2").attachedAt("01/12/2026 00:00:00", 0))
                                 .snapshot());
 
-        var replay = new Replay(quota(1), true);
+        var replay = new Replay(quota(1), APPEARANCES, true);
         past.cycles.forEach(replay::check);
 
         assertThat(replay.users().getFirst().listed()).singleElement().satisfies(action -> {

@@ -13,7 +13,7 @@ import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.recording.Playback;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
+import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.time.Duration;
@@ -40,7 +40,7 @@ class ReplayTest extends ReplayFixture {
         assertThat(action.host()).isEqualTo("here");
         assertThat(action.message()).isEqualTo("Process 7 is not running in a GPU environment");
         assertThat(action.rules()).containsExactly(NON_ENV_PROCESSES);
-        assertThat(action.target()).isInstanceOfSatisfying(EndedProcess.class, process -> {
+        assertThat(action.target()).isInstanceOfSatisfying(TerminatedProcess.class, process -> {
             assertThat(process.pid()).isEqualTo(7);
             assertThat(process.devices()).containsExactly(0);
             assertThat(process.environment()).isNull();
@@ -81,7 +81,7 @@ class ReplayTest extends ReplayFixture {
         assertThat(replay(enforcing(ENV_MEMORY)).users().getFirst().listed())
                 .singleElement()
                 .satisfies(action ->
-                        assertThat(((EndedProcess) action.target()).pid()).isEqualTo(2));
+                        assertThat(((TerminatedProcess) action.target()).pid()).isEqualTo(2));
     }
 
     @Test
@@ -141,6 +141,36 @@ class ReplayTest extends ReplayFixture {
 
         assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
         assertThat(replay(quota(1)).users()).isEmpty();
+    }
+
+    @Test
+    void nameThatIsRecordedLaterIsTheNameOfEarlierProcessesToo() {
+        past.cycle(stray(process(1).uid(1005)))
+                .cycle(host().devices(1)
+                        .with(env("1").user("alice").uid(1005).account())
+                        .with(process(2).uid(1005).uses(0, "1mi"))
+                        .snapshot())
+                .cycle(stray(process(3).uid(1005)));
+
+        var user = replay(enforcing(NON_ENV_PROCESSES)).users();
+
+        assertThat(user).singleElement().satisfies(alice -> {
+            assertThat(alice.name()).isEqualTo("alice");
+            assertThat(alice.terminations()).isEqualTo(3);
+            assertThat(alice.listed()).extracting(ReplayedAction::at).isSorted();
+        });
+    }
+
+    @Test
+    void strangerInAnEnvironmentIsNotItsUser() {
+        past.cycle(host().devices(1)
+                .with(env("1").user("alice").uid(1005).livePidsOf(1005).attached(0))
+                .with(process(9).uid(6666).inEnvironment("1").uses(0, "1mi"))
+                .snapshot());
+
+        assertThat(replay(enforcing(KnownRules.ENV_OWNER)).users())
+                .extracting(ReplayedUser::name)
+                .containsExactly("6666");
     }
 
     @Test

@@ -140,7 +140,7 @@ class HostMemoryTest {
                 gpus,
                 sample.processes(),
                 sample.related(),
-                sample.relatedIsComplete(),
+                sample.relatedOmission(),
                 holders,
                 sample.state(),
                 liveness,

@@ -101,10 +101,12 @@ public final class NvmlBuilder {
         return new Device(
                 index,
                 uuid,
+                Answer.of(index),
                 memory,
                 compute == null ? Answer.of(List.copyOf(processes)) : compute,
                 Answer.of(List.copyOf(graphics)),
                 Answer.of(List.copyOf(instances)),
+                Answer.of(List.of()),
                 status);
     }
 }

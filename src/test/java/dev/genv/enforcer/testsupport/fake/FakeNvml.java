@@ -65,7 +65,7 @@ public final class FakeNvml {
     public FakeNvml gpus(int count) throws IOException {
         retain(line -> !line.startsWith("device "));
         for (var index = 0; index < count; index++) {
-            lines.add("device %d %s %d 0".formatted(index, FakeNvidiaSmi.uuid(index), 16384L << 20));
+            lines.add("device %d %s %d %d 0".formatted(index, FakeNvidiaSmi.uuid(index), index, 16384L << 20));
         }
         return write();
     }

@@ -24,6 +24,9 @@ public final class FakeProc {
     public FakeProcess process(int pid) throws IOException {
         var process = new FakeProcess(Files.createDirectories(root.resolve(Integer.toString(pid))), pid);
         process.writeStat();
+        if (!Files.exists(root.resolve("devices"))) {
+            Files.writeString(root.resolve("devices"), "Character devices:\n  1 mem\n\nBlock devices:\n");
+        }
         return process.uid(1000).cgroup("/").arguments().environ();
     }
 

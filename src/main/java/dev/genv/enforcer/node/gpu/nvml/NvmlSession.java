@@ -6,6 +6,7 @@ import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.facts.NvmlFacts.Device;
 import dev.genv.enforcer.facts.NvmlFacts.Listed;
+import dev.genv.enforcer.facts.NvmlFacts.Value;
 import dev.genv.enforcer.format.gpu.NvmlCode;
 import dev.genv.enforcer.node.gpu.nvml.library.Activity;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
@@ -14,6 +15,8 @@ import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** NVML from its initialization to its shutdown. Only the thread that opened it uses it. */
 final class NvmlSession implements AutoCloseable {
@@ -23,13 +26,15 @@ final class NvmlSession implements AutoCloseable {
     private static final int MOST_DEVICES = 1024;
 
     private final NvmlLibrary library;
+    private final UtilizationTimes times;
     private final boolean readsStatus;
     private final EntryBuffer buffer = new EntryBuffer();
     private boolean isInitialized;
     private boolean hasCurableErrors;
 
-    private NvmlSession(NvmlLibrary library, boolean readsStatus) {
+    private NvmlSession(NvmlLibrary library, UtilizationTimes times, boolean readsStatus) {
         this.library = library;
+        this.times = times;
         this.readsStatus = readsStatus;
     }
 
@@ -39,8 +44,9 @@ final class NvmlSession implements AutoCloseable {
      * @param readsStatus whether to read the temperature and the utilization of the GPUs
      * @throws NvmlException if it cannot be loaded, is too old, or refuses
      */
-    static NvmlSession open(Path file, Activity activity, boolean readsStatus) throws NvmlException {
-        var session = new NvmlSession(NvmlLibrary.load(file, activity), readsStatus);
+    static NvmlSession open(Path file, Activity activity, UtilizationTimes times, boolean readsStatus)
+            throws NvmlException {
+        var session = new NvmlSession(NvmlLibrary.load(file, activity), times, readsStatus);
         try {
             session.initialize();
             return session;
@@ -60,7 +66,7 @@ final class NvmlSession implements AutoCloseable {
     Listed read() throws NvmlException {
         hasCurableErrors = false;
         try (var memory = Arena.ofConfined()) {
-            var reader = new DeviceReader(library, buffer, readsStatus, memory);
+            var reader = new DeviceReader(library, buffer, times, readsStatus, memory);
             var devices = new ArrayList<Device>();
             var count = count(memory);
             for (var index = 0; index < count; index++) {
@@ -68,6 +74,7 @@ final class NvmlSession implements AutoCloseable {
                 devices.add(reader.read(index, calls));
                 hasCurableErrors |= calls.areCuredByInitialization();
             }
+            times.retain(devices.stream().flatMap(NvmlSession::uuid).collect(Collectors.toSet()));
             return new Listed(driver(memory), devices);
         }
     }
@@ -97,6 +104,10 @@ final class NvmlSession implements AutoCloseable {
                         NvmlFunction.DRIVER_VERSION,
                         () -> library.call(NvmlFunction.DRIVER_VERSION, version, VERSION_SIZE),
                         () -> version.getString(0));
+    }
+
+    private static Stream<String> uuid(Device device) {
+        return device.uuid() instanceof Value<String>(var uuid) ? Stream.of(uuid) : Stream.empty();
     }
 
     private void requireSuccess(NvmlFunction function, int code) throws NvmlException {

@@ -25,6 +25,7 @@ public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
     private final DriverThread thread;
 
     // The thread's own
+    private final UtilizationTimes times = new UtilizationTimes();
     private @Nullable NvmlSession session;
     private long openedAt;
     private boolean isUsable;
@@ -76,7 +77,7 @@ public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
         var open = session;
         if (open == null) {
             activity.begin("the search of the library");
-            open = NvmlSession.open(library.find(), activity, readsStatus);
+            open = NvmlSession.open(library.find(), activity, times, readsStatus);
             session = open;
             openedAt = System.nanoTime();
         }

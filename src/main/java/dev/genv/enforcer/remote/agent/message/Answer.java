@@ -84,6 +84,8 @@ public sealed interface Answer {
             OTHER_USER,
             /** It is not listed, and maps none of the device files. */
             RELEASED,
+            WITHOUT_DEVICE,
+            UNEXAMINED,
             /** Its environ names another environment, or is elsewhere. */
             CHANGED
         }

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class MemoryReaderTest {
     private static final String V2 = "nvmlDeviceGetMemoryInfo_v2";
-    private static final String GPU = "device 0 GPU-a 17179869184 1073741824";
+    private static final String GPU = "device 0 GPU-a 0 17179869184 1073741824";
 
     @TempDir
     private Path folder;
@@ -46,7 +46,7 @@ class MemoryReaderTest {
 
     @Test
     void refusesAnImpossibleAmount() throws Exception {
-        try (var source = Sources.of(new FakeNvml(folder).line("device 0 GPU-a 18446744073709551615 0"))) {
+        try (var source = Sources.of(new FakeNvml(folder).line("device 0 GPU-a 0 18446744073709551615 0"))) {
             assertThat(Sources.failure(source.read()).cause()).isEqualTo(Cause.LAYOUT);
         }
     }

@@ -77,10 +77,11 @@ class NvmlErrorTest {
 
     @Test
     void anUndefinedErrorLeavesOneValueUnknown() throws Exception {
-        nvml.fail("nvmlDeviceGetUUID", UNDEFINED, 1);
+        nvml.fail("nvmlDeviceGetMinorNumber", UNDEFINED, 1);
         try (var source = Sources.of(nvml)) {
             var device = Sources.devices(source.read()).get(1);
-            assertThat(device.uuid()).isEqualTo(Answer.fault(UNDEFINED, "nvmlDeviceGetUUID"));
+            assertThat(device.minor()).isEqualTo(Answer.fault(UNDEFINED, "nvmlDeviceGetMinorNumber"));
+            assertThat(device.uuid()).isEqualTo(Answer.of(FakeNvidiaSmi.uuid(1)));
             assertThat(device.compute()).isEqualTo(Answer.of(List.of(new DeviceProcess(12, 300L, null, null))));
         }
     }
@@ -94,7 +95,14 @@ class NvmlErrorTest {
             var devices = Sources.devices(source.read());
             var fault = Answer.fault(code, "nvmlDeviceGetHandleByIndex_v2");
             var lost = devices.getFirst();
-            assertThat(List.of(lost.uuid(), lost.memory(), lost.compute(), lost.graphics(), lost.instances()))
+            assertThat(List.of(
+                            lost.uuid(),
+                            lost.minor(),
+                            lost.memory(),
+                            lost.compute(),
+                            lost.graphics(),
+                            lost.instances(),
+                            lost.utilization()))
                     .allMatch(fault::equals);
             assertThat(devices.get(1).uuid()).isEqualTo(Answer.of(FakeNvidiaSmi.uuid(1)));
         }
@@ -107,7 +115,7 @@ class NvmlErrorTest {
             Sources.devices(source.read());
             assertThat(nvml.recordedCalls())
                     .containsSubsequence("nvmlDeviceGetUUID", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetUUID")
-                    .containsOnlyOnce("nvmlDeviceGetMigMode", COMPUTE);
+                    .containsOnlyOnce("nvmlDeviceGetMinorNumber", COMPUTE);
         }
     }
 

@@ -69,7 +69,7 @@ class NvmlHangTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"nvmlInit_v2", "nvmlDeviceGetUUID", "nvmlDeviceGetMigMode"})
+    @ValueSource(strings = {"nvmlInit_v2", "nvmlDeviceGetUUID", "nvmlDeviceGetProcessUtilization"})
     void initializesAgainAfterTheCallHasReturned(String function) throws Exception {
         try (var source = hangingIn(function)) {
             readUntilItHangsIn(function, source);

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.facts.NvmlFacts.Answer;
-import dev.genv.enforcer.facts.NvmlFacts.MemoryUse;
 import dev.genv.enforcer.node.gpu.nvml.library.LibraryFile;
 import dev.genv.enforcer.testsupport.fake.FakeNvml;
 import java.io.IOException;
@@ -100,9 +99,9 @@ class NvmlInitializationTest {
         try (var source = Sources.of(nvml)) {
             nvml.fail("nvmlDeviceGetCount_v2", 18);
             Sources.failure(source.read());
-            new FakeNvml(folder, "MEMORY_V2").gpus(1);
-            assertThat(Sources.devices(source.read()).getFirst().memory())
-                    .isEqualTo(Answer.of(new MemoryUse(16384L << 20, 0, true)));
+            new FakeNvml(folder, "UTILIZATION").gpus(1);
+            assertThat(Sources.devices(source.read()).getFirst().utilization())
+                    .isEqualTo(Answer.fault(13, "nvmlDeviceGetProcessUtilization"));
         }
     }
 

@@ -21,7 +21,9 @@ class NvmlMemoryTest {
     void tenThousandReadingsLeaveNothingBehind(@TempDir Path folder) throws Exception {
         var nvml = new FakeNvml(folder).gpus(2).line("cached").line("mig 1 7").line("instance 1 3 2 0");
         for (var pid = 1; pid <= 100; pid++) { // more than fit into the first buffer
-            nvml.process(0, pid, 1000).line("process 1 c %d 1000 2 0".formatted(pid));
+            nvml.process(0, pid, 1000)
+                    .line("process 1 c %d 1000 2 0".formatted(pid))
+                    .line("sample 0 %d 1 50".formatted(pid));
         }
         try (var output = new Scanner(Programs.run(manyReadings(nvml)))) {
             assertThat(output.next()).isEqualTo("memory");

@@ -22,6 +22,7 @@ import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.facts.host.AccessFacts;
 import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.facts.host.MachineFacts;
+import dev.genv.enforcer.facts.host.RelatedOmission;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -74,7 +75,7 @@ public final class SampleFacts {
                     Reading.of(bytes("0::/x\n")),
                     Reading.of(bytes("9\t1")),
                     Reading.of(bytes("9 (x) S")))),
-            true,
+            new RelatedOmission(false, Set.of(1000L)),
             new HolderFacts(
                     List.of(bytes("Device Minor: \t 0\n")),
                     List.of(new HolderFacts.Holder(

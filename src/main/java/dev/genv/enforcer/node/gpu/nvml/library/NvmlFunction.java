@@ -9,6 +9,7 @@ public enum NvmlFunction {
     DEVICE_COUNT("nvmlDeviceGetCount_v2", true),
     HANDLE_BY_INDEX("nvmlDeviceGetHandleByIndex_v2", true),
     UUID("nvmlDeviceGetUUID", true),
+    MINOR_NUMBER("nvmlDeviceGetMinorNumber", true),
     MEMORY_INFO("nvmlDeviceGetMemoryInfo", true),
     MEMORY_INFO_V2("nvmlDeviceGetMemoryInfo_v2", false),
     COMPUTE_PROCESSES_V2("nvmlDeviceGetComputeRunningProcesses_v2", false),
@@ -18,6 +19,7 @@ public enum NvmlFunction {
     MIG_MODE("nvmlDeviceGetMigMode", false),
     MAX_MIG_DEVICES("nvmlDeviceGetMaxMigDeviceCount", false),
     MIG_HANDLE_BY_INDEX("nvmlDeviceGetMigDeviceHandleByIndex", false),
+    PROCESS_UTILIZATION("nvmlDeviceGetProcessUtilization", false),
     /** Replaces {@link #TEMPERATURE}, which is deprecated since CUDA 13. */
     TEMPERATURE_V("nvmlDeviceGetTemperatureV", false),
     TEMPERATURE("nvmlDeviceGetTemperature", false),

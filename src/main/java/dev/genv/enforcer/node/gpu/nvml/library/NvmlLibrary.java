@@ -2,6 +2,7 @@ package dev.genv.enforcer.node.gpu.nvml.library;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.format.gpu.NvmlCode;
@@ -33,6 +34,7 @@ public final class NvmlLibrary implements AutoCloseable {
     private static final MethodHandle POINTERS_2_INT = link(ADDRESS, ADDRESS, JAVA_INT);
     private static final MethodHandle POINTER_INT_POINTER = link(ADDRESS, JAVA_INT, ADDRESS);
     private static final MethodHandle POINTERS_3 = link(ADDRESS, ADDRESS, ADDRESS);
+    private static final MethodHandle POINTERS_3_LONG = link(ADDRESS, ADDRESS, ADDRESS, JAVA_LONG);
     private static final MethodHandle INT_TO_TEXT = textOfCode();
     private static final long LONGEST_TEXT = 256;
 
@@ -152,6 +154,18 @@ public final class NvmlLibrary implements AutoCloseable {
         try {
             var address = begin(function);
             return address == null ? missing() : (int) POINTERS_3.invokeExact(address, first, second, third);
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    public int call(
+            NvmlFunction function, MemorySegment first, MemorySegment second, MemorySegment third, long fourth) {
+        try {
+            var address = begin(function);
+            return address == null
+                    ? missing()
+                    : (int) POINTERS_3_LONG.invokeExact(address, first, second, third, fourth);
         } catch (Throwable e) {
             throw unexpected(e);
         }

@@ -1,18 +1,23 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,7 +36,7 @@ class DeviceHoldersTest {
         proc = new FakeProc(folder);
         DeviceFileHolder.write(folder, "GPU-5");
         var fs = new ProcFs(folder);
-        holders = new DeviceHolders(folder, fs, new NvidiaDevices(folder, folder.resolve("nvidiactl")));
+        holders = new DeviceHolders(folder, fs, new NvidiaDevices(folder));
     }
 
     private void link(int pid, String name, Path target) throws IOException {
@@ -45,7 +50,7 @@ class DeviceHoldersTest {
 
     private HolderFacts search(Integer... listed) {
         var reader = new ProcessReader(new ProcFs(root));
-        var found = holders.search(Set.of(listed));
+        var found = holders.search(Set.of(listed), SubordinateUids.NONE);
         return found.facts(
                 found.pids().stream().map(pid -> reader.read(pid, List.of())).toList());
     }
@@ -161,6 +166,24 @@ class DeviceHoldersTest {
         assertThat(found(6)).containsExactly(5);
     }
 
+    /** A user can have so many processes that there is no time for all. */
+    @Test
+    void examinesTheNewestProcessesIfThereIsNoTimeToListAll() throws IOException {
+        for (var pid = 1; pid <= 20; pid++) {
+            link(pid, "fd/3", GPU);
+        }
+        var time = new AtomicLong();
+        var fs = new ProcFs(root);
+        var slow = new DeviceHolders(
+                root,
+                fs,
+                new NvidiaDevices(root),
+                () -> time.getAndAdd(Duration.ofMillis(80).toNanos()));
+        var found = slow.search(Set.of(), SubordinateUids.NONE);
+        assertThat(found.pids()).isNotEmpty().isSubsetOf(20, 19, 18, 17, 16, 15);
+        assertThat(found.incomplete()).isEqualTo("the time for the search was used up");
+    }
+
     @Test
     void findsNothingWithoutTheDriver() throws IOException {
         link(5, "fd/3", GPU);
@@ -186,8 +209,9 @@ class DeviceHoldersTest {
         try (var holder = DeviceFileHolder.start(Map.of(), "")) {
             DeviceFileHolder.write(root, "GPU-5", holder.pid());
             var id = new ProcessId(holder.pid(), holder.child().startTime());
-            assertThat(holders.mapsOneOf(id, 0, Set.of(DeviceFileHolder.MINOR))).isTrue();
-            assertThat(holders.mapsOneOf(id, 0, Set.of(3))).isFalse();
+            assertThat(holders.mapsOneOf(id, 0, minor -> minor == DeviceFileHolder.MINOR))
+                    .isTrue();
+            assertThat(holders.mapsOneOf(id, 0, minor -> minor == 3)).isFalse();
         }
     }
 }

@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What a replay has terminated and detached on a host, as far as the recorded past still contains it. */
-final class EndedOnHost {
+final class ReplayedHost {
     /** So many are remembered also where an observation is never complete. */
     private static final int MAX_REMEMBERED = 10_000;
 
@@ -28,12 +28,12 @@ final class EndedOnHost {
         }
     }
 
-    /** Returns whether it was not ended before. */
+    /** Returns whether it was not terminated before. */
     boolean terminate(ProcessId process) {
         return processes.add(process);
     }
 
-    /** Returns whether it was not ended before. */
+    /** Returns whether it was not detached before. */
     boolean detach(int device, Attachment attachment) {
         return attachments.add(AttachmentId.of(device, attachment));
     }
@@ -65,7 +65,8 @@ final class EndedOnHost {
                         snapshot.unlisted().holders().stream()
                                 .filter(holder ->
                                         !processes.contains(holder.process().id()))
-                                .toList()))
+                                .toList(),
+                        snapshot.unlisted().isComplete()))
                 .withDevices(snapshot.devices().stream().map(this::removeFrom).toList());
     }
 

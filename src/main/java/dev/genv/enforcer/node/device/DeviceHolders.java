@@ -1,10 +1,13 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HolderFacts.Holder;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ReadTimeoutException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.DirectoryIteratorException;
@@ -19,6 +22,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntPredicate;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Looks for processes that hold device files of GPUs. Users choose how many processes and files there are, so the time is limited, and the
@@ -35,12 +41,18 @@ public final class DeviceHolders {
     private final Path root;
     private final ProcFs proc;
     private final NvidiaDevices devices;
+    private final LongSupplier nanos;
 
     /** Creates the search on this {@code /proc}. */
     public DeviceHolders(Path root, ProcFs proc, NvidiaDevices devices) {
+        this(root, proc, devices, System::nanoTime);
+    }
+
+    DeviceHolders(Path root, ProcFs proc, NvidiaDevices devices, LongSupplier nanos) {
         this.root = root;
         this.proc = proc;
         this.devices = devices;
+        this.nanos = nanos;
     }
 
     /**
@@ -82,11 +94,17 @@ public final class DeviceHolders {
         }
     }
 
-    private record Candidate(ProcessId id, long uid, int turn) {}
+    private record Candidate(ProcessId id, long uid, int turn) {
+        static final Comparator<Candidate> NEWEST_FIRST = Comparator.comparingLong(
+                        (Candidate candidate) -> candidate.id.startTime())
+                .thenComparing(Candidate::id)
+                .reversed();
+    }
 
     /** Collects what is found, and why something was not examined. */
     private static final class Search {
-        private final long stop = System.nanoTime() + TIME.toNanos();
+        private final LongSupplier nanos;
+        private final long start;
         private final Map<Integer, Found.HeldFiles> held = new LinkedHashMap<>();
         private String incomplete = "";
 
@@ -94,8 +112,18 @@ public final class DeviceHolders {
             incomplete = incomplete.isEmpty() ? why : incomplete;
         }
 
+        private Search(LongSupplier nanos) {
+            this.nanos = nanos;
+            start = nanos.getAsLong();
+        }
+
         private boolean isLate() {
-            return System.nanoTime() - stop >= 0;
+            return nanos.getAsLong() - start >= TIME.toNanos();
+        }
+
+        /** The other half is for the files of the processes. */
+        private boolean isHalfOver() {
+            return nanos.getAsLong() - start >= TIME.toNanos() / 2;
         }
     }
 
@@ -103,15 +131,16 @@ public final class DeviceHolders {
      * Looks for holders.
      *
      * @param listed the pids that the source of GPU data lists, which are not examined
+     * @param subordinateUids the processes of these count as their owner's
      */
-    public Found search(Set<Integer> listed) {
-        var search = new Search();
+    public Found search(Set<Integer> listed, SubordinateUids subordinateUids) {
+        var search = new Search(nanos);
         var gpus = List.<Bytes>of();
         try {
             gpus = proc.guarded(DRIVER, 0, this::gpus);
             var held = new HeldGpus(proc, devices);
             if (!held.isImpossible()) {
-                for (var candidate : candidates(listed, search)) {
+                for (var candidate : candidates(listed, subordinateUids, search)) {
                     examine(candidate, held, search);
                 }
             }
@@ -127,12 +156,13 @@ public final class DeviceHolders {
      * Whether a process maps one of these device files.
      *
      * @param uid its real uid
+     * @param minors which minor numbers the files have: N of {@code /dev/nvidiaN}
      * @throws IOException if that is unknown
      */
-    public boolean mapsOneOf(ProcessId process, long uid, Set<Integer> minors) throws IOException {
+    public boolean mapsOneOf(ProcessId process, long uid, IntPredicate minors) throws IOException {
         var held = new HeldGpus(proc, devices);
         return proc.guarded(process, uid, () -> held.examine(process.pid())).mapped().stream()
-                .anyMatch(minors::contains);
+                .anyMatch(minors::test);
     }
 
     private void examine(Candidate candidate, HeldGpus held, Search search) throws InterruptedIOException {
@@ -166,10 +196,12 @@ public final class DeviceHolders {
     }
 
     /** The newest process of every user, then the second newest: the many processes of one user leave out no other user's. */
-    private List<Candidate> candidates(Set<Integer> listed, Search search) throws IOException {
+    private List<Candidate> candidates(Set<Integer> listed, SubordinateUids subordinateUids, Search search)
+            throws IOException {
         var processes = new ArrayList<Candidate>();
-        for (var pid : proc.pids()) {
-            if (search.isLate()) {
+        // The largest pids are mostly the newest, so a partial list has the newest of each user.
+        for (var pid : proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
+            if (search.isHalfOver()) {
                 search.leaveOut(LATE);
                 break;
             }
@@ -179,10 +211,11 @@ public final class DeviceHolders {
                 processes.add(new Candidate(new ProcessId(pid, stat.startTime()), uid == null ? 0 : uid, 0));
             }
         }
-        var turns = new HashMap<Long, Integer>();
+        var turns = new HashMap<@Nullable Long, Integer>();
         return processes.stream()
-                .sorted(Comparator.comparing(Candidate::id).reversed())
-                .map(each -> new Candidate(each.id, each.uid, turns.merge(each.uid, 1, Integer::sum)))
+                .sorted(Candidate.NEWEST_FIRST)
+                .map(each -> new Candidate(
+                        each.id, each.uid, turns.merge(subordinateUids.ownerOf(each.uid), 1, Integer::sum)))
                 .sorted(Comparator.comparingInt(Candidate::turn))
                 .toList();
     }

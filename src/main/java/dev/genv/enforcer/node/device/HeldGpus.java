@@ -1,10 +1,11 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.node.proc.MappedFiles.FileKey;
+import dev.genv.enforcer.node.device.MappedFiles.FileKey;
+import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
@@ -95,6 +96,7 @@ final class HeldGpus {
         private final Map<FileKey, Integer> opened = new HashMap<>();
 
         private int files;
+        private int examinedMappings;
         private boolean isCutOff;
 
         private Examination(int pid) {
@@ -146,31 +148,43 @@ final class HeldGpus {
         }
 
         private void addMapping(FileKey file, String range) {
-            var minor = known.getOrDefault(file, NO_GPU);
-            if (!known.containsKey(file)) {
-                try {
-                    if (mappingsUnreadable == null) {
-                        var status =
-                                FileCalls.status(proc.file(pid, "map_files").resolve(range));
-                        minor = gpu(status);
-                        // The process may have mapped another file there meanwhile, which says nothing about other
-                        // processes.
-                        if (FileKey.of(status).equals(file)) {
-                            known.put(file, minor);
-                        }
-                    } else {
-                        minor = opened.getOrDefault(file, NO_GPU);
-                    }
-                } catch (Errno e) {
-                    if (e.is(Errno.EPERM)) {
-                        mappingsUnreadable = "the mappings of processes cannot be examined: " + reason(e);
-                    }
-                    minor = opened.getOrDefault(file, NO_GPU);
-                }
-            }
+            var minor = minorOf(file, range);
             if (minor != NO_GPU) {
                 minors.add(minor);
                 mapped.add(minor);
+            }
+        }
+
+        private int minorOf(FileKey file, String range) {
+            var minor = opened.containsKey(file) ? opened.get(file) : known.get(file);
+            if (minor != null) {
+                return minor;
+            }
+            if (mappingsUnreadable != null) {
+                return NO_GPU;
+            }
+            if (examinedMappings == HolderFacts.MOST_FILES) {
+                isCutOff = true;
+                return NO_GPU;
+            }
+            examinedMappings++;
+            return examine(file, range);
+        }
+
+        private int examine(FileKey file, String range) {
+            try {
+                var status = FileCalls.status(proc.file(pid, "map_files").resolve(range));
+                var minor = gpu(status);
+                // The process may have mapped another file there meanwhile, which says nothing about other processes.
+                if (FileKey.of(status).equals(file)) {
+                    known.put(file, minor);
+                }
+                return minor;
+            } catch (Errno e) {
+                if (e.is(Errno.EPERM)) {
+                    mappingsUnreadable = "the mappings of processes cannot be examined: " + reason(e);
+                }
+                return NO_GPU; // it may be unmapped
             }
         }
 

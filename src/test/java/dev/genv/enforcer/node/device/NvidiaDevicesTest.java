@@ -1,9 +1,9 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.node.proc.NvidiaDevices.DeviceNumber;
+import dev.genv.enforcer.node.device.NvidiaDevices.DeviceNumber;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -27,7 +27,7 @@ class NvidiaDevicesTest {
 
     @BeforeEach
     void writeDevices() throws IOException {
-        devices = new NvidiaDevices(proc, proc.resolve("nvidiactl"));
+        devices = new NvidiaDevices(proc);
         register("  1 nvidia");
         Files.createDirectories(proc.resolve("812/fd"));
         Files.createDirectories(proc.resolve("812/task/812/fd"));
@@ -44,10 +44,12 @@ class NvidiaDevicesTest {
     }
 
     @Test
-    void areUsedWhereTheControlDeviceExists() throws IOException {
-        assertThat(devices.areUsed()).isFalse();
-        Files.createFile(proc.resolve("nvidiactl"));
+    void areUsedWhereTheDriverHasRegisteredThem() throws IOException {
         assertThat(devices.areUsed()).isTrue();
+        register("  1 mem");
+        assertThat(devices.areUsed()).isFalse();
+        Files.delete(proc.resolve("devices"));
+        assertThatThrownBy(devices::areUsed).isInstanceOf(IOException.class);
     }
 
     @ParameterizedTest

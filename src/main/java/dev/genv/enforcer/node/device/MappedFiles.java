@@ -1,8 +1,8 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import dev.genv.enforcer.files.FileStatus;
 import java.nio.charset.StandardCharsets;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.regex.Pattern;
 
@@ -28,9 +28,9 @@ final class MappedFiles {
         }
     }
 
-    /** Returns for each file the name of one of its mappings in {@code map_files}. */
+    /** Returns for each file, by ascending addresses, the name of its first mapping in {@code map_files}. */
     static Map<FileKey, String> parse(byte[] maps) {
-        var files = new HashMap<FileKey, String>();
+        var files = new LinkedHashMap<FileKey, String>();
         var line = LINE.matcher(new String(maps, StandardCharsets.ISO_8859_1));
         while (line.find()) {
             var device = FileStatus.device(

@@ -1,8 +1,9 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.device;
 
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
@@ -31,15 +32,10 @@ public final class NvidiaDevices {
     private static final int MOST_FILES = 1 << 16;
 
     private final Path proc;
-    private final Path controlDevice;
 
-    /**
-     * @param proc {@code /proc}, or another directory in tests
-     * @param controlDevice {@code /dev/nvidiactl}, or another path in tests
-     */
-    public NvidiaDevices(Path proc, Path controlDevice) {
+    /** @param proc {@code /proc}, or another directory in tests */
+    public NvidiaDevices(Path proc) {
         this.proc = proc;
-        this.controlDevice = controlDevice;
     }
 
     /**
@@ -63,9 +59,13 @@ public final class NvidiaDevices {
         }
     }
 
-    /** Whether every process that uses a GPU needs a device file. Only on WSL it does not. */
-    public boolean areUsed() {
-        return Files.exists(controlDevice);
+    /**
+     * Whether the driver has device files, so that every process that uses a GPU has one of them. On WSL it has none.
+     *
+     * @throws IOException if that is unknown
+     */
+    public boolean areUsed() throws IOException {
+        return !majors().isEmpty();
     }
 
     /**
