@@ -166,6 +166,7 @@ class PageSecurityIT extends PageSuite {
         for (var path : List.of(
                 "/violations",
                 "/policy",
+                "/status",
                 "/index.htm",
                 "//",
                 "/./",
