@@ -23,7 +23,6 @@ public final class RequestLabels implements MeterFilter {
                     "/report",
                     "/events",
                     "/snapshot",
-                    "/status",
                     "/users/{name}",
                     "/violations",
                     "/violations/stream",
