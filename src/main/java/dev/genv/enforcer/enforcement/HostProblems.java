@@ -50,7 +50,7 @@ record HostProblems(Map<String, List<Problem>> problems, List<Problem> general) 
     }
 
     private HostReport addTo(HostReport host) {
-        var all = Stream.of(general, host.problems(), problems.getOrDefault(host.host(), List.of()))
+        var all = Stream.of(host.problems(), general, problems.getOrDefault(host.host(), List.of()))
                 .flatMap(List::stream)
                 .map(problem -> new Problem(problem.code(), escape(problem.detail())))
                 .toList();

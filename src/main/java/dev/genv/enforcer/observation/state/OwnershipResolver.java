@@ -6,7 +6,6 @@ import dev.genv.enforcer.model.user.Ownership;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,15 +33,7 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
     /** Returns the environments, each with its ownership. */
     public List<Environment> resolve(Collection<Environment> environments) {
         var claims = new HashMap<String, SortedSet<Long>>();
-        var users = new HashMap<Long, Set<String>>();
         for (var environment : environments) {
-            var uid = environment.uid();
-            if (uid != null && accounts.namesOf(uid).isEmpty()) {
-                environment
-                        .user()
-                        .ifPresent(user ->
-                                users.computeIfAbsent(uid, _ -> new HashSet<>()).add(user));
-            }
             environment
                     .user()
                     .filter(user -> accounts.uidOf(user).isEmpty())
@@ -51,7 +42,7 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
         }
         return environments.stream()
                 .map(environment -> environment.with(new Ownership(
-                                dispute(environment, claims, users).orElse(null),
+                                dispute(environment, claims).orElse(null),
                                 isExempt(environment),
                                 ofPids(environment))
                         .withAccount(account(environment).orElse(null))))
@@ -71,8 +62,7 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
         return Optional.of(name).filter(user -> accounts.uidOf(user).equals(Optional.of(uid)));
     }
 
-    private Optional<String> dispute(
-            Environment environment, Map<String, SortedSet<Long>> claims, Map<Long, Set<String>> users) {
+    private Optional<String> dispute(Environment environment, Map<String, SortedSet<Long>> claims) {
         var own = claimsOf(environment);
         if (environment.ownership().isDisputed()) {
             return Optional.ofNullable(environment.ownership().dispute()); // by the recorded user name
@@ -87,11 +77,6 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
             if (against != null) {
                 return Optional.of(against);
             }
-        }
-        var uid = environment.uid();
-        var number = uid == null ? 0 : users.getOrDefault(uid, Set.of()).size();
-        if (number > 1) { // each name would have a quota of its own
-            return Optional.of("environments of uid %d have %d different user names".formatted(uid, number));
         }
         // The true owner of the name is unknown, but two uids use it.
         return environment

@@ -64,18 +64,6 @@ class OwnershipResolverTest {
                 .isEmpty();
     }
 
-    /** A directory service knows the user, but this machine has no account: each name would have a quota of its own. */
-    @Test
-    void severalNamesOfOneUidCauseADispute() {
-        var first = env("x").user("x1").uid(1003).build();
-        var second = env("y").user("x2").uid(1003).build();
-        assertThat(resolver().resolve(List.of(first, first, second)))
-                .extracting(environment -> environment.ownership().dispute())
-                .containsOnly("environments of uid 1003 have 2 different user names");
-        assertThat(resolver().resolve(List.of(first, first)))
-                .noneMatch(environment -> environment.ownership().isDisputed());
-    }
-
     @Test
     void pidOfAnotherUserCausesDispute() {
         assertThat(dispute(environmentOfBob().pids(20))).contains("uid 1001", "1001, 1002");
