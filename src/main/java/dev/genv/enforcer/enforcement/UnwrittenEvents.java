@@ -35,7 +35,12 @@ final class UnwrittenEvents {
      * @param ofEarlierRuns the position of the last event of earlier runs, which may become known late
      */
     List<Event> with(List<Event> ofCycle, long ofEarlierRuns) {
-        written = Math.max(written, ofEarlierRuns);
+        if (ofEarlierRuns > written) { // the journal was read late: its events have the positions of the first events of this run
+            lost += log.since(written).stream()
+                    .filter(event -> event.sequence() <= ofEarlierRuns)
+                    .count();
+            written = ofEarlierRuns;
+        }
         return Stream.concat(log.since(written).stream(), ofCycle.stream()).toList();
     }
 

@@ -44,6 +44,18 @@ class UnwrittenEventsTest {
         assertThat(unwritten.takeLoss()).isEmpty();
     }
 
+    @Test
+    void eventsBeforeAJournalThatIsReadLateAreReportedAsLost() {
+        var before = number(3);
+        assertThat(unwritten.with(before, 0)).isEqualTo(before);
+        log.publish(before);
+        log.raise(100);
+        var after = number(1);
+        assertThat(unwritten.with(after, 100)).isEqualTo(after);
+        unwritten.recordWritten(after);
+        assertThat(unwritten.takeLoss()).extracting(Problem::detail).singleElement().asString().contains("lacks 3 events");
+    }
+
     private List<Event> number(int count) {
         return log.number(AT, Collections.nCopies(count, new EventContent.ServiceStarted("1", "enforce")));
     }

@@ -193,6 +193,7 @@ public sealed interface Termination {
     static boolean isExpectedToExit(Pending state, long now, TerminationTimes times) {
         return switch (state) {
             case Unkillable _ -> false;
+            case Overdue(var progress) -> times.isKillRecent(progress.brokenFor()); // SIGKILL may fail in every cycle
             case Breaking breaking -> times.isExpectedToExit(breaking.progress().age(now));
             case Compliant(var before, var _) -> isExpectedToExit(before, now, times);
         };

@@ -23,6 +23,11 @@ public record TerminationTimes(@Nullable Duration killAfter, Duration compliance
         return killAfter != null && brokenFor.compareTo(killAfter) >= 0;
     }
 
+    /** Whether SIGKILL became due so recently that rules still treat the process as gone. */
+    boolean isKillRecent(Duration brokenFor) {
+        return brokenFor.compareTo(afterSignal().plus(Termination.PROCESS_REMOVAL_TIME)) < 0;
+    }
+
     /** Whether a process that may not have got SIGTERM gets it again. */
     boolean isOver(Duration brokenFor) {
         return brokenFor.compareTo(afterSignal()) >= 0;

@@ -5,6 +5,10 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import org.junit.jupiter.api.Test;
 
@@ -54,5 +58,18 @@ class SecondVictimTest extends TerminationFixture {
         node.setSnapshot(slightlyLess());
         runCycles(40, 50);
         assertThat(signals()).containsExactly("1 TERM", "1 KILL", "2 TERM");
+    }
+
+    @Test
+    void terminatesAnotherOneIfSigkillIsDenied() {
+        node.setSnapshot(full());
+        runCycles(0, 10, 20);
+        node.answerWith(action -> Result.of(
+                ((Action.Terminate) action).signal() == Signal.KILL ? Outcome.DENIED : Outcome.SIGNALLED));
+        node.setSnapshot(slightlyLess());
+        runCycles(30, 39);
+        assertThat(signals()).containsExactly("1 TERM", "1 KILL", "1 KILL");
+        runCycles(45, 50);
+        assertThat(signals()).contains("2 TERM");
     }
 }
