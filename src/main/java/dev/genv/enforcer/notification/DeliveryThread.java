@@ -14,7 +14,7 @@ public final class DeliveryThread implements AutoCloseable {
     private final Delivery delivery;
     private final EventLog log;
     private final RetryDelay retryDelay;
-    private final Semaphore news = new Semaphore(0);
+    private final Semaphore wakeups = new Semaphore(0);
     private final EventSubscription subscription;
     private final Thread thread;
     /** The runs that failed one after the other. */
@@ -24,7 +24,7 @@ public final class DeliveryThread implements AutoCloseable {
         this.delivery = delivery;
         this.log = log;
         this.retryDelay = retryDelay;
-        subscription = log.subscribe(news::release);
+        subscription = log.subscribe(wakeups::release);
         thread = Thread.ofPlatform()
                 .name("delivery-" + delivery.name())
                 .daemon() // a receiver that does not answer must not prevent the exit of the service
@@ -47,8 +47,8 @@ public final class DeliveryThread implements AutoCloseable {
         try {
             while (true) {
                 var pause = runOnce();
-                news.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
-                news.drainPermits();
+                wakeups.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
+                wakeups.drainPermits();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -1,6 +1,6 @@
 import { askForToken, currentToken } from './token.js';
 
-const TIMEOUT_MILLIS = 60_000;
+const TIMEOUT_MILLIS = 70_000; // the service closes the connection of a report after 65 s
 
 /** A request that was not answered as it should be. */
 export class ApiError extends Error {

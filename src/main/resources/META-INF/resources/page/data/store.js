@@ -31,18 +31,27 @@ const pollers = {
 };
 
 function source(read, store) {
-  return new Poller(read, INTERVAL_SECONDS, (answer, begin) => {
+  let isUnanswered = false;
+  const poller = new Poller(read, INTERVAL_SECONDS, (answer, begin) => {
     if (answer !== undefined) {
       store(answer, begin);
-      retryUnanswered();
+      if (isUnanswered) {
+        retryUnanswered();
+      }
     }
+    isUnanswered = hasNoAnswer(poller);
     draw();
   });
+  return poller;
 }
 
-/** A service that answers one request answers the others too. */
+/** A service that answers one request again answers the others too. */
 function retryUnanswered() {
-  Object.values(pollers).filter((poller) => poller.error?.status === 0).forEach((poller) => poller.refresh());
+  Object.values(pollers).filter(hasNoAnswer).forEach((poller) => poller.refresh());
+}
+
+function hasNoAnswer(poller) {
+  return poller.error?.status === 0;
 }
 
 /** Starts to read what every view needs. */

@@ -6,6 +6,7 @@ import { acceptViolation, refreshViolations, setStreaming } from './store.js';
 const LONGEST_SILENCE_MILLIS = 60_000; // the service sends something every 15 s
 const LONGEST_PAUSE_MILLIS = 60_000;
 const FIRST_PAUSE_MILLIS = 1000;
+const SHORT_CONNECTION_MILLIS = 30_000; // a proxy may end every stream at once
 
 let lastEventId = null;
 let connection = null;
@@ -25,19 +26,21 @@ async function follow() {
   let pause = FIRST_PAUSE_MILLIS;
   while (!document.hidden) {
     connection = new AbortController();
+    const begin = Date.now();
+    let retryAfterMillis = 0;
     try {
-      await read(connection, () => {
-        pause = FIRST_PAUSE_MILLIS;
-      });
+      await read(connection);
     } catch (error) {
       if (error.isMissing) {
         break; // a service without a stream
       }
-      pause = Math.max(2 * pause, 1000 * (error.retryAfterSeconds ?? 0));
+      retryAfterMillis = 1000 * (error.retryAfterSeconds ?? 0);
     } finally {
       connection = null;
       setStreaming(false);
     }
+    const isShort = Date.now() - begin < SHORT_CONNECTION_MILLIS;
+    pause = Math.max(isShort ? 2 * pause : FIRST_PAUSE_MILLIS, retryAfterMillis);
     await new Promise((resolve) => {
       setTimeout(resolve, Math.min(LONGEST_PAUSE_MILLIS, pause) * (0.5 + Math.random() / 2));
     });
@@ -45,14 +48,10 @@ async function follow() {
   isFollowing = false;
 }
 
-/**
- * Reads one connection to its end.
- * @param opened called when the service has accepted it
- */
-async function read(controller, opened) {
+/** Reads one connection to its end. */
+async function read(controller) {
   const headers = { Accept: 'text/event-stream', ...(lastEventId === null ? {} : { 'Last-Event-ID': lastEventId }) };
   const response = await send('/violations/stream', { headers, signal: controller.signal });
-  opened();
   setStreaming(true);
   refreshViolations(); // what happened before the connection
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

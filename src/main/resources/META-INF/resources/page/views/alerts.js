@@ -20,8 +20,9 @@ const HOST_KINDS = [
   ['attached', 'warning', 'No detachments: ', hasConsequence('nothing_detached'), 'The service detaches nothing there.'],
   ['waiting', 'warning', 'Termination limit reached: ', hasConsequence('terminations_wait'), 'Further terminations wait there.'],
   ['journal', 'warning', 'Journal not in use: ', hasConsequence('memory_only'), 'The next run of the service will not know what happens now.'],
-  ['messages', 'warning', 'Messages not delivered: ', hasProblem((problem) => problem.code === 'notification_failed'),
-    'Users or receivers do not get them.'],
+  ['messages', 'warning', 'Messages not delivered: ', hasCode('notification_failed'), 'Users or receivers do not get them.'],
+  ['recording', 'warning', 'Observations not recorded: ', hasCode('recording_unwritable'),
+    'Reports and replays count this time as not observed.'],
 ];
 
 /** Shows above every view whatever a reader must not overlook: audit mode, and what the service or the page cannot do. */
@@ -104,6 +105,10 @@ function hasStatus(status) {
 
 function hasConsequence(consequence) {
   return hasProblem((problem) => problem.consequence === consequence);
+}
+
+function hasCode(code) {
+  return hasProblem((problem) => problem.code === code);
 }
 
 function hasProblem(isIt) {

@@ -26,7 +26,7 @@ export function chartView() {
     element('form', { class: 'filters', onsubmit: (event) => event.preventDefault() },
       element('div', {}, element('label', { for: 'range' }, 'Period'), range)),
     summary, chart.nodes,
-    element('p', {}, 'These are violations that the service has in memory: all active ones, and those that ended since its start. ',
+    element('p', {}, 'These are violations that the service has in memory: all active ones, and the last ones that ended. ',
       element('a', { href: '#/report' }, 'The report'), ' has the same chart for a period of the journal.'));
   let poller = null;
 

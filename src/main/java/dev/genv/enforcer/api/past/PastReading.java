@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /** One request that reads the recorded past. It ends at its time limit, or when its client has disconnected. */
 public final class PastReading implements AutoCloseable {
-    /** The time limit. The connection is closed after a minute. */
+    /** The time limit. The connection of a plan is closed after 60 s, and that of a report after 65 s. */
     public static final Duration LONGEST = Duration.ofSeconds(45);
 
     private final RecordedPast past;

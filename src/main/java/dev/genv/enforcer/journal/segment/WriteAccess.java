@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.Set;
 
 /**
- * Who may write the journal: root, the service, and a group of both. Kubernetes gives a volume and its files to such a group, the
- * fsGroup of the pod.
+ * The users and groups that may write the journal: root, the service, and a group of both. Kubernetes gives a volume and its files to
+ * such a group, the fsGroup of the pod.
  *
  * @param uid the user of the service
  * @param groups the groups of the service

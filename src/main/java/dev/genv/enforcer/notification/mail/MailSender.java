@@ -22,7 +22,7 @@ import java.util.function.UnaryOperator;
 public final class MailSender {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
     private static final int LONGEST_REASON = 200;
-    /** Replies of RFC 4954 that concern the login, and no mail. Somebody can correct the password while mails wait. */
+    /** Replies of RFC 4954 that concern the login, and no mail. An administrator can correct the password while mails wait. */
     private static final Set<Integer> LOGIN_REFUSED = Set.of(530, 534, 535, 538);
 
     private final Vertx vertx;

@@ -140,7 +140,7 @@ public final class WebhookDelivery implements Delivery {
         }
     }
 
-    /** An event that cannot be written must not hold back the later ones for ever. */
+    /** An error of the service counts as a refusal, so after three attempts the later events are sent. */
     private Reply send(Notice notice) throws InterruptedException {
         try {
             return sender.send(notice);

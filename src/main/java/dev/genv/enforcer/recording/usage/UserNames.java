@@ -12,8 +12,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whose processes and environments are. Uids have names as far as recorded environments of accounts show them, also earlier and
- * later ones.
+ * Finds the user of a process, an environment or a violation. Uids have names as far as recorded environments of accounts show them,
+ * also earlier and later ones.
  */
 public final class UserNames {
     private static final int MAX_NAMES = 10_000;
@@ -71,8 +71,8 @@ public final class UserNames {
     }
 
     /**
-     * Returns to whom a violation belongs: the user of the environment; without one, the user of the process. An environment does not
-     * show who forged it, or who runs a process in it that is a stranger there.
+     * Returns the user of a violation: that of the environment; without one, that of the process. A violation of `env-owner` counts
+     * for the user of the process, because the recorded user of the environment has not caused it.
      */
     UserKey ofViolation(Violation violation) {
         var user = violation.user();

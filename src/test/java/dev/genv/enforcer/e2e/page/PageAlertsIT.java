@@ -66,6 +66,7 @@ class PageAlertsIT extends PageSuite {
         "termination_limit_reached, terminations_wait, Termination limit reached: gpu-1",
         "journal_unwritable, memory_only, Journal not in use: gpu-1",
         "notification_failed, reported_only, Messages not delivered: gpu-1",
+        "recording_unwritable, reported_only, Observations not recorded: gpu-1",
     })
     void aHostOnWhichTheServiceDoesNotDoAllItsWorkIsShown(String code, String consequence, String alert)
             throws IOException {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Who may write the journal. */
+/** Which users and groups may write the journal. */
 class WriteAccessTest {
     private static final Path PATH = Path.of("/var/lib/genv-enforcer");
     /** A pod with the user and fsGroup 65532, and a further group. */
