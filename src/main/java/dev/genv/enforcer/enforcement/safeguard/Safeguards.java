@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.safeguard.grace.Wait;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
@@ -67,8 +68,7 @@ public final class Safeguards {
 
     /** Whether the service acts on this violation now, as far as its grace and the environment of the process are concerned. */
     public boolean isDue(Violation cause, Action action, Evidence evidence) {
-        return config.isEnforced().test(cause.rule())
-                && claimed.reason(List.of(cause.rule()), action, evidence).isEmpty()
+        return mayCause(cause.rule(), action, evidence)
                 && grace.first(cause, action, evidence).isEmpty();
     }
 
@@ -84,16 +84,24 @@ public final class Safeguards {
 
     /** Whether nothing but a grace period holds back an action for these violations, so that time alone leads to it. */
     public boolean isOnlyDelayed(Action action, Set<Violation.Key> causes, Evidence evidence) {
-        var isEnforced = causes.stream().map(Violation.Key::rule).anyMatch(config.isEnforced());
-        var planned = new PlannedAction(action, List.of(), isEnforced);
+        if (causes.stream().noneMatch(cause -> mayCause(cause.rule(), action, evidence))) {
+            return false;
+        }
+        var planned = new PlannedAction(action, List.of(), true);
         return inOrder.stream()
-                .filter(safeguard -> !(safeguard instanceof PendingGrace))
+                .filter(safeguard -> !(safeguard instanceof ClaimedProcess || safeguard instanceof PendingGrace))
                 .allMatch(safeguard -> safeguard.check(planned, evidence).isEmpty());
     }
 
     /** Holds back every action from now on. */
     public void stop() {
         stop.stop();
+    }
+
+    /** Whether a rule leads to this action, as far as its mode and the environment of the process are concerned. */
+    private boolean mayCause(RuleDefinition rule, Action action, Evidence evidence) {
+        return config.isEnforced().test(rule)
+                && claimed.reason(List.of(rule), action, evidence).isEmpty();
     }
 
     private Order screen(PlannedAction planned, Evidence evidence) {

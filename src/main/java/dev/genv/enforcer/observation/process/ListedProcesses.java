@@ -25,9 +25,13 @@ import java.util.stream.Collectors;
 public final class ListedProcesses {
     private static final long NONE = -1;
 
-    /** The largest start time with which a process can be the listed one, by the pids of the last listing; {@link #NONE} if none can. */
+    /**
+     * The largest start time with which a process can be the listed one, by pid; {@link #NONE} if none can. The pids are those of the last
+     * listing and, if that is incomplete, of the last complete one.
+     */
     private Map<Integer, Long> latestStarts = Map.of();
 
+    private Set<Integer> lastComplete = Set.of();
     private Set<Integer> absent = Set.of();
     private Set<Integer> reused = Set.of();
     private String boot = "";
@@ -50,11 +54,15 @@ public final class ListedProcesses {
         return !absent.isEmpty();
     }
 
-    /** Decides it for a listing. If that is missing, nothing is forgotten. */
+    /**
+     * Decides it for a listing. If that is missing, nothing is forgotten. If it is incomplete, nothing is forgotten of the pids in the last
+     * complete one: the lines of a GPU that cannot be read now may contain them.
+     */
     public Found<Present> observe(Found<GpuListing> listing, HostFacts facts) {
         if (!boot.equals(facts.machine().bootId())) {
             boot = facts.machine().bootId();
             latestStarts = Map.of(); // start times count from the boot
+            lastComplete = Set.of();
         }
         if (listing.missing().contains(SnapshotPart.PROCESSES)) {
             return Found.of(new Present(List.of(), listing));
@@ -68,7 +76,9 @@ public final class ListedProcesses {
         var others = new HashSet<Integer>();
         for (var pid : listing.value().usage().keySet()) {
             var latest = latestStarts.get(pid);
-            starts.put(pid, latest == null ? beforeListing : latest);
+            if (latest != null) {
+                starts.put(pid, latest);
+            }
             switch (ProcessIdentity.of(Objects.requireNonNull(byPid.get(pid)))) {
                 case ProcessIdentity.Gone _ -> {
                     starts.put(pid, NONE);
@@ -92,6 +102,13 @@ public final class ListedProcesses {
                     }
                 }
             }
+        }
+        if (listing.missing().contains(SnapshotPart.EVERY_PROCESS)) {
+            latestStarts.entrySet().stream()
+                    .filter(entry -> lastComplete.contains(entry.getKey()))
+                    .forEach(entry -> starts.putIfAbsent(entry.getKey(), entry.getValue()));
+        } else {
+            lastComplete = Set.copyOf(listing.value().usage().keySet());
         }
         gone.addAll(others);
         var present = new Present(

@@ -51,11 +51,14 @@ def is_locked(file):
 
 
 def read_lease(machine, directory, name):
-    """Returns the holder, the begin and the end of a lease, and the path of the state directory; None if it has expired."""
+    """Returns the holder, the begin and the end of a lease, and the path of the state directory; None if it has expired.
+
+    The path is empty in a lease of an earlier version of the service.
+    """
     try:
         words = read(os.open(name, os.O_RDONLY, dir_fd=directory), 4096).decode("ascii", "replace").split()
         holder, begin, end, boot = words[0], int(words[1]), int(words[2]), words[3]
-        path = os.fsdecode(binascii.a2b_base64(words[4]))
+        path = os.fsdecode(binascii.a2b_base64(words[4] if len(words) > 4 else ""))
     except (OSError, ValueError, IndexError):
         return None
     return (holder, begin, end, path) if boot == machine.boot and end > machine.ticks() else None

@@ -57,6 +57,23 @@ class ForecastTest extends ForecastFixture {
         assertThat(next()).isEmpty();
     }
 
+    /** It gets SIGKILL although others may have added it to their environment, because a process without an active one gets it too. */
+    @Test
+    void announcesSigkillForAProcessOlderThanItsEnvironment() {
+        node.setSnapshot(host().devices(1));
+        runCycle(0);
+        node.setSnapshot(host().devices(1)
+                .with(env("a"))
+                .with(process(1).inEnvironment("a").uses(0)));
+        runCycle(10);
+
+        assertThat(next()).containsExactly("terminate 1 KILL 40 kill_after");
+        runCycle(39);
+        assertThat(node.executed).hasSize(1);
+        runCycle(40);
+        assertThat(node.executed).hasSize(2);
+    }
+
     @Test
     void announcesNoSigkillForAProcessWhoseUserBecameExempt() {
         runCycle(0);

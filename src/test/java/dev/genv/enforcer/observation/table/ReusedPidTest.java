@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -47,6 +48,16 @@ class ReusedPidTest {
         return machine.process(900, DescribedMachine.BOB).startTime(startTime);
     }
 
+    /** A process of which nobody can say whether it has exited. */
+    private void unreadableBob(long startTime) throws IOException {
+        Files.writeString(bob(startTime).file("stat"), "");
+    }
+
+    /** The tool lists a process on a device that it does not know, so it may not list every other process. */
+    private void listIncompletely(String lines) throws IOException {
+        machine.listProcesses(lines + "GPU-9, 901, 10\n", 0);
+    }
+
     private static List<ProblemCode> codes(Snapshot snapshot) {
         return snapshot.problems().stream().map(problem -> problem.code()).toList();
     }
@@ -82,6 +93,31 @@ class ReusedPidTest {
     }
 
     @Test
+    void anIncompleteListingForgetsNoPidOfTheLastCompleteOne() throws Exception {
+        observe();
+        listIncompletely("");
+        observe();
+        observe();
+        machine.listProcesses("GPU-0, 900, 9000\n", 0);
+        bob(NOW - 5);
+        var snapshot = observe();
+        assertThat(snapshot.processes()).isEmpty();
+        assertThat(codes(snapshot)).contains(ProblemCode.PID_REUSED);
+    }
+
+    /** Otherwise the pids of all processes would be kept while a GPU is lost. */
+    @Test
+    void anIncompleteListingForgetsAPidThatOnlyIncompleteOnesHad() throws Exception {
+        listIncompletely("GPU-0, 900, 9000\n");
+        observe();
+        listIncompletely("");
+        observe();
+        listIncompletely("GPU-0, 900, 9000\n");
+        bob(NOW - 5);
+        assertThat(observe().processes()).hasSize(1);
+    }
+
+    @Test
     void processIsTheListedOneAfterAListingWithoutThePid() throws Exception {
         observe();
         machine.listProcesses("", 0);
@@ -102,6 +138,28 @@ class ReusedPidTest {
         var snapshot = observe();
         assertThat(snapshot.processes()).hasSize(1);
         assertThat(codes(snapshot)).doesNotContain(ProblemCode.PID_REUSED);
+    }
+
+    @Test
+    void processThatStartedDuringTheListingAndWasUnreadableIsTheListedOne() throws Exception {
+        unreadableBob(NOW + 1);
+        assertThat(codes(observe())).contains(ProblemCode.PROCESS_UNREADABLE);
+        bob(NOW + 1);
+        machine.ticks += 10;
+        var snapshot = observe();
+        assertThat(snapshot.processes()).hasSize(1);
+        assertThat(codes(snapshot)).doesNotContain(ProblemCode.PID_REUSED);
+    }
+
+    @Test
+    void anUnreadableProcessMakesTheServiceForgetNothing() throws Exception {
+        observe();
+        unreadableBob(NOW - 5);
+        assertThat(codes(observe())).contains(ProblemCode.PROCESS_UNREADABLE);
+        bob(NOW - 5);
+        var snapshot = observe();
+        assertThat(snapshot.processes()).isEmpty();
+        assertThat(codes(snapshot)).contains(ProblemCode.PID_REUSED);
     }
 
     @Test

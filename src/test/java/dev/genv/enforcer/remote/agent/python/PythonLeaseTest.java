@@ -82,6 +82,20 @@ class PythonLeaseTest {
         }
     }
 
+    /** So an earlier version wrote it. */
+    @Test
+    void leaseWithoutStateDirectoryCounts() throws Exception {
+        observe("one");
+        var lease = leaseFile();
+        var old =
+                "one 1 999999999999 %s\n".formatted(machine.request.get("boot").asText());
+        Files.writeString(lease, old);
+        assertThat(observe("two").has("leased")).isTrue();
+        var ofOtherDirectory = Files.writeString(machine.run.resolve("1:2"), old);
+        assertThat(observe("one").isNull()).isTrue();
+        assertThat(ofOtherDirectory).exists();
+    }
+
     @Test
     void singleCycleTakesNoLeaseButRespectsOthers() throws Exception {
         machine.request.withObject("/lease").put("seconds", 0);
