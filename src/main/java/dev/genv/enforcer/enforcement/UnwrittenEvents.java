@@ -35,7 +35,8 @@ final class UnwrittenEvents {
      * @param ofEarlierRuns the position of the last event of earlier runs, which may become known late
      */
     List<Event> with(List<Event> ofCycle, long ofEarlierRuns) {
-        if (ofEarlierRuns > written) { // the journal was read late: its events have the positions of the first events of this run
+        if (ofEarlierRuns
+                > written) { // the journal was read late: its events have the positions of the first events of this run
             lost += log.since(written).stream()
                     .filter(event -> event.sequence() <= ofEarlierRuns)
                     .count();

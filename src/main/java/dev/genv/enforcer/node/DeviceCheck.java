@@ -37,15 +37,23 @@ final class DeviceCheck {
     }
 
     private Optional<Result> refusalOfListed(Order.Terminate order) {
-        var uid = order.expected().uid();
         try {
             // Without device files nothing can be checked. A process can close a file that it maps.
-            var holdsDevice = !devices.areUsed()
-                    || devices.hasOpen(order.process().pid())
-                    || (uid != null && holders.mapsOneOf(order.process(), uid, _ -> true));
-            return holdsDevice ? Optional.empty() : Optional.of(WITHOUT_DEVICE);
+            var open = devices.areUsed() ? devices.open(order.process().pid()) : null;
+            if (open == null || open.isProven()) {
+                return Optional.empty();
+            }
+            var uid = order.expected().uid();
+            var mapped = uid == null
+                    ? new NvidiaDevices.Use(false, "its uid is unknown")
+                    : holders.mapped(order.process(), uid);
+            if (mapped.isProven()) {
+                return Optional.empty();
+            }
+            var unexamined = open.unexamined().isEmpty() ? mapped.unexamined() : open.unexamined();
+            return Optional.of(unexamined.isEmpty() ? WITHOUT_DEVICE : unexamined("it is listed", unexamined));
         } catch (IOException e) {
-            return Optional.of(unexamined("it is listed", e));
+            return Optional.of(unexamined("it is listed", ErrorText.of(e)));
         }
     }
 
@@ -56,12 +64,12 @@ final class DeviceCheck {
                     ? Optional.empty()
                     : Optional.of(RELEASED);
         } catch (IOException e) {
-            return Optional.of(unexamined("it is not listed", e));
+            return Optional.of(unexamined("it is not listed", ErrorText.of(e)));
         }
     }
 
-    private static Result unexamined(String why, IOException e) {
-        return Result.failed("%s, but its open files cannot be examined, so it is not terminated: %s"
-                .formatted(why, ErrorText.of(e)));
+    private static Result unexamined(String why, String reason) {
+        return Result.failed(
+                "%s, but its open files cannot be examined, so it is not terminated: %s".formatted(why, reason));
     }
 }

@@ -30,7 +30,10 @@ public final class HostMetrics {
 
     public HostMetrics(MeterRegistry registry) {
         up = gauge(registry, "up", "1 if the host answered in the last cycle, else 0");
-        complete = gauge(registry, "complete", "1 if the last cycle observed everything on the host, else 0. A failed cycle observed nothing");
+        complete = gauge(
+                registry,
+                "complete",
+                "1 if the last cycle observed everything on the host, else 0. A failed cycle observed nothing");
         observation = new LabelledGauge(MultiGauge.builder("genv.enforcer.host.observation")
                 .description("Duration of the last observation of the host, or of the wait for it")
                 .baseUnit("seconds")

@@ -53,7 +53,11 @@ class UnwrittenEventsTest {
         var after = number(1);
         assertThat(unwritten.with(after, 100)).isEqualTo(after);
         unwritten.recordWritten(after);
-        assertThat(unwritten.takeLoss()).extracting(Problem::detail).singleElement().asString().contains("lacks 3 events");
+        assertThat(unwritten.takeLoss())
+                .extracting(Problem::detail)
+                .singleElement()
+                .asString()
+                .contains("lacks 3 events");
     }
 
     private List<Event> number(int count) {

@@ -15,6 +15,7 @@ import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
@@ -37,6 +38,7 @@ class SignallerDeviceTest {
 
     @Test
     void listedProcessMustHaveADeviceOpen() throws IOException {
+        Requirements.root(); // otherwise the kernel does not permit to examine mappings
         try (var without = Child.withEnvironment(Map.of());
                 var with = Child.running(
                         List.of("sh", "-c", "exec 7</dev/full; exec sleep 3600"), Map.of("PATH", "/usr/bin:/bin"))) {

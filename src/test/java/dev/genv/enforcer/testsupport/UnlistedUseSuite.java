@@ -32,25 +32,15 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What proves that a process uses a GPU, for every adapter. */
+/** What proves that an unlisted process uses a GPU, for every adapter. */
 @Timeout(600)
-abstract class UnlistedUseSuite {
+abstract class UnlistedUseSuite extends ListedUseSuite {
     /** Of a file that is no device. */
     private static final Path LIBRARY = Path.of("/etc/passwd");
 
     private static final int FIRST_FAKE = 4_000_000;
 
     static final Map<String, String> MEMBER = Map.of("GENV_ENVIRONMENT_ID", "15971");
-
-    /** The {@code /proc} of the machine. */
-    protected abstract Path proc();
-
-    /** The GPU tool of the machine, which lists the device 0. */
-    protected abstract FakeNvidiaSmi smi();
-
-    protected abstract Snapshot observe() throws Exception;
-
-    protected abstract Result execute(Action action) throws Exception;
 
     Snapshot observe(int times) throws Exception {
         var snapshot = observe();
@@ -211,7 +201,7 @@ abstract class UnlistedUseSuite {
     }
 
     /** Adds a process with one mapping, whose file may be another one than the one that is listed. */
-    private FakeProc.FakeProcess map(int pid, Path listed, Path mapped) throws IOException {
+    protected final FakeProc.FakeProcess map(int pid, Path listed, Path mapped) throws IOException {
         var process = new FakeProc(proc()).process(pid);
         Files.createDirectory(process.file("fd"));
         var range = "7f0000000000-7f0000001000";

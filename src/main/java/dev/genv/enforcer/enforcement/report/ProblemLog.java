@@ -18,8 +18,8 @@ import org.jboss.logging.Logger;
 /** Logs each problem once when it begins and once when it is over. */
 public final class ProblemLog {
     private static final Logger LOG = Logger.getLogger(ProblemLog.class);
-    private static final Set<ProblemCode> CHANGING = Set.of(
-            ProblemCode.NOTIFICATION_FAILED, ProblemCode.RECORDING_UNWRITABLE, ProblemCode.JOURNAL_UNWRITABLE);
+    private static final Set<ProblemCode> CHANGING =
+            Set.of(ProblemCode.NOTIFICATION_FAILED, ProblemCode.RECORDING_UNWRITABLE, ProblemCode.JOURNAL_UNWRITABLE);
 
     private final boolean quiet;
     private Set<HostProblem> known = Set.of();
@@ -44,7 +44,8 @@ public final class ProblemLog {
         var changing = changing();
         for (var host : hosts) {
             if (host.reached()) {
-                host.problems().forEach(problem -> now.add(sinceItBegan(new HostProblem(host.host(), problem), changing)));
+                host.problems()
+                        .forEach(problem -> now.add(sinceItBegan(new HostProblem(host.host(), problem), changing)));
             } else if (!quiet) {
                 away.put(host.host(), logUnreachable(host));
             }

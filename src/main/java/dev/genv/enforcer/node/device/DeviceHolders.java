@@ -165,6 +165,16 @@ public final class DeviceHolders {
                 .anyMatch(minors::test);
     }
 
+    /**
+     * Looks for a device file of the driver among those that a process maps.
+     *
+     * @param uid its real uid
+     * @throws IOException if its mappings cannot be examined
+     */
+    public NvidiaDevices.Use mapped(ProcessId process, long uid) throws IOException {
+        return proc.guarded(process, uid, () -> new MappedDevices(proc, devices.majors()).examine(process.pid()));
+    }
+
     private void examine(Candidate candidate, HeldGpus held, Search search) throws InterruptedIOException {
         if (search.isLate()) {
             search.leaveOut(LATE);

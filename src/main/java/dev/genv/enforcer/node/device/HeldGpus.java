@@ -98,6 +98,7 @@ final class HeldGpus {
         private int files;
         private int examinedMappings;
         private boolean isCutOff;
+        private String skipped = "";
 
         private Examination(int pid) {
             this.pid = pid;
@@ -142,7 +143,7 @@ final class HeldGpus {
                 }
             } catch (Errno e) {
                 if (!e.is(Errno.ENOENT)) { // it was closed
-                    throw e;
+                    skipped = "the open files of a process cannot be examined: " + reason(e);
                 }
             }
         }
@@ -190,7 +191,7 @@ final class HeldGpus {
 
         private Held result() {
             var unreadable = mappingsUnreadable;
-            var why = unreadable == null ? "" : unreadable;
+            var why = unreadable == null ? skipped : unreadable;
             return new Held(
                     minors,
                     mapped,
@@ -202,10 +203,7 @@ final class HeldGpus {
 
     private int gpu(FileStatus status) {
         var minor = (int) status.represented();
-        var isGpu = status.isCharacterDevice()
-                && majors.contains((int) (status.represented() >>> Integer.SIZE))
-                && minor >= 0
-                && minor < HolderFacts.FIRST_SHARED_MINOR;
+        var isGpu = NvidiaDevices.isOneOf(majors, status) && minor >= 0 && minor < HolderFacts.FIRST_SHARED_MINOR;
         return isGpu ? minor : NO_GPU;
     }
 

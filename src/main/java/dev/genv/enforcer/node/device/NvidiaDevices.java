@@ -10,7 +10,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -39,24 +38,13 @@ public final class NvidiaDevices {
     }
 
     /**
-     * A device file.
+     * What the files of a process say of its use of the driver.
      *
-     * @param major the driver's number
-     * @param minor of {@code /dev/nvidiaN} the number N
+     * @param isProven whether it has a device file
+     * @param unexamined what of it was not examined, as a clause; empty if all was, or if nothing more had to be
      */
-    public record DeviceNumber(int major, int minor) implements Comparable<DeviceNumber> {
-        @Override
-        public int compareTo(DeviceNumber other) {
-            return Long.compareUnsigned(number(), other.number());
-        }
-
-        private long number() {
-            return FileStatus.device(major, minor);
-        }
-
-        private static DeviceNumber of(long number) {
-            return new DeviceNumber((int) (number >>> Integer.SIZE), (int) number);
-        }
+    public record Use(boolean isProven, String unexamined) {
+        static final Use PROVEN = new Use(true, "");
     }
 
     /**
@@ -69,31 +57,16 @@ public final class NvidiaDevices {
     }
 
     /**
-     * Whether a process has one of the files open.
+     * Looks for one of the files among those that a process has open. The first thread may have exited, and then it shows no files.
      *
      * @throws NoSuchFileException if there is no such process
-     * @throws IOException if its files cannot be examined
+     * @throws IOException if its files cannot be listed
      */
-    public boolean hasOpen(int pid) throws IOException {
-        return !open(pid, 1).isEmpty();
-    }
-
-    /**
-     * Returns the files that a process has open.
-     *
-     * @throws NoSuchFileException if there is no such process
-     * @throws IOException if its files cannot be examined
-     */
-    public Set<DeviceNumber> open(int pid) throws IOException {
-        return open(pid, Integer.MAX_VALUE);
-    }
-
-    /** The first thread may have exited, and then it shows no files. */
-    private Set<DeviceNumber> open(int pid, int limit) throws IOException {
-        var search = new Search(majors(), limit);
+    public Use open(int pid) throws IOException {
+        var search = new Search(majors());
         var process = proc.resolve(Integer.toString(pid));
         search.collect(process.resolve("fd"));
-        if (search.found.isEmpty()) {
+        if (!search.isOver()) {
             try (var threads = Files.newDirectoryStream(process.resolve("task"))) {
                 for (var thread : threads) {
                     search.collectOfThread(thread);
@@ -102,19 +75,22 @@ public final class NvidiaDevices {
                 throw e.getCause();
             }
         }
-        return search.found;
+        return search.isProven ? Use.PROVEN : new Use(false, search.unexamined);
     }
 
     /** The search of the files of one process. */
     private static final class Search {
         private final Set<Integer> majors;
-        private final int limit;
-        private final Set<DeviceNumber> found = new TreeSet<>();
+        private boolean isProven;
         private int examined;
+        private String unexamined = "";
 
-        private Search(Set<Integer> majors, int limit) {
+        private Search(Set<Integer> majors) {
             this.majors = majors;
-            this.limit = limit;
+        }
+
+        private boolean isOver() {
+            return isProven || examined > MOST_FILES;
         }
 
         private void collectOfThread(Path thread) throws IOException {
@@ -128,35 +104,37 @@ public final class NvidiaDevices {
         private void collect(Path folder) throws IOException {
             try (var links = Files.newDirectoryStream(folder)) {
                 var link = links.iterator();
-                while (found.size() < limit && link.hasNext()) {
+                while (!isOver() && link.hasNext()) {
                     if (++examined > MOST_FILES) {
-                        throw new IOException("it has more than %d open files".formatted(MOST_FILES));
-                    }
-                    var number = number(link.next());
-                    if (majors.contains(number.major())) {
-                        found.add(number);
+                        unexamined = "it has more than %d open files".formatted(MOST_FILES);
+                    } else {
+                        examine(link.next());
                     }
                 }
             } catch (DirectoryIteratorException e) {
                 throw e.getCause();
             }
         }
-    }
 
-    /** Returns what a link of a process leads to; zero if that is no device, or was closed. */
-    static DeviceNumber number(Path link) throws IOException {
-        try {
-            var status = FileCalls.status(link);
-            return DeviceNumber.of(status.isCharacterDevice() ? status.represented() : 0);
-        } catch (Errno e) {
-            if (e.is(Errno.ENOENT)) {
-                return DeviceNumber.of(0); // it was closed
+        /** Root cannot examine every file: another user's FUSE mount refuses it. */
+        private void examine(Path link) {
+            try {
+                isProven = isOneOf(majors, FileCalls.status(link));
+            } catch (Errno e) {
+                if (!e.is(Errno.ENOENT)) { // it was closed
+                    unexamined = String.valueOf(e.getMessage());
+                }
             }
-            throw e;
         }
     }
 
-    private Set<Integer> majors() throws IOException {
+    /** Whether a file is a device file with one of these major numbers. */
+    static boolean isOneOf(Set<Integer> majors, FileStatus status) {
+        return status.isCharacterDevice() && majors.contains((int) (status.represented() >>> Integer.SIZE));
+    }
+
+    /** Returns the major numbers of all device files; empty if the driver is not loaded. */
+    Set<Integer> majors() throws IOException {
         return majors(MAJOR);
     }
 

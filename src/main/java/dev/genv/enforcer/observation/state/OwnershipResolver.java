@@ -42,9 +42,7 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
         }
         return environments.stream()
                 .map(environment -> environment.with(new Ownership(
-                                dispute(environment, claims).orElse(null),
-                                isExempt(environment),
-                                ofPids(environment))
+                                dispute(environment, claims).orElse(null), isExempt(environment), ofPids(environment))
                         .withAccount(account(environment).orElse(null))))
                 .toList();
     }

@@ -49,20 +49,34 @@ def majors_of(machine, drivers):
     return {int(each[0]) for each in words if len(each) == 2 and each[1] in drivers and each[0].isdigit()}
 
 
+def mapped_files(maps):
+    """Returns the addresses of the first mapping of each file, as maps names it."""
+    files = {}
+    for line in maps.split(b"\n"):
+        words = line.split(None, 5)  # addresses, permissions, offset, device, inode, path
+        if len(words) > 4 and words[4] != b"0":  # otherwise it is anonymous
+            files.setdefault((words[3], words[4]), words[0].decode())
+    return files
+
+
+def in_map_files(addresses):
+    """Returns the name of a mapping in map_files."""
+    return "map_files/" + "-".join(address.lstrip("0") for address in addresses.split("-"))
+
+
 class HeldGpus:
     """Examines processes one after the other. A child process executes it."""
 
-    def __init__(self, machine, majors, first_shared=FIRST_SHARED_MINOR):
-        self.first_shared = first_shared
+    def __init__(self, machine, majors):
         self.machine, self.majors, self.numbers = machine, majors, FileNumbers()
         self.known, self.unreadable = {}, ""  # the minor number of each mapped file or None: processes share most of them
 
     def gpu(self, device):
-        return device[1] if device and device[0] in self.majors and device[1] < self.first_shared else None
+        return device[1] if device and device[0] in self.majors and device[1] < FIRST_SHARED_MINOR else None
 
     def examine(self, pid):
         """Yields which files of GPUs a process has open or maps, and what was not examined."""
-        held, why = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "mappings": 0, "cut": False}, ""
+        held = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "mappings": 0, "cut": False, "skipped": ""}
         try:
             self.examine_task(pid, self.machine.path(pid, "."), held)
             # The first thread may have exited, and then it shows neither descriptors nor mappings.
@@ -72,7 +86,8 @@ class HeldGpus:
         except (FileNotFoundError, ProcessLookupError):
             pass
         except OSError as error:
-            why = "the open files of a process cannot be examined: %s" % error.strerror
+            held["skipped"] = error.strerror
+        why = held["skipped"] and "the open files of a process cannot be examined: %s" % held["skipped"]
         if held["cut"]:
             why = "a process has more than %d open files or mappings" % MOST_FILES
         yield {"minors": sorted(held["minors"]), "mapped": sorted(held["mapped"]), "unexamined": why or self.unreadable}
@@ -86,11 +101,7 @@ class HeldGpus:
             self.add_descriptor(task, entry, held)
         maps = read_file(task + "/maps", LARGEST_MAPS)
         held["cut"] = held["cut"] or len(maps) == LARGEST_MAPS
-        files = {}
-        for line in maps.split(b"\n"):
-            words = line.split(None, 5)  # addresses, permissions, offset, device, inode, path
-            if len(words) > 4 and words[4] != b"0":  # otherwise it is anonymous
-                files.setdefault((words[3], words[4]), words[0].decode())
+        files = mapped_files(maps)
         held["files"] += len(files)
         for file, addresses in files.items():
             self.add_mapping(pid, file, addresses, held)
@@ -100,6 +111,9 @@ class HeldGpus:
             file, device = self.numbers.read(entry.path)
         except FileNotFoundError:
             return  # it was closed
+        except OSError as error:  # such as a file on another user's FUSE mount, which refuses root
+            held["skipped"] = error.strerror
+            return
         minor = self.gpu(device)
         if minor is not None:
             held["minors"].add(minor)
@@ -125,18 +139,95 @@ class HeldGpus:
 
     def examine_mapping(self, pid, file, addresses):
         """Returns the minor number of the GPU's file that is mapped there; None if it is another file."""
-        name = "-".join(address.lstrip("0") for address in addresses.split("-"))
         try:
-            examined, device = self.numbers.read(self.machine.path(pid, "map_files/" + name))
+            examined, device = self.numbers.read(self.machine.path(pid, in_map_files(addresses)))
             # The process may have mapped another file there meanwhile, which says nothing about other processes.
             if examined == file:
                 self.known[file] = self.gpu(device)
             return self.gpu(device)
-        except PermissionError as error:
-            self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
-        except OSError:
-            pass  # it was unmapped
-        return None
+        except OSError as error:
+            if error.errno == errno.EPERM:  # the missing capability; a file on another user's FUSE mount has EACCES
+                self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
+        return None  # it may be unmapped
+
+
+class DeviceUse:
+    """Looks for a device file of the driver that one process has open or maps. A child process executes it."""
+
+    def __init__(self, machine, majors, pid):
+        self.machine, self.majors, self.pid, self.numbers = machine, majors, pid, FileNumbers()
+        self.examined, self.unexamined = 0, ""
+
+    def examine(self):
+        """Yields whether it has one, and what was not examined."""
+        yield {"isProven": self.has_open() or self.maps_one(), "unexamined": self.unexamined}
+
+    def tasks(self):
+        """Yields the process and then its threads: the first thread may have exited, and then it shows nothing."""
+        yield self.machine.path(self.pid, ".")
+        for thread in os.listdir(self.machine.path(self.pid, "task")):
+            yield self.machine.path(self.pid, "task/" + thread)
+
+    def has_open(self):
+        for number, task in enumerate(self.tasks()):
+            try:
+                for entry in os.scandir(task + "/fd"):
+                    self.examined += 1
+                    if self.examined > MOST_FILES:
+                        self.unexamined = "it has more than %d open files" % MOST_FILES
+                        return False
+                    if self.is_device(entry.path):
+                        return True
+            except (FileNotFoundError, ProcessLookupError):
+                if number == 0:
+                    raise
+                # This thread has exited.
+        return False
+
+    def is_device(self, path):
+        try:
+            device = self.numbers.read(path)[1]
+            return device is not None and device[0] in self.majors
+        except FileNotFoundError:
+            pass  # it was closed or unmapped
+        except OSError as error:  # such as a file on another user's FUSE mount, which refuses root
+            self.unexamined = error.strerror
+        return False
+
+    def maps(self):
+        for task in self.tasks():
+            try:
+                maps = read_file(task + "/maps", LARGEST_MAPS)
+                if maps:
+                    return maps
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # it has exited
+        return b""
+
+    def maps_one(self):
+        """Compares device files first: only a few capabilities permit to examine a mapping itself."""
+        maps = self.maps()
+        if len(maps) == LARGEST_MAPS:
+            self.unexamined = "it has too many mappings"
+        files = mapped_files(maps)
+        if self.has_device_among(files, 1) or self.has_device_among(files, self.pid):
+            return True
+        if len(files) > MOST_FILES:
+            self.unexamined = "it maps more than %d files" % MOST_FILES
+        return any(self.is_device(self.machine.path(self.pid, in_map_files(addresses)))
+                   for addresses in itertools.islice(files.values(), MOST_FILES))
+
+    def has_device_among(self, files, root):
+        """The names are not listed, because a user chooses how many files a container has."""
+        names = ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"] + ["nvidia%d" % minor for minor in range(FIRST_SHARED_MINOR)]
+        for name in names:
+            try:
+                file, device = self.numbers.read(self.machine.path(root, "root/dev/" + name))
+                if device is not None and device[0] in self.majors and file in files:
+                    return True
+            except OSError:
+                pass  # what is mapped is examined
+        return False
 
 
 def maps_one_of(machine, pid, minors):
@@ -150,7 +241,7 @@ def holds_device(machine, pid):
     majors = majors_of(machine, ALL_DRIVERS)
     if not majors:
         return True  # as on WSL
-    held = call(lambda: HeldGpus(machine, majors, float("inf")).examine(pid), machine.limit(1, 0.05))
-    if held["unexamined"] and not held["minors"]:
-        raise OSError(errno.EIO, held["unexamined"])
-    return bool(held["minors"])
+    use = call(DeviceUse(machine, majors, pid).examine, machine.limit(1, 0.05))
+    if use["unexamined"] and not use["isProven"]:
+        raise OSError(errno.EIO, use["unexamined"])
+    return use["isProven"]

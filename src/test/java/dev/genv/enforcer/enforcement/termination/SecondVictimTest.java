@@ -64,8 +64,8 @@ class SecondVictimTest extends TerminationFixture {
     void terminatesAnotherOneIfSigkillIsDenied() {
         node.setSnapshot(full());
         runCycles(0, 10, 20);
-        node.answerWith(action -> Result.of(
-                ((Action.Terminate) action).signal() == Signal.KILL ? Outcome.DENIED : Outcome.SIGNALLED));
+        node.answerWith(action ->
+                Result.of(((Action.Terminate) action).signal() == Signal.KILL ? Outcome.DENIED : Outcome.SIGNALLED));
         node.setSnapshot(slightlyLess());
         runCycles(30, 39);
         assertThat(signals()).containsExactly("1 TERM", "1 KILL", "1 KILL");

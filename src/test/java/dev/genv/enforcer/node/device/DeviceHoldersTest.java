@@ -75,6 +75,17 @@ class DeviceHoldersTest {
                 .anySatisfy(gpu -> assertThat(gpu.text()).contains("GPU-5", "Device Minor: \t 5"));
     }
 
+    /** As a file on another user's FUSE mount; a link to itself cannot be examined either. */
+    @Test
+    void skipsAFileThatCannotBeExamined() throws IOException {
+        link(5, "fd/0", root.resolve("5/fd/0"));
+        link(5, "fd/3", GPU);
+        assertThat(found()).containsExactly(5);
+        assertThat(search().incomplete())
+                .startsWith("the open files of a process cannot be examined")
+                .contains("Too many levels of symbolic links");
+    }
+
     private void map(int pid, String text) throws IOException {
         Files.writeString(root.resolve(Integer.toString(pid)).resolve("maps"), text);
     }

@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.device;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.node.device.NvidiaDevices.DeviceNumber;
+import dev.genv.enforcer.node.device.NvidiaDevices.Use;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -57,9 +57,7 @@ class NvidiaDevicesTest {
     void openDeviceIsFoundByItsNumber(String name) throws IOException {
         register("  1 " + name);
         open("fd", "3", Path.of("/dev/null"));
-        open("fd", "4", Path.of("/dev/zero"));
-        assertThat(devices.hasOpen(PID)).isTrue();
-        assertThat(devices.open(PID)).containsExactly(new DeviceNumber(1, 3), new DeviceNumber(1, 5));
+        assertThat(devices.open(PID)).isEqualTo(Use.PROVEN);
     }
 
     @ParameterizedTest
@@ -67,7 +65,7 @@ class NvidiaDevicesTest {
     void deviceOfAnotherDriverIsNotFound(String line) throws IOException {
         register(line);
         open("fd", "3", Path.of("/dev/null"));
-        assertThat(devices.hasOpen(PID)).isFalse();
+        assertThat(devices.open(PID)).isEqualTo(new Use(false, ""));
     }
 
     /** Anybody can give a file this name. */
@@ -76,14 +74,24 @@ class NvidiaDevicesTest {
         var file = Files.createFile(proc.resolve("nvidia0"));
         open("fd", "3", file);
         open("fd", "4", Path.of("/dev/nvidia0 (deleted)"));
-        assertThat(devices.hasOpen(PID)).isFalse();
+        assertThat(devices.open(PID)).isEqualTo(new Use(false, ""));
     }
 
     @Test
     void filesOfAnotherThreadCount() throws IOException {
         Files.createDirectories(proc.resolve("812/task/813/fd"));
         open("task/813/fd", "3", Path.of("/dev/null"));
-        assertThat(devices.hasOpen(PID)).isTrue();
+        assertThat(devices.open(PID)).isEqualTo(Use.PROVEN);
+    }
+
+    /** Root cannot examine a file of another user's FUSE mount. A link to itself cannot be examined either. */
+    @Test
+    void fileThatCannotBeExaminedIsSkipped() throws IOException {
+        open("fd", "0", proc.resolve("812/fd/0"));
+        assertThat(devices.open(PID).isProven()).isFalse();
+        assertThat(devices.open(PID).unexamined()).contains("Too many levels of symbolic links");
+        open("fd", "1", Path.of("/dev/null"));
+        assertThat(devices.open(PID)).isEqualTo(Use.PROVEN);
     }
 
     /** A process can have a million files, and each of its threads shows them again. */
@@ -97,12 +105,12 @@ class NvidiaDevicesTest {
             var folder = Files.createDirectories(proc.resolve("812/task/" + thread));
             Files.createSymbolicLink(folder.resolve("fd"), proc.resolve("812/fd"));
         }
-        assertThatThrownBy(() -> devices.hasOpen(PID)).hasMessage("it has more than 65536 open files");
+        assertThat(devices.open(PID)).isEqualTo(new Use(false, "it has more than 65536 open files"));
     }
 
     @Test
     void processThatIsGoneIsAnError() {
-        assertThatThrownBy(() -> devices.hasOpen(PID + 1)).isInstanceOf(NoSuchFileException.class);
+        assertThatThrownBy(() -> devices.open(PID + 1)).isInstanceOf(NoSuchFileException.class);
     }
 
     @Test
@@ -111,7 +119,7 @@ class NvidiaDevicesTest {
         Files.createSymbolicLink(proc.resolve(Integer.toString(own)), Path.of("/proc", Integer.toString(own)));
         try (var device = Files.newInputStream(Path.of("/dev/full"))) {
             assertThat(device).isNotNull();
-            assertThat(devices.open(own)).contains(new DeviceNumber(1, 7));
+            assertThat(devices.open(own)).isEqualTo(Use.PROVEN);
         }
     }
 }
