@@ -62,12 +62,15 @@ class LateMemoryTest extends JournalFixture {
         node.setSnapshot(STRAY);
         cycle();
         cycle();
-        assertThat(problems()).isEmpty();
+        assertThat(problems())
+                .as("the events before the journal was read are not in it")
+                .containsExactly(ProblemCode.JOURNAL_UNWRITABLE);
         assertThat(signals()).containsExactly(Signal.TERM);
         for (var cycle = 0; cycle < 3; cycle++) {
             cycle();
         }
         assertThat(signals()).as("no SIGKILL").containsExactly(Signal.TERM, Signal.TERM);
+        assertThat(problems()).isEmpty();
     }
 
     @Test

@@ -150,7 +150,7 @@ public abstract class UnlistedSuite extends UnlistedUseSuite {
         link();
         use(4096);
         assertThat(observe(4).unlisted().processes())
-                .hasSize(HolderFacts.MOST_HOLDERS)
+                .hasSizeLessThanOrEqualTo(HolderFacts.MOST_HOLDERS)
                 .extracting(GpuProcess::pid)
                 .contains(9000);
     }
