@@ -222,4 +222,25 @@ did not exist a while ago counts as well. The series of a problem exists only wh
     description: >-
       No process reads its output fast enough, so the log lacks actions and problems. Check whether the container runtime reads
       the log of the pod, and whether its disk is full.
+- alert: GenvEnforcerJournalFailing
+  expr: {{ printf `max without (host) (genv_enforcer_host_problems{%s,code=~"journal_unwritable|journal_foreign|journal_locked|recording_unwritable"}) > 0` $is | toJson }}
+  for: {{ $rule.problemFor }}
+  labels:
+    severity: warning
+  annotations:
+    summary: genv-enforcer on {{ $where }} cannot use its journal ({{ "{{ $labels.code }}" }})
+    description: >-
+      All rules act. recording_unwritable: /report and replays count this time as not observed. The other codes: the next run of
+      the service does not know what happens now, so it sends SIGTERM again, and grace periods begin again. /hosts gives the
+      reason. Check the folder of the journal and its disk.
+- alert: GenvEnforcerDeliveryFailing
+  expr: {{ printf `max without (host) (genv_enforcer_host_problems{%s,code="notification_failed"}) > 0` $is | toJson }}
+  for: {{ $rule.problemFor }}
+  labels:
+    severity: warning
+  annotations:
+    summary: genv-enforcer on {{ $where }} cannot deliver messages
+    description: >-
+      All rules act. Attempts to deliver messages to users or events to a receiver fail. /hosts names the kind of delivery and the
+      reason. Check the mail server, the receiver of the webhook, or the privileges for terminals.
 {{- end -}}

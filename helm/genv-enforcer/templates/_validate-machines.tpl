@@ -9,8 +9,8 @@ remote.{{ . }} is set, which means other machines than the nodes: set mode=remot
 {{- if .Values.journal.existingClaim }}
 journal.existingClaim is set, but each node needs a journal of its own: set journal.hostPath instead
 {{- end -}}
-{{- if and .Values.journal.hostPath (eq (trimSuffix "/" .Values.journal.hostPath) (trimSuffix "/" .Values.settings.stateDir)) }}
-journal.hostPath is {{ .Values.journal.hostPath }}, in which every user can write: set a folder of its own
+{{- if and .Values.journal.hostPath (hasPrefix (printf "%s/" (trimSuffix "/" .Values.settings.stateDir)) (printf "%s/" .Values.journal.hostPath)) }}
+journal.hostPath is {{ .Values.journal.hostPath }}, which is in settings.stateDir, where every user can write: set a folder outside of it
 {{- end -}}
 {{- if regexMatch "^/((proc|sys|dev|usr|bin|sbin|lib|lib64|etc/genv-enforcer|opt/genv-enforcer|opt/java)(/|$)|(etc|opt)$)" .Values.settings.stateDir }}
 settings.stateDir is {{ .Values.settings.stateDir }}, and mounted there it would hide what the container needs: set genv's directory, such as /var/tmp/genv

@@ -32,9 +32,6 @@ let viewName = null;
 
 function showRoute() {
   const route = readRoute(location.hash);
-  if (route === null) {
-    return;
-  }
   const isSameView = viewName === route.name && view.accept?.(route);
   if (!isSameView) {
     open(route);
@@ -59,8 +56,13 @@ function open(route) {
 
 function update() {
   view.update();
-  showAlerts(document.getElementById('alerts'));
   announceViolations(document.getElementById('announcements'));
+  showService();
+}
+
+/** Shows what time alone can change, too: a service that does not answer any more changes nothing else. */
+function showService() {
+  showAlerts(document.getElementById('alerts'));
   setText(document.getElementById('connection'), connectionText());
   if (data.policy !== null) {
     setText(mode, data.policy.mode === 'audit' ? 'AUDIT' : 'ENFORCE');
@@ -70,9 +72,13 @@ function update() {
 }
 
 prepareTheme(document.getElementById('theme'));
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault(); // the address is that of the view
+  main.focus();
+});
 addEventListener('hashchange', showRoute);
 onChange(update);
 showRoute();
 start();
 followViolations();
-setInterval(() => setText(document.getElementById('connection'), connectionText()), 5000);
+setInterval(showService, 5000);

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
@@ -64,9 +65,10 @@ public class JournalBenchmark {
         var directory = Files.createTempDirectory("journal");
         config = new JournalConfig(
                 directory, new SegmentLimits(8L << 30, Duration.ofDays(90)), "boot", Enforcer.savedKinds());
-        try (var journal = new DiskJournal(config, Duration.ofMinutes(1))) {
+        try (var journal = new DiskJournal(config, Duration.ofMinutes(1), Duration.ofMinutes(1))) {
+            var _ = journal.takeRestored();
             for (var first = 1; first <= events; first += EVENTS_OF_A_CYCLE) {
-                journal.commit(cycle(first));
+                var _ = journal.commit(cycle(first));
             }
         }
     }
@@ -77,8 +79,9 @@ public class JournalBenchmark {
         for (var sequence = first; sequence < first + EVENTS_OF_A_CYCLE; sequence++) {
             all.add(new Event(sequence, at, new EventContent.ViolationResolved(violation(sequence, at))));
         }
-        var cycle = new SavedCycle(first, first, Map.of("gpu-1", (long) first), first, first, at, at, 0);
-        return new CycleCommit(all, cycle, SavedState.EMPTY);
+        var cycle = new SavedCycle(
+                first, first, Map.of("gpu-1", (long) first), first, first, at, at, 0, first + EVENTS_OF_A_CYCLE - 1);
+        return new CycleCommit(all, cycle, SavedState.EMPTY, SavedState.EMPTY, SavedState.EMPTY);
     }
 
     private static ViolationRecord violation(int number, Instant at) {
@@ -103,8 +106,8 @@ public class JournalBenchmark {
     /** Opens and reads the journal, as the start of the service does. */
     @Benchmark
     public Restored read() {
-        try (var journal = new DiskJournal(config, Duration.ofMinutes(1))) {
-            return journal.restored();
+        try (var journal = new DiskJournal(config, Duration.ofMinutes(1), Duration.ofMinutes(1))) {
+            return journal.takeRestored().orElseThrow();
         }
     }
 

@@ -2,6 +2,8 @@ package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.api.error.HttpErrors;
+import dev.genv.enforcer.api.past.PastReading;
+import dev.genv.enforcer.api.report.ReportResource;
 import dev.genv.enforcer.api.user.UsersResource;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.ext.web.RoutingContext;
@@ -23,6 +25,8 @@ public class ResponseLimits {
     private static final int MAX_CONCURRENT = 2;
     /** The time limit for reading a response; the connection is closed after it. */
     private static final Duration LONGEST = Duration.ofSeconds(20);
+    /** The same for a report, which the service computes before. */
+    private static final Duration LONGEST_REPORT = PastReading.LONGEST.plus(LONGEST);
 
     /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
     private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
@@ -32,7 +36,8 @@ public class ResponseLimits {
     private final Map<String, Semaphore> permits = Map.of(
             SnapshotResource.PATH, new Semaphore(MAX_CONCURRENT),
             ViolationsResource.PATH, new Semaphore(MAX_CONCURRENT),
-            UsersResource.PATH, new Semaphore(MAX_CONCURRENT));
+            UsersResource.PATH, new Semaphore(MAX_CONCURRENT),
+            ReportResource.PATH, new Semaphore(MAX_CONCURRENT));
 
     void register(@Observes Filters filters) {
         filters.register(this::check, AFTER_THE_TOKEN);
@@ -44,7 +49,7 @@ public class ResponseLimits {
         if (permit == null) {
             request.next();
         } else if (permit.tryAcquire()) {
-            releaseAtEnd(request, permit);
+            releaseAtEnd(request, permit, path.equals(ReportResource.PATH) ? LONGEST_REPORT : LONGEST);
             request.next();
         } else {
             request.response().putHeader("Retry-After", "1");
@@ -52,11 +57,11 @@ public class ResponseLimits {
         }
     }
 
-    private static void releaseAtEnd(RoutingContext request, Semaphore permit) {
+    private static void releaseAtEnd(RoutingContext request, Semaphore permit, Duration longest) {
         var isReleased = new AtomicBoolean();
         var deadline = request.vertx()
                 .setTimer(
-                        LONGEST.toMillis(),
+                        longest.toMillis(),
                         _ -> ForcedClose.close(request.request().connection()));
         request.addEndHandler(_ -> {
             if (isReleased.compareAndSet(false, true)) {

@@ -17,7 +17,7 @@ import org.jboss.logging.Logger;
  * An output whose writers never wait for its reader. Whole lines are queued up to a limit of bytes; lines above it are dropped and
  * counted. During the shutdown of the JVM, writers wait until their line is written, for a limited time in total.
  */
-final class ConsoleOutput extends OutputStream {
+public final class ConsoleOutput extends OutputStream {
     private static final int CAPACITY = 256 * 1024;
     private static final Duration LONGEST_WAIT_AT_EXIT = Duration.ofSeconds(1);
     private static final AtomicLong DROPPED = new AtomicLong();
@@ -46,7 +46,7 @@ final class ConsoleOutput extends OutputStream {
     }
 
     /** Replaces standard output and standard error of the service. The log uses one of them. */
-    static void install() {
+    public static void install() {
         System.setOut(stream(FileDescriptor.out, "stdout", System.out));
         System.setErr(stream(FileDescriptor.err, "stderr", System.err));
     }

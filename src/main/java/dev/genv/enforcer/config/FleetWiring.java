@@ -1,7 +1,6 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.RemoteSettings;
-import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
@@ -9,7 +8,7 @@ import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostFile;
@@ -73,17 +72,7 @@ final class FleetWiring {
     }
 
     private ObserverSettings observer(String name) {
-        return new ObserverSettings(
-                name,
-                remote.stateDir().toString(),
-                List.copyOf(settings.safety().protectedExecutables()),
-                List.copyOf(settings.safety().exemptUsers()),
-                settings.safety().requireHostPid(),
-                settings.general().mode() == ServiceMode.ENFORCE,
-                settings.general().terminateProcesses(),
-                settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
-                Advice.LOGIN,
-                settings.gpu().unlistedMemory());
+        return ObserverWiring.settings(settings, name, remote.stateDir(), Advice.LOGIN);
     }
 
     private AgentConfig agentConfig() {

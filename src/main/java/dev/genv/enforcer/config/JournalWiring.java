@@ -5,7 +5,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.journal.DiskJournal;
 import dev.genv.enforcer.journal.JournalConfig;
-import dev.genv.enforcer.journal.SegmentLimits;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +28,7 @@ final class JournalWiring {
                 .orElse(Journal.NONE);
     }
 
-    /** The events and the recorded observations have a half each, so that one of them cannot displace the other. */
+    /** The journal and the recorded observations have a half each, so that one of them cannot displace the other. */
     static SegmentLimits limits(Settings settings) {
         return new SegmentLimits(
                 settings.journal().journalMaxSize().bytes() / 2,

@@ -1,7 +1,8 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.api.stream.EventStreams;
 import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.CycleMetrics;
@@ -11,6 +12,7 @@ import dev.genv.enforcer.telemetry.ViolationMetrics;
 import dev.genv.enforcer.telemetry.genv.GenvCollector;
 import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.config.MeterFilter;
 import io.prometheus.client.CollectorRegistry;
@@ -26,11 +28,13 @@ class MetricsWiring {
     private final Settings settings;
     private final MeterRegistry registry;
     private final CollectorRegistry collectors;
+    private final EventStreams streams;
 
-    MetricsWiring(Settings settings, MeterRegistry registry, CollectorRegistry collectors) {
+    MetricsWiring(Settings settings, MeterRegistry registry, CollectorRegistry collectors, EventStreams streams) {
         this.settings = settings;
         this.registry = registry;
         this.collectors = collectors;
+        this.streams = streams;
     }
 
     /** Of Quarkus's own bean, each injection point gets another instance, and only one of them is exported. */
@@ -49,6 +53,7 @@ class MetricsWiring {
     /** Registers all metrics, and returns those that take their values from each cycle. */
     List<Consumer<CycleReport>> listeners(ViolationRegistry violations) {
         countDroppedLines();
+        countReaders();
         var listeners = new ArrayList<Consumer<CycleReport>>(List.of(
                 new CycleMetrics(registry)::record,
                 new HostMetrics(registry)::record,
@@ -66,6 +71,15 @@ class MetricsWiring {
     private void countDroppedLines() {
         FunctionCounter.builder("genv.enforcer.log.lines.dropped", registry, _ -> ConsoleOutput.dropped())
                 .description("Lines of the log that were dropped because no process read the output in time")
+                .register(registry);
+    }
+
+    private void countReaders() {
+        Gauge.builder("genv.enforcer.stream.readers", streams, EventStreams::following)
+                .description("Clients that follow the events")
+                .register(registry);
+        FunctionCounter.builder("genv.enforcer.stream.readers.refused", streams, EventStreams::refused)
+                .description("Clients that were refused because too many follow the events")
                 .register(registry);
     }
 }

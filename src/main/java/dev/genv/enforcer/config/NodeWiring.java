@@ -1,17 +1,14 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.Privileges;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
@@ -26,17 +23,7 @@ final class NodeWiring {
 
     NodeWiring(Settings settings, String name, Path proc) {
         this.settings = settings;
-        observer = new ObserverSettings(
-                name,
-                settings.stateDirectory().toString(),
-                List.copyOf(settings.safety().protectedExecutables()),
-                List.copyOf(settings.safety().exemptUsers()),
-                settings.safety().requireHostPid(),
-                settings.general().mode() == ServiceMode.ENFORCE,
-                settings.general().terminateProcesses(),
-                settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
-                Advice.CONTAINER,
-                settings.gpu().unlistedMemory());
+        observer = ObserverWiring.settings(settings, name, settings.stateDirectory(), Advice.CONTAINER);
         var paths = new NodeMachine.NodePaths(
                 proc,
                 settings.stateDirectory(),

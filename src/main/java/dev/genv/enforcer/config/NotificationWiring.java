@@ -38,7 +38,8 @@ import java.util.random.RandomGenerator;
 @Singleton
 class NotificationWiring {
     private static final Path PROC = Path.of("/proc");
-    private static final Duration MAIL_TIMEOUT = Duration.ofSeconds(30);
+    /** The longest time for a mail or a request. */
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     private final Settings settings;
     private final NotificationSettings notification;
@@ -71,7 +72,7 @@ class NotificationWiring {
                 .or(notification::webhookUrlFile)
                 .map(this::webhook)
                 .ifPresent(deliveries::add);
-        var notifications = new Notifications(deliveries, users, records.events());
+        var notifications = new Notifications(deliveries, users, records.events(), random);
         notifications.register(registry);
         return notifications;
     }
@@ -98,7 +99,7 @@ class NotificationWiring {
                 new Addresses(
                         notification.mailTo(), notification.mailAddressFile().map(AddressFile::new), users),
                 text(),
-                new MailSender(vertx, server, envelope, MAIL_TIMEOUT),
+                new MailSender(vertx, server, envelope, TIMEOUT),
                 new MailDelivery.Limits(notification.mailDelay(), notification.mailMaxPerHour()),
                 ticker,
                 random);
@@ -108,7 +109,7 @@ class NotificationWiring {
         var bodies = new WebhookBodies(notification.webhookFormat(), source(), mapper, new ApiView());
         var secret = notification.webhookSecretFile().map(SecretFile::new);
         return new WebhookDelivery(
-                new WebhookSender(vertx, receiver, secret, bodies, ticker),
+                new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker),
                 records.deliveries().of(WebhookDelivery.NAME),
                 ticker,
                 random);

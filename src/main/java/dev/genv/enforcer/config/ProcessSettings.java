@@ -7,7 +7,7 @@ import dev.genv.enforcer.config.settings.reading.Variables;
 import org.jspecify.annotations.Nullable;
 
 /** The settings of this process. The main class and the wiring share them, so that they are read once. */
-final class ProcessSettings {
+public final class ProcessSettings {
     private static @Nullable Settings settings;
 
     private ProcessSettings() {}
@@ -17,7 +17,7 @@ final class ProcessSettings {
      *
      * @throws InvalidSettingsException with every variable that is invalid
      */
-    static synchronized Settings get() throws InvalidSettingsException {
+    public static synchronized Settings get() throws InvalidSettingsException {
         var known = settings;
         if (known == null) {
             known = SettingsReader.read(Variables.ofProcess());

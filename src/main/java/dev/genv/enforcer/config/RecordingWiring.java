@@ -1,9 +1,10 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.journal.DiskPast;
 import dev.genv.enforcer.journal.DiskRecording;
+import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.recording.FleetRecorder;
 import dev.genv.enforcer.recording.FleetRecording;
 import dev.genv.enforcer.recording.past.RecordedPast;
@@ -11,6 +12,7 @@ import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
+import java.util.List;
 import java.util.Optional;
 
 /** Records the observations of the cycles in the folder of the journal, if one is set. */
@@ -32,6 +34,11 @@ class RecordingWiring {
     @Dependent
     Optional<RecordedPast> past() {
         return settings.journal().journalDir().map(DiskPast::new);
+    }
+
+    /** Returns what is wrong with the recording. */
+    List<Problem> problems() {
+        return recording.map(FleetRecording::problems).orElse(List.of());
     }
 
     void record(CycleReport report) {

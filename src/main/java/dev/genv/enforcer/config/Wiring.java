@@ -4,7 +4,6 @@ import dev.genv.enforcer.api.security.AllowedHosts;
 import dev.genv.enforcer.api.security.TokenFile;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
@@ -15,10 +14,10 @@ import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
-import dev.genv.enforcer.notification.HostWithDeliveryProblems;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
 import io.quarkus.runtime.Quarkus;
@@ -38,13 +37,14 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /** Creates the objects of the service. Only this class knows the kinds of hosts. */
 @Singleton
-class Wiring {
+public class Wiring {
     private static final Logger LOG = Logger.getLogger(Wiring.class);
     private static final Path PROC = Path.of("/proc");
     private static final int RESOLVED_VIOLATIONS_KEPT = 10_000;
@@ -135,7 +135,7 @@ class Wiring {
             MetricsWiring metrics)
             throws InterruptedException {
         var config = new EnforcerConfig(
-                fleetWiring == null ? node(notifications) : fleet(fleetWiring),
+                fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
                 new Policy(settings.rules()),
                 settings.general().mode(),
@@ -144,7 +144,10 @@ class Wiring {
                 settings.general().interval(),
                 observationTimeout(),
                 actionTimeout(),
-                fleetWiring != null && fleetWiring.remote().quiet());
+                fleetWiring != null && fleetWiring.remote().quiet(),
+                () -> Stream.of(notifications.problems(), recording.problems())
+                        .flatMap(List::stream)
+                        .toList());
         var listeners = new ArrayList<Consumer<CycleReport>>();
         listeners.add(gpus::record);
         listeners.add(notifications::record);
@@ -177,7 +180,7 @@ class Wiring {
     }
 
     @PreDestroy
-    void close() {
+    public void close() {
         if (journal != null) {
             journal.close();
         }
@@ -203,10 +206,10 @@ class Wiring {
         }
     }
 
-    private Supplier<List<Host>> node(Notifications notifications) throws InterruptedException {
+    private Supplier<List<Host>> node() throws InterruptedException {
         var wiring = new NodeWiring(settings, nodeName(settings), PROC);
         node = wiring.machine();
-        var host = new HostWithDeliveryProblems(wiring.host(), notifications::problems);
+        var host = wiring.host();
         return () -> List.of(host);
     }
 

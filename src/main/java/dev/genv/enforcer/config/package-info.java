@@ -1,4 +1,4 @@
-/** Start-up checks, and the creation of all objects. */
+/** The creation of all objects, and what they share. */
 @NullMarked
 package dev.genv.enforcer.config;
 

@@ -5,20 +5,26 @@ import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
 import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.enforcement.journal.Restored.Scope;
+import dev.genv.enforcer.enforcement.report.ActionLog;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
@@ -29,6 +35,10 @@ import org.jboss.logging.Logger;
  */
 final class CycleMemory {
     private static final Logger LOG = Logger.getLogger(CycleMemory.class);
+    /** A longer stop ends all grace periods: users had no reason to expect that they continue. */
+    private static final Duration LONGEST_STOP = Duration.ofHours(1);
+
+    private static final Result BY_EARLIER_RUN = Result.lost("an earlier run of the service executed it");
 
     private final Journal journal;
     private final ViolationRegistry registry;
@@ -37,28 +47,47 @@ final class CycleMemory {
     private final PendingTerminations terminations;
     private final ActionIntents intents;
     private final DeliveryCursors deliveries;
+    private final EventLog events;
+    private final EnforcedRules rules;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
-    /** The events of the start, which the first cycle writes. */
-    private List<Event> unwritten;
+    /** What could not be restored; the first cycle reports it. */
+    private List<Problem> notRestored;
+
+    private final UnwrittenEvents unwritten;
 
     /** Restores what earlier runs left. */
     CycleMemory(
-            Records records, CycleClock clock, CycleHistory history, PendingTerminations terminations, Ticker ticker) {
+            Records records,
+            EnforcedRules rules,
+            CycleClock clock,
+            CycleHistory history,
+            PendingTerminations terminations,
+            Ticker ticker) {
+        this.rules = rules;
         journal = records.journal();
         registry = records.registry();
         deliveries = records.deliveries();
+        events = records.events();
         this.clock = clock;
         this.history = history;
         this.terminations = terminations;
         counted = clock.ticker();
-        var restored = journal.restored();
+        var restored = records.takeRestored();
         intents = new ActionIntents(journal, restored.lastIntent(), ticker);
-        restored.memory().ifPresent(this::restore);
-        unwritten = records.events().number(ticker.now(), records.atStart());
-        records.events().publish(unwritten);
-        restoredActions = restored.actions();
-        restoredActions.forEach(this::restore);
+        var restoration = records.restoration();
+        restored.memory().ifPresent(memory -> restore(memory, ticker.now(), restoration));
+        unwritten = new UnwrittenEvents(events, restored.lastSequence());
+        events.append(ticker.now(), records.atStart()); // the first cycle writes them
+        restoredActions = new ArrayList<>();
+        restoration.restore(
+                "actions without a result",
+                () -> restored.actions().forEach(action -> {
+                    logRestored(action);
+                    record(action.planned(), action.result());
+                    restoredActions.add(action);
+                }));
+        notRestored = restoration.problems();
     }
 
     /** The kinds of entries that are saved. */
@@ -68,7 +97,9 @@ final class CycleMemory {
                         PendingTerminations.savedKinds(),
                         ViolationRegistry.savedKinds(),
                         ActionIntents.savedKinds(),
-                        DeliveryCursors.savedKinds())
+                        DeliveryCursors.savedKinds(),
+                        EventLog.savedKinds(),
+                        EnforcedRules.savedKinds())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -84,9 +115,39 @@ final class CycleMemory {
         return taken;
     }
 
-    /** Returns what is wrong with the journal. */
+    /**
+     * Takes over what earlier runs left, if it was read only after the start. The clock that counts towards an action cannot be
+     * continued then. So processes that were signalled count as possibly signalled, and everything else begins anew.
+     */
+    void takeOverLate() {
+        journal.takeRestored().ifPresent(late -> {
+            var signalled = late.memory()
+                    .filter(memory -> memory.scope() != Scope.WITHOUT_PROCESSES)
+                    .map(memory -> PendingTerminations.lastActions(memory.state()))
+                    .orElse(List.of());
+            LOG.warnf(
+                    "The journal was read after the start: %d processes count as possibly signalled by an earlier run",
+                    signalled.size() + late.actions().size());
+            intents.raise(late.lastIntent());
+            late.memory().ifPresent(memory -> events.restore(memory.state()));
+            signalled.forEach(planned -> record(planned, BY_EARLIER_RUN));
+            restoredActions = late.actions();
+            restoredActions.forEach(action -> {
+                logRestored(action);
+                record(action.planned(), mayHaveSignalled(action) ? BY_EARLIER_RUN : action.result());
+            });
+        });
+    }
+
+    private static boolean mayHaveSignalled(ActionRecord action) {
+        return action.result().outcome() == Outcome.SIGNALLED || action.result().uncertain();
+    }
+
+    /** Returns what is wrong with the journal, and once what is lost. */
     List<Problem> problems() {
-        return journal.problems();
+        return Stream.of(journal.problems(), unwritten.takeLoss(), notRestored)
+                .flatMap(List::stream)
+                .toList();
     }
 
     /** The position of the last event of earlier runs. It may become known late, if the disk was not available at the start. */
@@ -95,14 +156,15 @@ final class CycleMemory {
     }
 
     /** Writes a cycle to the journal, after its clock has ended and before readers see it. */
-    void commit(List<Event> events, Instant at) {
+    void commit(List<Event> ofCycle, Instant at) {
         if (!journal.isEnabled()) {
             return;
         }
         // First the intents: an intent that is missing here has its result in one of the others.
-        var state = intents.save();
+        var openIntents = intents.save();
         var lastIntent = intents.last();
         var progress = registry.progress();
+        var toWrite = unwritten.with(ofCycle, journal.lastSequence());
         var cycle = new SavedCycle(
                 counted.mark(),
                 history.recordedAt(),
@@ -111,35 +173,60 @@ final class CycleMemory {
                 progress.appearances(),
                 at,
                 progress.latest(),
-                lastIntent);
-        journal.commit(new CycleCommit(
-                Stream.concat(unwritten.stream(), events.stream()).toList(),
-                cycle,
-                state.with(history.save())
-                        .with(terminations.save())
-                        .with(registry.save())
-                        .with(deliveries.save())));
-        unwritten = List.of();
+                lastIntent,
+                unwritten.last(toWrite));
+        var state = openIntents
+                .with(terminations.save())
+                .with(deliveries.save())
+                .with(events.save())
+                .with(rules.save());
+        if (journal.commit(new CycleCommit(toWrite, cycle, state, registry.save(), history.save()))) {
+            unwritten.recordWritten(toWrite);
+        }
+        notRestored = List.of();
     }
 
-    private void restore(Restored.Memory memory) {
+    private void restore(Restored.Memory memory, Instant now, Restoration restoration) {
+        var last = memory.cycle();
         if (memory.scope() != Scope.WITHOUT_PROCESSES) {
-            clock.continueFrom(memory.cycle().counted());
-            terminations.restore(memory.state(), memory.cycle());
+            clock.continueFrom(last.counted());
+            restoration.restore("pending terminations", () -> terminations.restore(memory.state(), last));
         }
         if (memory.scope() == Scope.ALL) {
-            history.restore(memory.state(), memory.cycle());
+            restoration.restore("history of the state", () -> {
+                var state = memory.state();
+                history.restore(continuesGraces(memory, now) ? state : CycleHistory.withNewGraces(state, last), last);
+            });
         }
     }
 
-    /** An action without a result may have been executed, so it counts like one whose answer was lost. */
-    private void restore(ActionRecord earlier) {
+    private boolean continuesGraces(Restored.Memory memory, Instant now) {
+        var enforcedAnew = rules.notEnforcedIn(memory.state());
+        var stop = Duration.between(memory.cycle().at(), now);
+        if (!enforcedAnew.isEmpty()) {
+            LOG.infof(
+                    "Grace periods begin again: rules are enforced that were not: %s", String.join(", ", enforcedAnew));
+        } else if (stop.isNegative()) {
+            LOG.infof("Grace periods begin again: the wall clock shows a time before the last cycle");
+        } else if (stop.compareTo(LONGEST_STOP) > 0) {
+            LOG.infof("Grace periods begin again: the last cycle was %d minutes ago", stop.toMinutes());
+        } else {
+            return true;
+        }
+        return false;
+    }
+
+    private static void logRestored(ActionRecord earlier) {
         LOG.warnf("The service was stopped before a cycle recorded this action: %s", ActionLog.fixedForm(earlier));
-        switch (earlier.planned().action()) {
-            case Action.Terminate terminate -> terminations.record(earlier.planned(), terminate, earlier.result());
+    }
+
+    /** Remembers an action for the next cycles. One without a result may have been executed, so it counts like one whose answer was lost. */
+    void record(PlannedAction planned, Result result) {
+        switch (planned.action()) {
+            case Action.Terminate terminate -> terminations.record(planned, terminate, result);
             case Action.Detach detach -> {
-                if (earlier.result().outcome() == Outcome.DETACHED
-                        || earlier.result().uncertain()) {
+                // An attachment that the service may have removed was not removed by another user.
+                if (result.outcome() == Outcome.DETACHED || result.uncertain()) {
                     history.recordDetachment(detach);
                 }
             }

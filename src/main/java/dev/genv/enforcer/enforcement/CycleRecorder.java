@@ -8,6 +8,11 @@ import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.ActionLog;
+import dev.genv.enforcer.enforcement.report.CycleEvents;
+import dev.genv.enforcer.enforcement.report.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.ProblemLog;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.termination.Review;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
@@ -63,12 +68,13 @@ final class CycleRecorder {
     CycleReport record(Start start, Evidence evidence, Review review, Execution execution) {
         var seen = evidence.seen();
         var plan = evidence.plan();
-        var actions = Stream.of(memory.takeRestoredActions(), review.records(), execution.records())
+        var actions = Stream.of(memory.takeRestoredActions(), execution.late(), review.records(), execution.records())
                 .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());
         var reports = HostProblems.of(execution.problems(), plan.problems())
-                .onEachHost(memory.problems())
+                .onEachHost(Stream.concat(memory.problems().stream(), config.serviceProblems().get().stream())
+                        .toList())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
         var changes = problems.log(reports);
         var next = forecast.of(evidence, execution.records());

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
@@ -21,6 +22,7 @@ import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -43,11 +45,13 @@ public final class Enforcer {
     private final CycleHistory history;
     private final PendingTerminations terminations;
     private final KillEscalation escalation;
+    private final CycleMemory memory;
     private final Safeguards safeguards;
     private final ActionDispatcher dispatcher;
     private final CycleRecorder recorder;
     private final List<Consumer<CycleReport>> listeners;
     private final AtomicBoolean running = new AtomicBoolean();
+    private final Instant startedAt;
     private final long createdAt;
     private volatile @Nullable Latest latest;
 
@@ -71,7 +75,7 @@ public final class Enforcer {
         var limits = config.safetyLimits();
         var clock = new CycleClock(ticker, config.interval());
         var counted = clock.ticker();
-        history = new CycleHistory(limits.stateChangeGrace(), limits.compliancePeriod(), config.interval(), counted);
+        history = new CycleHistory(config.appearances(), limits.compliancePeriod(), counted);
         workers = new HostWorkers(config.hosts(), config.remote(), ticker);
         observer = new FleetObserver(config, workers, history, ticker);
         var enforces = new SafeguardConfig(
@@ -80,11 +84,11 @@ public final class Enforcer {
         terminations =
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
-        var memory = new CycleMemory(records, clock, history, terminations, ticker);
-        dispatcher =
-                new ActionDispatcher(workers, config.actionTimeout(), terminations, history, memory.intents(), ticker);
+        memory = new CycleMemory(records, new EnforcedRules(config), clock, history, terminations, ticker);
+        dispatcher = new ActionDispatcher(workers, config.actionTimeout(), memory::record, memory.intents(), ticker);
         var forecast = new Forecast(safeguards, terminations, ticker);
         recorder = new CycleRecorder(config, records, memory, safeguards, forecast, clock, ticker);
+        startedAt = ticker.now();
         createdAt = ticker.mark();
     }
 
@@ -132,7 +136,8 @@ public final class Enforcer {
      */
     private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
         var seen = observer.observe(processesToVerify());
-        var plan = policy.check(seen.fleet(), terminations.recentlySignalled());
+        memory.takeOverLate();
+        var plan = policy.check(seen.fleet(), terminations.expectedToExit());
         var evidence = history.record(seen, plan);
         var review = escalation.review(evidence);
         var actions = escalation.extend(review, secondPlan(review));
@@ -143,7 +148,7 @@ public final class Enforcer {
     /** Checks the rules again where a termination depends on whether they still choose the process. */
     private Plan secondPlan(Review review) {
         var fleet = review.evidence().seen().fleet();
-        return review.needsSecondCheck() ? policy.check(fleet, review.treatedAsGone()) : Plan.EMPTY;
+        return review.needsSecondCheck() ? policy.check(fleet, review.expectedExits()) : Plan.EMPTY;
     }
 
     /** Returns the processes for which the hosts verify whether they have exited. */
@@ -166,6 +171,11 @@ public final class Enforcer {
     /** Whether a cycle runs, or what a cycle abandoned: the task of a host, which may have to kill a child process. */
     public boolean isBusy() {
         return running.get() || workers.areBusy();
+    }
+
+    /** When the service was started, by the wall clock. */
+    public Instant startedAt() {
+        return startedAt;
     }
 
     public Optional<CycleReport> latest() {

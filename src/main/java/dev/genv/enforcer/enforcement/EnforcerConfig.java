@@ -2,7 +2,9 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -21,6 +23,7 @@ import java.util.function.Supplier;
  * @param observationTimeout the time limit for observing a host
  * @param actionTimeout the time limit for the actions on a host
  * @param quiet whether hosts that do not answer are left out of the log
+ * @param serviceProblems returns what is wrong with the service itself, which is reported for every host
  */
 public record EnforcerConfig(
         Supplier<List<Host>> hosts,
@@ -32,7 +35,13 @@ public record EnforcerConfig(
         Duration interval,
         Duration observationTimeout,
         Duration actionTimeout,
-        boolean quiet) {
+        boolean quiet,
+        Supplier<List<Problem>> serviceProblems) {
+    /** What decides which attachments of a user are the newest. */
+    public AppearanceConfig appearances() {
+        return AppearanceConfig.of(safetyLimits.stateChangeGrace(), interval);
+    }
+
     /** Returns the weaker one of the modes of a rule and of the service. */
     RuleMode effectiveMode(RuleDefinition rule) {
         return mode == ServiceMode.AUDIT ? RuleMode.AUDIT : policy.modeOf(rule);

@@ -5,10 +5,12 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.HostProblem;
-import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -48,16 +50,26 @@ record HostProblems(Map<String, List<Problem>> problems, List<Problem> general) 
     }
 
     private HostReport addTo(HostReport host) {
-        var all = Stream.of(general, host.problems(), problems.getOrDefault(host.host(), List.of()))
+        var all = Stream.of(host.problems(), general, problems.getOrDefault(host.host(), List.of()))
                 .flatMap(List::stream)
                 .map(problem -> new Problem(problem.code(), escape(problem.detail())))
                 .toList();
         return host.withProblems(all.size() <= MAX_PROBLEMS ? all : limit(all));
     }
 
+    /** Cuts the most frequent codes first, so that a user who causes many problems of one kind displaces none of another kind. */
     private static List<Problem> limit(List<Problem> problems) {
-        var cut = new ArrayList<>(problems.subList(0, MAX_PROBLEMS));
-        cut.add(new Problem(ProblemCode.MORE_PROBLEMS, "and %d more".formatted(problems.size() - MAX_PROBLEMS)));
-        return cut;
+        var counts = new EnumMap<ProblemCode, Integer>(ProblemCode.class);
+        var ranks = problems.stream()
+                .map(problem -> counts.merge(problem.code(), 1, Integer::sum))
+                .toList();
+        var reported = IntStream.range(0, problems.size())
+                .boxed()
+                .sorted(Comparator.comparing(ranks::get))
+                .limit(MAX_PROBLEMS)
+                .sorted()
+                .map(problems::get);
+        var more = new Problem(ProblemCode.MORE_PROBLEMS, "and %d more".formatted(problems.size() - MAX_PROBLEMS));
+        return Stream.concat(reported, Stream.of(more)).toList();
     }
 }

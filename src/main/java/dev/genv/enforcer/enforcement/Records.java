@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.enforcement.journal.Restored.Scope;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -18,6 +19,8 @@ public final class Records {
     private final Journal journal;
     private final DeliveryCursors deliveries = new DeliveryCursors();
     private final List<EventContent> atStart;
+    private final Restoration restoration = new Restoration();
+    private Restored restored;
 
     /**
      * Restores the violations and the events of earlier runs, so that no reader sees the service without them.
@@ -30,10 +33,16 @@ public final class Records {
         this.registry = registry;
         this.events = events;
         this.journal = journal;
-        var restored = journal.restored();
-        registry.restoreResolved(restored.resolved());
-        events.continueFrom(restored.events(), restored.lastSequence());
-        var over = restored.memory().map(this::restore).orElse(List.of());
+        var read = journal.takeRestored().orElse(Restored.NOTHING);
+        restored = read;
+        restoration.restore("resolved violations", () -> registry.restoreResolved(read.resolved()));
+        var over = new ArrayList<ViolationRecord>();
+        read.memory().ifPresent(memory -> {
+            restoration.restore("deliveries", () -> deliveries.restore(memory.state()));
+            restoration.restore("positions of readers", () -> events.restore(memory.state()));
+            restoration.restore("active violations", () -> over.addAll(restore(memory)));
+        });
+        restoration.restore("events", () -> events.continueFrom(read.events(), read.lastSequence()));
         this.atStart = Stream.concat(
                         atStart.stream(), over.stream().<EventContent>map(EventContent.ViolationResolved::new))
                 .toList();
@@ -56,13 +65,24 @@ public final class Records {
         return deliveries;
     }
 
+    /** Restores parts of what earlier runs left. */
+    Restoration restoration() {
+        return restoration;
+    }
+
     /** The events of the start, and of violations that are over since the last run. */
     List<EventContent> atStart() {
         return atStart;
     }
 
+    /** Returns what the earlier runs left, once, so that it does not stay in memory. */
+    Restored takeRestored() {
+        var taken = restored;
+        restored = Restored.NOTHING;
+        return taken;
+    }
+
     private List<ViolationRecord> restore(Restored.Memory memory) {
-        deliveries.restore(memory.state());
         return registry.restore(memory.state(), memory.cycle(), memory.scope() == Scope.WITHOUT_PROCESSES);
     }
 }

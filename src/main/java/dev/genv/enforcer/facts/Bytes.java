@@ -2,7 +2,6 @@ package dev.genv.enforcer.facts;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
 /** Bytes that the kernel or a user wrote, with a value's equality. In JSON they are base64. */
@@ -18,15 +17,6 @@ public final class Bytes {
     /** Wraps an array, which must not be changed afterwards: state files have megabytes. */
     public static Bytes of(byte[] bytes) {
         return new Bytes(bytes);
-    }
-
-    /**
-     * Decodes base64.
-     *
-     * @throws IllegalArgumentException if it is not base64
-     */
-    public static Bytes ofBase64(String text) {
-        return new Bytes(Base64.getDecoder().decode(text));
     }
 
     /** Returns the array itself, which must not be changed. */

@@ -13,12 +13,10 @@ import java.util.List;
 public record HolderFacts(List<Bytes> gpus, List<Holder> holders, String incomplete) {
     public static final int MOST_HOLDERS = 256;
     public static final int LARGEST_INFORMATION = 4096;
-    /** The largest number of descriptors and mappings that are examined of one process. */
+    /** The largest number of descriptors, and of mapped files, that are examined of one process. */
     public static final int MOST_FILES = 16_384;
     /** The device files from this minor number on, such as {@code /dev/nvidiactl}, belong to no single GPU. */
     public static final int FIRST_SHARED_MINOR = 254;
-    /** Of a machine whose holders were not asked for. */
-    public static final HolderFacts NONE = new HolderFacts(List.of(), List.of(), "");
 
     /**
      * A process that holds device files of GPUs.

@@ -60,11 +60,6 @@ public record ProcessFacts(
         public static final int LONGEST_ID = 4096;
 
         public static final int LONGEST_JOB = 16;
-
-        /** Creates the facts of an environ that names no job. */
-        public EnvironFacts(long size, Bytes id, String digest, boolean wellFormed) {
-            this(size, id, digest, wellFormed, Bytes.EMPTY);
-        }
     }
 
     /**

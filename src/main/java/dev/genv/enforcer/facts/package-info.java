@@ -1,5 +1,4 @@
-/** What a machine answered about itself: raw data without interpretation. genv itself delivers {@link
- * dev.genv.enforcer.facts.GenvFacts}, every other source {@link dev.genv.enforcer.facts.HostFacts}. */
+/** What a machine answered about its parts: raw data without interpretation. */
 @NullMarked
 package dev.genv.enforcer.facts;
 

@@ -16,6 +16,7 @@ public final class Errno extends IOException {
     public static final int EACCES = 13;
     public static final int EEXIST = 17;
     public static final int ENOTDIR = 20;
+    public static final int EINVAL = 22;
     public static final int ELOOP = 40;
     private static final long serialVersionUID = 1L;
 
@@ -36,7 +37,7 @@ public final class Errno extends IOException {
             Map.entry(EEXIST, "File exists"),
             Map.entry(ENOTDIR, "Not a directory"),
             Map.entry(21, "Is a directory"),
-            Map.entry(22, "Invalid argument"),
+            Map.entry(EINVAL, "Invalid argument"),
             Map.entry(23, "Too many open files in system"),
             Map.entry(24, "Too many open files"),
             Map.entry(26, "Text file busy"),
@@ -58,7 +59,7 @@ public final class Errno extends IOException {
     private final int number;
 
     public Errno(String call, int number) {
-        super("%s: %s (errno %d)".formatted(call, TEXTS.getOrDefault(number, "error"), number));
+        super(call + ": " + TEXTS.getOrDefault(number, "error") + " (errno " + number + ")");
         this.number = number;
     }
 

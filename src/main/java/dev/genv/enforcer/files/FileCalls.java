@@ -9,6 +9,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
 
 /**
  * File system calls that Java does not offer: non-blocking, relative to a directory, without following links, and flock(2). Each
@@ -35,6 +37,9 @@ public final class FileCalls {
     private static final int AT_SYMLINK_NOFOLLOW = 0x100;
     private static final int AT_EMPTY_PATH = 0x1000;
     private static final int AT_STATX_DONT_SYNC = 0x4000;
+    /** The kernel's own limit. */
+    private static final int MAX_GROUPS = 65_536;
+
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
     private static final int STATX_BASIC_STATS_AND_BTIME = 0xfff;
@@ -47,6 +52,8 @@ public final class FileCalls {
     private static final NativeFunction FSYNC = NativeFunction.of("fsync", JAVA_INT, JAVA_INT);
     private static final NativeFunction FTRUNCATE = NativeFunction.of("ftruncate", JAVA_INT, JAVA_INT, JAVA_LONG);
     private static final NativeFunction GETEUID = NativeFunction.of("geteuid", JAVA_INT);
+    private static final NativeFunction GETEGID = NativeFunction.of("getegid", JAVA_INT);
+    private static final NativeFunction GETGROUPS = NativeFunction.of("getgroups", JAVA_INT, JAVA_INT, ADDRESS);
     private static final NativeFunction FLOCK = NativeFunction.of("flock", JAVA_INT, JAVA_INT, JAVA_INT);
     private static final NativeFunction FCHMOD = NativeFunction.of("fchmod", JAVA_INT, JAVA_INT, JAVA_INT);
     private static final NativeFunction RENAMEAT =
@@ -113,6 +120,19 @@ public final class FileCalls {
 
     public static long effectiveUid() throws Errno {
         return Integer.toUnsignedLong((int) GETEUID.call());
+    }
+
+    /** The effective group and the supplementary groups of the service. */
+    public static Set<Long> groups() throws Errno {
+        var groups = new HashSet<>(Set.of(Integer.toUnsignedLong((int) GETEGID.call())));
+        try (var arena = Arena.ofConfined()) {
+            var list = arena.allocate(JAVA_INT, MAX_GROUPS);
+            var count = GETGROUPS.call(MAX_GROUPS, list);
+            for (var index = 0L; index < count; index++) {
+                groups.add(Integer.toUnsignedLong(list.getAtIndex(JAVA_INT, index)));
+            }
+        }
+        return groups;
     }
 
     public static void fchmod(int descriptor, int mode) throws Errno {

@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
  *
  * @param mode type and permissions, as in stat(2)
  * @param uid the owner
+ * @param gid the group
  * @param size in bytes
  * @param device the device number of its file system: the major number in the upper half, the minor number in the lower one
  * @param represented the device number that a device file stands for, in the same form; 0 for other files
@@ -22,6 +23,7 @@ import java.lang.foreign.MemorySegment;
 public record FileStatus(
         int mode,
         long uid,
+        long gid,
         long inode,
         long size,
         long device,
@@ -41,6 +43,7 @@ public record FileStatus(
         return new FileStatus(
                 Short.toUnsignedInt(status.get(JAVA_SHORT, 28)),
                 Integer.toUnsignedLong(status.get(JAVA_INT, 20)),
+                Integer.toUnsignedLong(status.get(JAVA_INT, 24)),
                 status.get(JAVA_LONG, 32),
                 status.get(JAVA_LONG, 40),
                 device(status.get(JAVA_INT, 136), status.get(JAVA_INT, 140)),

@@ -4,8 +4,10 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.json.Fields;
 import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.device.MigInstance;
@@ -13,6 +15,7 @@ import dev.genv.enforcer.model.problem.Problem;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -37,20 +40,36 @@ public final class SnapshotJson {
                 out.writeEndObject();
             }
             out.writeEndArray();
-            out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
-            out.writeObjectFieldStart("membership");
-            out.writeStringField("by", process.membershipBy().label());
-            out.writeEndObject();
+            writeMembership(process, out);
             WorkloadJson.write(process.workload(), out);
             out.writeEndObject();
         }
         out.writeEndArray();
         out.writeEndObject();
         UnlistedJson.write(snapshot.unlisted(), out);
+        writeMissing(snapshot.missing(), out);
         out.writeFieldName("envs");
         EnvsFile.write(snapshot.environments(), out);
         out.writeFieldName("devices");
         DevicesFile.write(snapshot.devices(), out);
+        out.writeEndObject();
+    }
+
+    /** Only if a part is missing: its list is empty then, although there may be entries. */
+    private static void writeMissing(Set<SnapshotPart> missing, JsonGenerator out) throws IOException {
+        if (!missing.isEmpty()) {
+            out.writeArrayFieldStart("not_observed");
+            for (var part : new TreeSet<>(missing)) {
+                out.writeString(part.label());
+            }
+            out.writeEndArray();
+        }
+    }
+
+    static void writeMembership(GpuProcess process, JsonGenerator out) throws IOException {
+        out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
+        out.writeObjectFieldStart("membership");
+        out.writeStringField("by", process.membershipBy().label());
         out.writeEndObject();
     }
 

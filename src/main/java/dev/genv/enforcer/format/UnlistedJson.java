@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Unlisted;
 import java.io.IOException;
+import java.util.List;
 import java.util.TreeMap;
 
 /** The part of a snapshot for memory and processes that the GPU tool does not list. genv has no such part. */
@@ -43,20 +44,9 @@ final class UnlistedJson {
             out.writeNumberField("uid", process.uid());
         }
         out.writeStringField("command", process.command());
-        out.writeArrayFieldStart("devices");
-        for (var device : process.devices()) {
-            out.writeNumber(device);
-        }
-        out.writeEndArray();
-        out.writeArrayFieldStart("used_devices");
-        for (var device : holder.used()) {
-            out.writeNumber(device);
-        }
-        out.writeEndArray();
-        out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
-        out.writeObjectFieldStart("membership");
-        out.writeStringField("by", process.membershipBy().label());
-        out.writeEndObject();
+        writeNumbers("devices", process.devices(), out);
+        writeNumbers("used_devices", holder.used(), out);
+        SnapshotJson.writeMembership(process, out);
         out.writeStringField(
                 "membership_unknown",
                 process.membership() instanceof Membership.Unknown(var reason, var _) ? reason : null);
@@ -65,5 +55,13 @@ final class UnlistedJson {
         out.writeNumberField("since", holder.since());
         WorkloadJson.write(process.workload(), out);
         out.writeEndObject();
+    }
+
+    private static void writeNumbers(String name, List<Integer> numbers, JsonGenerator out) throws IOException {
+        out.writeArrayFieldStart(name);
+        for (var number : numbers) {
+            out.writeNumber(number);
+        }
+        out.writeEndArray();
     }
 }

@@ -9,9 +9,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
@@ -26,29 +28,33 @@ public final class DiskJournal implements Journal {
     static final Duration START_LIMIT = Duration.ofSeconds(30);
 
     private static final Logger LOG = Logger.getLogger(DiskJournal.class);
-    /** While the disk hangs, more is dropped. */
-    private static final int MAX_WAITING = 64;
+    /** While the disk hangs, more is dropped. The results of all actions that are under way fit in. */
+    static final int MAX_WAITING = 2_000;
 
     private final JournalThread thread;
     private final BlockingQueue<JournalTask> tasks = new LinkedBlockingQueue<>(MAX_WAITING);
     private final Duration limit;
-    private final Restored restored;
     private volatile boolean hangs;
     private volatile boolean isClosed;
 
-    /** Opens the journal and reads it. If that fails, the service has no memory, and later cycles try again to open it. */
+    /** Opens the journal and reads it. If that fails, the service has no memory yet, and later cycles try again. */
     public DiskJournal(JournalConfig config) {
-        this(config, WRITE_LIMIT);
+        this(config, WRITE_LIMIT, START_LIMIT);
     }
 
-    DiskJournal(JournalConfig config, Duration limit) {
+    /**
+     * The same with other limits.
+     *
+     * @param limit how long an action or the end of a cycle waits for the disk
+     * @param startLimit how long this constructor waits until the journal is read
+     */
+    DiskJournal(JournalConfig config, Duration limit, Duration startLimit) {
         this.limit = limit;
         thread = new JournalThread(config, tasks);
-        thread.start();
-        restored = thread.awaitFirstReading(START_LIMIT).orElseGet(() -> {
+        thread.start(startLimit);
+        if (!thread.awaitReading(startLimit)) {
             LOG.warnf("The journal in %s is not available: the service starts without its memory", config.directory());
-            return Restored.NOTHING;
-        });
+        }
     }
 
     @Override
@@ -57,8 +63,8 @@ public final class DiskJournal implements Journal {
     }
 
     @Override
-    public Restored restored() {
-        return restored;
+    public Optional<Restored> takeRestored() {
+        return thread.takeRestored();
     }
 
     @Override
@@ -68,7 +74,7 @@ public final class DiskJournal implements Journal {
 
     @Override
     public void begin(List<ActionIntent> intents) {
-        write(new JournalTask.Begin(intents, new CountDownLatch(1)));
+        write(new JournalTask.Begin(intents, new CompletableFuture<>()));
     }
 
     @Override
@@ -79,13 +85,13 @@ public final class DiskJournal implements Journal {
     }
 
     @Override
-    public void commit(CycleCommit cycle) {
-        write(new JournalTask.Commit(cycle, new CountDownLatch(1)));
+    public boolean commit(CycleCommit cycle) {
+        return write(new JournalTask.Commit(cycle, new CompletableFuture<>()));
     }
 
     @Override
     public List<Problem> problems() {
-        return Stream.of(thread.problem(), hanging())
+        return Stream.of(thread.problem(), hanging(), thread.takeLoss())
                 .flatMap(Optional::stream)
                 .limit(1)
                 .toList();
@@ -98,9 +104,9 @@ public final class DiskJournal implements Journal {
             return;
         }
         isClosed = true;
-        var done = new CountDownLatch(1);
+        var done = new CompletableFuture<Boolean>();
         if (tasks.offer(new JournalTask.Close(done)) && !hangs) {
-            await(done, limit);
+            var _ = await(done, limit);
         }
     }
 
@@ -108,25 +114,35 @@ public final class DiskJournal implements Journal {
         return hangs ? Optional.of(thread.noAnswer(limit)) : Optional.empty();
     }
 
-    /** A disk that hangs delays one cycle. Later ones leave out the journal until the disk has answered, and do not wait. */
-    private void write(JournalTask.Awaited task) {
+    /**
+     * A disk that hangs delays one cycle. Later ones leave out the journal until the disk has answered, and do not wait. Returns
+     * whether the task is done.
+     */
+    private boolean write(JournalTask.Awaited task) {
         if (isClosed) {
-            return;
+            return false;
         }
         if ((hangs && !thread.isIdle()) || !tasks.offer(task)) {
             thread.recordLoss();
-            return;
+            return false;
         }
-        hangs = !await(task.done(), limit);
+        var result = await(task.done(), limit);
+        hangs = result.isEmpty();
+        return result.orElse(false);
     }
 
-    private static boolean await(CountDownLatch done, Duration most) {
+    /** Empty if there is no result in time. */
+    private static Optional<Boolean> await(CompletableFuture<Boolean> done, Duration most) {
         var interrupted = false;
         var deadline = System.nanoTime() + most.toNanos();
         try {
             while (true) {
                 try {
-                    return done.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    return Optional.of(done.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS));
+                } catch (TimeoutException e) {
+                    return Optional.empty();
+                } catch (ExecutionException e) {
+                    throw new IllegalStateException(e); // the thread of the journal completes it with a result
                 } catch (InterruptedException e) {
                     interrupted = true; // the wait is short
                 }

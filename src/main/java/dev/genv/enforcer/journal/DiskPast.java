@@ -3,6 +3,11 @@ package dev.genv.enforcer.journal;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.journal.line.JournalLine;
+import dev.genv.enforcer.journal.line.LineTypes;
+import dev.genv.enforcer.journal.segment.FileNames;
+import dev.genv.enforcer.journal.segment.JournalDirectory;
+import dev.genv.enforcer.journal.segment.RecordedSegments;
 import dev.genv.enforcer.recording.FleetPlayer;
 import dev.genv.enforcer.recording.RecordType;
 import dev.genv.enforcer.recording.RecordedCycle;
@@ -10,9 +15,9 @@ import dev.genv.enforcer.recording.past.RecordedPast;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /** Reads the folder of the journal, without its locks, so that it never waits for the service and the service never for it. */
@@ -25,7 +30,16 @@ public final class DiskPast implements RecordedPast {
 
     @Override
     public Optional<Instant> begin() throws IOException {
-        try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
+        return begin(FileNames.RECORDING);
+    }
+
+    @Override
+    public Optional<Instant> beginOfEvents() throws IOException {
+        return begin(FileNames.EVENTS);
+    }
+
+    private Optional<Instant> begin(FileNames names) throws IOException {
+        try (var directory = JournalDirectory.openToRead(path, names)) {
             for (var segment : directory.segments()) {
                 var begin = RecordedSegments.begin(directory, segment);
                 if (begin.isPresent()) {
@@ -37,13 +51,16 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readCycles(Instant from, Predicate<RecordedCycle> reader) throws IOException {
+    public void readCycles(Instant from, Instant to, BooleanSupplier isOver, Predicate<RecordedCycle> reader)
+            throws IOException {
         var player = new FleetPlayer();
         try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
             RecordedSegments.read(
                     directory,
                     from,
-                    line -> play(player, line).map(reader::test).orElse(true));
+                    to,
+                    line -> !isOver.getAsBoolean()
+                            && play(player, line).map(reader::test).orElse(true));
         }
     }
 
@@ -61,25 +78,20 @@ public final class DiskPast implements RecordedPast {
     }
 
     @Override
-    public void readEvents(Instant from, Predicate<Event> reader) throws IOException {
-        var ofCycle = new ArrayList<Event>();
-        try (var directory = JournalDirectory.openToRead(path, FileNames.JOURNAL)) {
-            RecordedSegments.read(directory, from, line -> {
-                if (line.type().equals(LineTypes.CHECKPOINT)) {
-                    ofCycle.clear(); // the cycle before did not come to its end
-                } else if (line.type().equals(LineTypes.CYCLE)) {
-                    return passOn(ofCycle, reader);
-                } else if (LineTypes.isEvent(line.type())) {
-                    LineTypes.event(line).ifPresent(ofCycle::add);
-                }
-                return true;
-            });
+    public void readEvents(Instant from, Instant to, BooleanSupplier isOver, Predicate<Event> reader)
+            throws IOException {
+        var last = new AtomicLong();
+        try (var directory = JournalDirectory.openToRead(path, FileNames.EVENTS)) {
+            RecordedSegments.read(
+                    directory,
+                    from,
+                    to,
+                    line -> !isOver.getAsBoolean()
+                            && LineTypes.event(line)
+                                    .filter(event ->
+                                            event.sequence() > last.getAndAccumulate(event.sequence(), Math::max))
+                                    .map(reader::test)
+                                    .orElse(true));
         }
-    }
-
-    private static boolean passOn(List<Event> events, Predicate<Event> reader) {
-        var goesOn = events.stream().allMatch(reader);
-        events.clear();
-        return goesOn;
     }
 }

@@ -4,21 +4,21 @@ import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.journal.line.JournalLine;
+import dev.genv.enforcer.journal.line.LineTypes;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** The latest events of a journal, as many as fit into the memory of the service. They are parsed at the end only. */
 final class EventTail {
     private final BoundedLines latest = new BoundedLines(EventLog.MAX_EVENTS, EventLog.MAX_BYTES);
     private final BoundedLines resolved =
             new BoundedLines(ViolationLimits.MAX_RESOLVED, ViolationLimits.MAX_RESOLVED_BYTES);
-    private final List<JournalLine> uncommitted = new ArrayList<>();
-    private @Nullable JournalLine last;
+    private long last;
     private long count;
 
     /** The latest lines, bounded in number and bytes. */
@@ -42,27 +42,16 @@ final class EventTail {
         }
     }
 
-    /** Adds an event, which is valid once its cycle is complete. */
-    void add(JournalLine event) {
-        uncommitted.add(event);
-        last = event;
-        count++;
-    }
-
-    /** Records that a cycle is complete. */
-    void commit() {
-        for (var event : uncommitted) {
+    /** Adds an event. One whose write was not known to be complete may be there twice, and counts once. */
+    void add(JournalLine event, long sequence) {
+        if (sequence > last) {
+            last = sequence;
+            count++;
             latest.add(event);
             if (LineTypes.isAboutResolved(event)) {
                 resolved.add(event);
             }
         }
-        uncommitted.clear();
-    }
-
-    /** Drops the events of a cycle that is not complete. */
-    void rollBack() {
-        uncommitted.clear();
     }
 
     /** The number of events that were read. */
@@ -70,15 +59,15 @@ final class EventTail {
         return count;
     }
 
-    /** Returns the latest events, oldest first. */
-    List<Event> events() {
-        return parse(latest).toList();
+    /** Returns the latest events once, oldest first. */
+    List<Event> takeEvents() {
+        return takeParsed(latest).toList();
     }
 
-    /** Returns the latest resolved violations, oldest first. A process may have exited after its violation was resolved. */
-    List<ViolationRecord> resolved(List<Event> latestEvents) {
+    /** Returns the latest resolved violations once, oldest first. A process may have exited after its violation was resolved. */
+    List<ViolationRecord> takeResolved(List<Event> latestEvents) {
         var byId = new LinkedHashMap<String, ViolationRecord>();
-        parse(resolved).forEach(event -> {
+        takeParsed(resolved).forEach(event -> {
             if (event.content() instanceof EventContent.ViolationResolved(var violation)) {
                 byId.put(violation.id(), violation);
             }
@@ -91,12 +80,15 @@ final class EventTail {
         return List.copyOf(byId.values());
     }
 
-    /** The position of the last event, complete or not; 0 if there is none. */
+    /** The position of the last event; 0 if there is none. */
     long lastSequence() {
-        return last == null ? 0 : LineTypes.event(last).map(Event::sequence).orElse(0L);
+        return last;
     }
 
-    private static Stream<Event> parse(BoundedLines lines) {
-        return lines.lines.stream().flatMap(line -> LineTypes.event(line).stream());
+    /** Parses and removes the lines, so that they are not in memory together with all events. */
+    private static Stream<Event> takeParsed(BoundedLines lines) {
+        return Stream.generate(lines.lines::poll)
+                .takeWhile(Objects::nonNull)
+                .flatMap(line -> LineTypes.event(line).stream());
     }
 }

@@ -2,85 +2,96 @@ package dev.genv.enforcer.journal;
 
 import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.journal.line.LineReader;
+import dev.genv.enforcer.journal.segment.JournalDirectory;
+import dev.genv.enforcer.journal.segment.Segment;
 import java.io.IOException;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import org.jboss.logging.Logger;
-import org.jspecify.annotations.Nullable;
 
-/** Reads what earlier runs left. */
+/** Reads what earlier runs left: first the last segment, which contains everything that actions depend on, and then the events. */
 final class JournalReading {
     private static final Logger LOG = Logger.getLogger(JournalReading.class);
 
+    private final JournalDirectory directory;
     private final JournalConfig config;
-    private final EventTail tail = new EventTail();
     private final StateReplay state;
-    private final List<Segment> segments = new ArrayList<>();
+    private final List<Segment> segments;
     private long damaged;
     private boolean lastLineIsTorn;
 
     /**
      * What a journal contains.
      *
-     * @param segments its segments, oldest first
-     * @param lastLineIsTorn whether the last segment does not end with a whole line
+     * @param segments the segments of the state, oldest first
+     * @param lastLineIsTorn whether the last one of them does not end with a whole line
+     * @param events the segments of the events, oldest first
      */
-    record Content(Restored restored, List<Segment> segments, boolean lastLineIsTorn) {}
+    record Content(Restored restored, List<Segment> segments, boolean lastLineIsTorn, List<Segment> events) {}
 
-    private JournalReading(JournalConfig config) {
+    JournalReading(JournalDirectory directory, JournalConfig config) throws IOException {
+        this.directory = directory;
         this.config = config;
+        segments = directory.segments();
         state = new StateReplay(config.kinds());
     }
 
-    /** Reads all segments. Damaged lines are left out and counted in the log. */
-    static Content read(JournalDirectory directory, JournalConfig config) throws IOException {
-        return new JournalReading(config).read(directory);
+    /** Reads the last segment, without the events. */
+    Restored readMemory() throws IOException {
+        if (!segments.isEmpty()) {
+            readState(segments.getLast());
+        }
+        return restored(new EventTail());
     }
 
-    private Content read(JournalDirectory directory) throws IOException {
-        var found = directory.segments();
-        for (var segment : found) {
-            segments.add(segment.begunAt(read(directory, segment, segment.equals(found.getLast()))));
-        }
+    /** Reads the events after {@link #readMemory}. Damaged lines are left out and counted in the log. */
+    Content readEvents(JournalDirectory eventDirectory) throws IOException {
+        var lastComplete = state.memory(config.processes())
+                .map(memory -> memory.cycle().lastEvent())
+                .orElse(Long.MAX_VALUE);
+        var reading = new EventReading(eventDirectory, lastComplete);
+        reading.read();
+        damaged += reading.damaged();
         if (damaged > 0) {
             LOG.warnf(
                     "%d lines of the journal in %s are damaged and left out; a service that is killed leaves one such line",
                     damaged, config.directory());
         }
-        var events = tail.events();
-        var memory = state.memory(config.processes());
-        if (memory.filter(last -> last.scope() == Restored.Scope.WITHOUT_STATE_HISTORY)
+        var restored = restored(reading.tail());
+        if (restored.memory()
+                .filter(last -> last.scope() == Restored.Scope.WITHOUT_STATE_HISTORY)
                 .isPresent()) {
             LOG.warnf(
-                    "The journal in %s is damaged after its last checkpoint: grace periods begin again",
+                    "The journal in %s lacks a part of the history of genv's state: grace periods begin again",
                     config.directory());
         }
-        var restored = new Restored(
-                memory,
-                state.actions(config.processes()),
-                tail.resolved(events),
-                events,
-                tail.lastSequence(),
-                state.lastIntent());
         LOG.infof(
                 "Read %d events from %d segments of the journal in %s",
-                tail.count(), segments.size(), config.directory());
-        return new Content(restored, segments, lastLineIsTorn);
+                reading.tail().count(), reading.segments().size(), config.directory());
+        return new Content(restored, segments, lastLineIsTorn, reading.segments());
     }
 
-    /** Reads a segment, and returns when it was begun. */
-    private @Nullable Instant read(JournalDirectory directory, Segment segment, boolean isLast) throws IOException {
+    private Restored restored(EventTail tail) {
+        var memory = state.memory(config.processes());
+        var events = tail.takeEvents();
+        var lastComplete = memory.map(last -> last.cycle().lastEvent()).orElse(0L);
+        return new Restored(
+                memory,
+                state.actions(config.processes()),
+                tail.takeResolved(events),
+                events,
+                Math.max(tail.lastSequence(), lastComplete),
+                state.lastIntent());
+    }
+
+    private void readState(Segment segment) throws IOException {
         var file = directory.openToRead(segment);
         try {
-            Instant begun = null;
             var lines = new LineReader(file);
             for (var line = lines.next(); line != null; line = lines.next()) {
                 lastLineIsTorn = !line.isComplete();
                 if (line.content().isPresent()) {
-                    var content = line.content().get();
-                    begun = begun == null ? begun(content) : begun;
-                    add(content, isLast);
+                    state.add(line.content().get());
                 } else {
                     damaged++;
                     if (line.isComplete()) {
@@ -88,33 +99,8 @@ final class JournalReading {
                     }
                 }
             }
-            tail.rollBack();
-            return begun;
         } finally {
             FileCalls.close(file);
         }
-    }
-
-    private void add(JournalLine line, boolean isLast) {
-        if (LineTypes.isEvent(line.type())) {
-            tail.add(line);
-            return;
-        }
-        switch (line.type()) {
-            case LineTypes.CYCLE -> tail.commit();
-            case LineTypes.CHECKPOINT -> tail.rollBack();
-            default -> {}
-        }
-        if (isLast) {
-            state.add(line); // each segment begins with a checkpoint
-        }
-    }
-
-    private static @Nullable Instant begun(JournalLine line) {
-        return line.type().equals(LineTypes.CHECKPOINT)
-                ? RecordJson.read(line.json(), LineTypes.Checkpoint.class)
-                        .map(LineTypes.Checkpoint::at)
-                        .orElse(null)
-                : null;
     }
 }

@@ -3,22 +3,22 @@ package dev.genv.enforcer.journal;
 import dev.genv.enforcer.enforcement.journal.ActionIntent;
 import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 
 /** Something that the thread of the journal does. */
 sealed interface JournalTask {
     /** A task whose end is awaited. */
     sealed interface Awaited extends JournalTask {
-        /** Reaches zero when the task is done, also if it failed. */
-        CountDownLatch done();
+        /** Gets the result: whether the task is on the disk. */
+        CompletableFuture<Boolean> done();
     }
 
-    record Begin(List<ActionIntent> intents, CountDownLatch done) implements Awaited {}
+    record Begin(List<ActionIntent> intents, CompletableFuture<Boolean> done) implements Awaited {}
 
     record End(ActionIntent.Outcome outcome) implements JournalTask {}
 
-    record Commit(CycleCommit cycle, CountDownLatch done) implements Awaited {}
+    record Commit(CycleCommit cycle, CompletableFuture<Boolean> done) implements Awaited {}
 
     /** The last task. */
-    record Close(CountDownLatch done) implements Awaited {}
+    record Close(CompletableFuture<Boolean> done) implements Awaited {}
 }

@@ -1,6 +1,9 @@
 package dev.genv.enforcer.journal;
 
 import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.journal.segment.FileNames;
+import dev.genv.enforcer.journal.segment.JournalDirectory;
+import dev.genv.enforcer.journal.segment.JournalException;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.io.IOException;
@@ -12,18 +15,25 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Opens the journal, and writes the tasks. Several waiting tasks need the disk only once. */
+/**
+ * Opens the journal, and writes the tasks. Several waiting tasks need the disk only once. Nothing is written before the service has
+ * taken what earlier runs left, because the first cycle replaces it.
+ */
 final class JournalThread {
     private static final Logger LOG = Logger.getLogger(JournalThread.class);
+    /** How long the start waits until it tries again to lock the journal. */
+    private static final Duration RETRY = Duration.ofMillis(100);
 
     private final JournalConfig config;
     private final BlockingQueue<JournalTask> tasks;
-    private final CountDownLatch firstReading = new CountDownLatch(1);
+    private final CountDownLatch started = new CountDownLatch(1);
+    private final RestoredHandover restored = new RestoredHandover();
     private final AtomicBoolean hasLost = new AtomicBoolean();
-    private volatile @Nullable Restored first;
+    private final AtomicLong losses = new AtomicLong();
     private volatile long lastSequence;
     private volatile @Nullable Problem problem;
     private volatile boolean isIdle;
@@ -34,20 +44,26 @@ final class JournalThread {
         this.tasks = tasks;
     }
 
-    void start() {
-        Thread.ofPlatform().name("journal").daemon().start(this::run);
+    /** Starts the thread. For this time it waits for another service to release the journal. */
+    void start(Duration lockLimit) {
+        Thread.ofPlatform().name("journal").daemon().start(() -> run(lockLimit));
     }
 
-    /** Returns what the first attempt to open the journal read; empty if it failed or takes longer. */
-    Optional<Restored> awaitFirstReading(Duration limit) {
+    /** Waits until the journal is read; returns false if nothing was read in time. */
+    boolean awaitReading(Duration limit) {
         try {
-            return firstReading.await(limit.toNanos(), TimeUnit.NANOSECONDS)
-                    ? Optional.ofNullable(first)
-                    : Optional.empty();
+            if (!started.await(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+                LOG.warnf("The journal in %s could not be read within %d s", config.directory(), limit.toSeconds());
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return Optional.empty();
         }
+        return restored.isOffered();
+    }
+
+    /** Takes what was read so far; empty if nothing was read, or it was taken before. */
+    Optional<Restored> takeRestored() {
+        return restored.take();
     }
 
     /** The position of the last event of earlier runs; 0 if there is none, or the journal was never open. */
@@ -62,6 +78,18 @@ final class JournalThread {
     /** Records that a task was dropped: the state on the disk is incomplete until the next cycle writes all of it. */
     void recordLoss() {
         hasLost.set(true);
+        losses.incrementAndGet();
+    }
+
+    /** Returns a problem if tasks were dropped since the last call. */
+    Optional<Problem> takeLoss() {
+        var count = losses.getAndSet(0);
+        return count == 0
+                ? Optional.empty()
+                : Optional.of(new Problem(
+                        ProblemCode.JOURNAL_UNWRITABLE,
+                        "%s: %d tasks were left out, because the disk was too slow"
+                                .formatted(config.directory(), count)));
     }
 
     Problem noAnswer(Duration limit) {
@@ -70,19 +98,32 @@ final class JournalThread {
                 "%s: no answer within %d ms".formatted(config.directory(), limit.toMillis()));
     }
 
-    private void run() {
-        open();
-        first = first == null && writer == null ? Restored.NOTHING : first;
-        firstReading.countDown();
-        var isOpen = true;
-        while (isOpen) {
-            try {
+    private void run(Duration lockLimit) {
+        try {
+            openAtStart(System.nanoTime() + lockLimit.toNanos());
+            started.countDown();
+            var isOpen = true;
+            while (isOpen) {
                 isOpen = write(next());
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                isOpen = false;
             }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
+    }
+
+    /** During an update the earlier service may still stop. */
+    private void openAtStart(long end) throws InterruptedException {
+        open();
+        while (isLocked() && System.nanoTime() - end < 0) {
+            Thread.sleep(RETRY);
+            open();
+        }
+    }
+
+    private boolean isLocked() {
+        return problem()
+                .filter(found -> found.code() == ProblemCode.JOURNAL_LOCKED)
+                .isPresent();
     }
 
     /** Whether no task is being written. */
@@ -101,45 +142,57 @@ final class JournalThread {
 
     /** Returns false after the last task. */
     private boolean write(List<JournalTask> batch) {
+        var isWritten = false;
         try {
-            if (writer == null) {
+            // Not before an action, which must be decided with what is read.
+            if (writer == null && batch.stream().anyMatch(JournalTask.Commit.class::isInstance)) {
                 open();
             }
-            if (writer != null) {
-                write(batch, writer);
-            }
+            isWritten = writer != null && write(batch, writer);
         } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next cycle tries again
             LOG.error("The journal failed", e);
             fail(new IOException(e));
         } finally {
-            batch.stream()
-                    .filter(JournalTask.Awaited.class::isInstance)
-                    .forEach(task -> ((JournalTask.Awaited) task).done().countDown());
+            for (var task : batch) {
+                if (task instanceof JournalTask.Awaited awaited) {
+                    awaited.done().complete(isWritten);
+                }
+            }
         }
         return batch.stream().noneMatch(JournalTask.Close.class::isInstance);
     }
 
-    private void write(List<JournalTask> batch, JournalWriter open) {
+    /** Returns whether the tasks are on the disk. */
+    private boolean write(List<JournalTask> batch, JournalWriter open) {
         try {
-            if (hasLost.getAndSet(false)) {
-                open.recover(new IOException("tasks were dropped"));
+            var isWritable = restored.isTaken();
+            if (isWritable) {
+                writeAll(batch, open);
+                problem = null;
             }
-            for (var task : batch) {
-                switch (task) {
-                    case JournalTask.Begin(var intents, var _) -> open.begin(intents);
-                    case JournalTask.End(var outcome) -> open.end(outcome);
-                    case JournalTask.Commit(var cycle, var _) -> open.commit(cycle);
-                    case JournalTask.Close _ -> {}
-                }
-            }
-            open.flush();
-            problem = null;
             if (batch.getLast() instanceof JournalTask.Close) {
                 open.close();
             }
+            return isWritable;
         } catch (IOException e) {
             fail(e);
+            return false;
         }
+    }
+
+    private void writeAll(List<JournalTask> batch, JournalWriter open) throws IOException {
+        if (hasLost.getAndSet(false)) {
+            open.recover(new IOException("tasks were dropped"));
+        }
+        for (var task : batch) {
+            switch (task) {
+                case JournalTask.Begin(var intents, var _) -> open.begin(intents);
+                case JournalTask.End(var outcome) -> open.end(outcome);
+                case JournalTask.Commit(var cycle, var _) -> open.commit(cycle);
+                case JournalTask.Close _ -> {}
+            }
+        }
+        open.flush();
     }
 
     private void fail(IOException why) {
@@ -154,12 +207,9 @@ final class JournalThread {
         try {
             var directory = JournalDirectory.open(config.directory(), FileNames.JOURNAL);
             try {
-                var content = JournalReading.read(directory, config);
-                lastSequence = content.restored().lastSequence();
-                first = first == null ? content.restored() : first;
-                writer = new JournalWriter(config, directory, content);
+                writer = open(directory);
                 problem = null;
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | RuntimeException | Error e) {
                 directory.close();
                 throw e;
             }
@@ -168,6 +218,28 @@ final class JournalThread {
         } catch (IOException e) {
             problem = JournalException.unwritable(config.directory().toString(), e)
                     .problem();
+        } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next cycle tries again
+            var found = JournalException.unwritable(config.directory().toString(), new IOException(e))
+                    .problem();
+            if (!found.equals(problem)) {
+                LOG.error("The journal cannot be read", e);
+            }
+            problem = found;
+        }
+    }
+
+    private JournalWriter open(JournalDirectory directory) throws IOException {
+        var reading = new JournalReading(directory, config);
+        restored.offer(reading.readMemory()); // all of the events may take longer than the start waits
+        var events = JournalDirectory.open(config.directory(), FileNames.EVENTS);
+        try {
+            var content = reading.readEvents(events);
+            lastSequence = content.restored().lastSequence();
+            restored.offer(content.restored());
+            return new JournalWriter(config, directory, events, content);
+        } catch (IOException | RuntimeException | Error e) {
+            events.close();
+            throw e;
         }
     }
 }

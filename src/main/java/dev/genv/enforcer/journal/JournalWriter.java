@@ -3,90 +3,109 @@ package dev.genv.enforcer.journal;
 import dev.genv.enforcer.enforcement.journal.ActionIntent;
 import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import dev.genv.enforcer.enforcement.saved.SavedState;
-import java.io.ByteArrayOutputStream;
+import dev.genv.enforcer.journal.line.JournalLine;
+import dev.genv.enforcer.journal.line.LineTypes;
+import dev.genv.enforcer.journal.line.RecordJson;
+import dev.genv.enforcer.journal.line.StateLines;
+import dev.genv.enforcer.journal.segment.JournalDirectory;
+import dev.genv.enforcer.journal.segment.Segment;
+import dev.genv.enforcer.journal.segment.SegmentFile;
+import dev.genv.enforcer.journal.segment.SegmentSeries;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Writes to the segments of an open journal. Only the thread of the journal uses it. */
+/**
+ * Writes to an open journal: first the events of a cycle, and then its state. Only the last segment of the state matters, because each
+ * begins with a checkpoint. Only the thread of the journal uses it.
+ */
 final class JournalWriter implements AutoCloseable {
+    /** How long the history of the state is left out after it was too large. */
+    private static final Duration LEFT_OUT = Duration.ofHours(1);
+
     private final JournalConfig config;
     private final JournalDirectory directory;
+    private final EventWriter events;
     private final Deque<Segment> segments;
-    private final ByteArrayOutputStream buffer = new ByteArrayOutputStream();
+    /** The outcomes since the last cycle. The state of the next one may contain their intents as open. */
+    private final List<ActionIntent.Outcome> outcomes = new ArrayList<>();
+
     private @Nullable SegmentFile current;
-    /** Where the state of the last checkpoint ends; it does not count towards the size of the segment. */
+    private boolean isSynced = true;
+    /** Where the last checkpoint ends. */
     private long checkpointEnd;
     /** The state on the disk; null if it is not known, so that the next cycle must write all of it. */
-    private @Nullable SavedState written;
+    private @Nullable CycleCommit written;
 
-    JournalWriter(JournalConfig config, JournalDirectory directory, JournalReading.Content content) throws IOException {
+    private boolean hasHistory;
+
+    JournalWriter(
+            JournalConfig config,
+            JournalDirectory directory,
+            JournalDirectory eventDirectory,
+            JournalReading.Content content) {
         this.config = config;
         this.directory = directory;
         segments = new ArrayDeque<>(content.segments());
-        if (!segments.isEmpty() && segments.getLast().bytes() < config.limits().segmentBytes() / 2) {
-            current = directory.openToAppend(segments.getLast());
-            if (content.lastLineIsTorn()) {
-                current.endTornLine();
-            }
-        }
+        events = new EventWriter(
+                new SegmentSeries(eventDirectory, config.limits().half(), content.events()),
+                content.restored().lastSequence());
     }
 
     /** Adds intents to what {@link #flush} writes. */
-    void begin(List<ActionIntent> intents) {
-        intents.forEach(intent -> buffer.writeBytes(JournalLine.encode(LineTypes.INTENT, RecordJson.write(intent))));
+    void begin(List<ActionIntent> intents) throws IOException {
+        for (var intent : intents) {
+            add(
+                    LineTypes.INTENT,
+                    new LineTypes.IntentLine(intent.key(), intent.at(), intent.planned(), config.processes()));
+        }
     }
 
     /** Adds an outcome to what {@link #flush} writes. */
-    void end(ActionIntent.Outcome outcome) {
-        buffer.writeBytes(JournalLine.encode(LineTypes.OUTCOME, RecordJson.write(outcome)));
+    void end(ActionIntent.Outcome outcome) throws IOException {
+        outcomes.add(outcome);
+        add(LineTypes.OUTCOME, outcome);
     }
 
-    /** Adds a cycle. A full segment is followed by a new one, which begins with the cycle. */
+    private void add(String type, Object fields) throws IOException {
+        open().add(JournalLine.encode(type, RecordJson.write(fields)));
+        isSynced = false;
+    }
+
+    /** Writes the events of a cycle, and adds its state. */
     void commit(CycleCommit cycle) throws IOException {
-        var at = cycle.cycle().at();
-        if (current == null || isFull(current, at)) {
-            flush();
-            var number = segments.isEmpty() ? 1 : segments.getLast().number() + 1;
-            closeCurrent();
-            current = directory.create(number, checkpoint(cycle));
-            segments.add(new Segment(number, current.size(), at));
-            checkpointEnd = current.size();
-            written = cycle.state();
-            config.limits().removeOld(segments, directory, at);
-        } else if (written == null) {
-            buffer.writeBytes(checkpoint(cycle));
-            flush();
-            checkpointEnd = current.size();
-            written = cycle.state();
-        } else {
-            addChanges(written, cycle);
-            flush();
-            written = cycle.state();
+        events.append(cycle.cycle().at(), cycle.events());
+        if (current == null
+                || written == null
+                || isCheckpointDue(current, cycle)
+                || !addChanges(current, written, cycle)) {
+            beginSegment(cycle);
         }
+        written = cycle;
+        outcomes.clear();
     }
 
-    /** Writes what was added, and waits until it is on the disk. */
+    /** Waits until what was added is on the disk. */
     void flush() throws IOException {
-        if (buffer.size() == 0) {
-            return;
+        if (current != null && !isSynced) {
+            current.flush();
+            current.sync();
+            isSynced = true;
         }
-        var lines = buffer.toByteArray();
-        buffer.reset();
-        var file = current == null ? begin() : current;
-        file.append(lines);
-        file.sync();
-        segments.add(segments.removeLast().with(file.size()));
     }
 
     /** Drops what was not written. The next cycle writes the whole state, into a new segment. */
     void recover(IOException cause) {
-        buffer.reset();
+        events.recover(cause);
+        outcomes.clear();
         written = null;
+        isSynced = true;
         if (current != null) {
             current.closeQuietly(cause);
             current = null;
@@ -97,6 +116,7 @@ final class JournalWriter implements AutoCloseable {
     @Override
     public void close() throws IOException {
         try {
+            events.close();
             closeCurrent();
         } finally {
             directory.close();
@@ -104,11 +124,14 @@ final class JournalWriter implements AutoCloseable {
     }
 
     /** Actions may be executed before the first cycle is complete. They are added to the last segment, or to a first one. */
-    private SegmentFile begin() throws IOException {
-        SegmentFile file;
+    private SegmentFile open() throws IOException {
+        var file = current;
+        if (file != null) {
+            return file;
+        }
         if (segments.isEmpty()) {
             var now = Instant.now();
-            file = directory.create(1, checkpointLine(now));
+            file = directory.create(1, first -> first.add(checkpointLine(now)));
             segments.add(new Segment(1, file.size(), now));
         } else {
             file = directory.openToAppend(segments.getLast());
@@ -118,11 +141,68 @@ final class JournalWriter implements AutoCloseable {
         return file;
     }
 
-    private byte[] checkpoint(CycleCommit cycle) {
-        var lines = new ByteArrayOutputStream();
-        lines.writeBytes(checkpointLine(cycle.cycle().at()));
-        write(lines, SavedState.EMPTY, cycle);
-        return lines.toByteArray();
+    private boolean isCheckpointDue(SegmentFile file, CycleCommit cycle) {
+        var begun = segments.getLast().begun();
+        return file.size() - checkpointEnd >= config.largestGrowth()
+                || (!hasHistory
+                        && begun != null
+                        && Duration.between(begun, cycle.cycle().at()).compareTo(LEFT_OUT) > 0);
+    }
+
+    /** Returns false if the changes are so large that a checkpoint must take their place. */
+    private boolean addChanges(SegmentFile file, CycleCommit before, CycleCommit cycle) throws IOException {
+        file.flush();
+        isSynced = false;
+        var end = checkpointEnd + config.largestGrowth();
+        if (!addUpTo(end, file, StateLines.between(before.state(), cycle.state()))
+                || !addUpTo(end, file, StateLines.between(before.violations(), cycle.violations()))
+                || (hasHistory && !addUpTo(end, file, StateLines.between(before.history(), cycle.history())))) {
+            return false;
+        }
+        file.add(cycleLine(cycle));
+        return true;
+    }
+
+    private void beginSegment(CycleCommit cycle) throws IOException {
+        var at = cycle.cycle().at();
+        var number = segments.isEmpty() ? 1 : segments.getLast().number() + 1;
+        closeCurrent();
+        var file = directory.create(number, first -> addCheckpoint(first, cycle));
+        current = file;
+        isSynced = true;
+        checkpointEnd = file.size();
+        segments.add(new Segment(number, checkpointEnd, at));
+        while (segments.size() > 1) {
+            directory.remove(segments.getFirst());
+            segments.removeFirst();
+        }
+    }
+
+    private void addCheckpoint(SegmentFile file, CycleCommit cycle) throws IOException {
+        file.add(checkpointLine(cycle.cycle().at()));
+        for (var outcome : outcomes) {
+            file.add(JournalLine.encode(LineTypes.OUTCOME, RecordJson.write(outcome)));
+        }
+        addUpTo(Long.MAX_VALUE, file, StateLines.between(SavedState.EMPTY, cycle.state()));
+        var end = config.largestCheckpoint();
+        // A violation that is left out appears anew in the next run.
+        hasHistory = addUpTo(end, file, StateLines.between(SavedState.EMPTY, cycle.violations()))
+                && addUpTo(end, file, StateLines.between(SavedState.EMPTY, cycle.history()));
+        if (!hasHistory) {
+            file.add(LineTypes.withoutHistory());
+        }
+        file.add(cycleLine(cycle));
+    }
+
+    /** Returns false if the segment has reached its end before the last one of the lines. */
+    private static boolean addUpTo(long end, SegmentFile file, Stream<byte[]> lines) throws IOException {
+        for (var line : (Iterable<byte[]>) lines::iterator) {
+            if (file.size() + line.length > end) {
+                return false;
+            }
+            file.add(line);
+        }
+        return true;
     }
 
     private byte[] checkpointLine(Instant at) {
@@ -130,23 +210,8 @@ final class JournalWriter implements AutoCloseable {
                 LineTypes.CHECKPOINT, RecordJson.write(new LineTypes.Checkpoint(at, config.processes())));
     }
 
-    private void addChanges(SavedState before, CycleCommit cycle) {
-        write(buffer, before, cycle);
-    }
-
-    private static void write(ByteArrayOutputStream lines, SavedState before, CycleCommit cycle) {
-        cycle.events().forEach(event -> lines.writeBytes(LineTypes.encode(event)));
-        StateLines.between(before, cycle.state()).forEach(lines::writeBytes);
-        lines.writeBytes(JournalLine.encode(LineTypes.CYCLE, RecordJson.write(cycle.cycle())));
-    }
-
-    private boolean isFull(SegmentFile file, Instant now) {
-        var begun = segments.getLast().begun();
-        return file.size() - checkpointEnd >= config.limits().segmentBytes()
-                || (begun != null
-                        && Duration.between(begun, now)
-                                        .compareTo(config.limits().segmentAge())
-                                > 0);
+    private static byte[] cycleLine(CycleCommit cycle) {
+        return JournalLine.encode(LineTypes.CYCLE, RecordJson.write(cycle.cycle()));
     }
 
     private void closeCurrent() throws IOException {

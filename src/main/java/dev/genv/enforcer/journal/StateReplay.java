@@ -9,6 +9,9 @@ import dev.genv.enforcer.enforcement.journal.Restored.Scope;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.journal.line.JournalLine;
+import dev.genv.enforcer.journal.line.LineTypes;
+import dev.genv.enforcer.journal.line.RecordJson;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -28,7 +31,7 @@ final class StateReplay {
     private final Map<String, SavedKind<?, ?>> kinds;
     private final Map<SavedKind<?, ?>, Map<Record, Record>> entries = new LinkedHashMap<>();
     private final List<Change> uncommitted = new ArrayList<>();
-    private final SequencedMap<ActionIntent.Key, ActionIntent> intents = new LinkedHashMap<>();
+    private final SequencedMap<ActionIntent.Key, LineTypes.IntentLine> intents = new LinkedHashMap<>();
     private final Map<ActionIntent.Key, Optional<Result>> outcomes = new LinkedHashMap<>();
     private @Nullable SavedCycle cycle;
     private @Nullable String begunProcesses;
@@ -50,9 +53,11 @@ final class StateReplay {
         switch (line.type()) {
             case LineTypes.CHECKPOINT -> beginCheckpoint(line);
             case LineTypes.STATE -> addEntry(line);
+            case LineTypes.WITHOUT_HISTORY -> addDamage();
             case LineTypes.CYCLE -> endCycle(line);
             case LineTypes.INTENT ->
-                RecordJson.read(line.json(), ActionIntent.class).ifPresentOrElse(this::addIntent, this::addDamage);
+                RecordJson.read(line.json(), LineTypes.IntentLine.class)
+                        .ifPresentOrElse(this::addIntent, this::addDamage);
             case LineTypes.OUTCOME ->
                 RecordJson.read(line.json(), ActionIntent.Outcome.class)
                         .ifPresentOrElse(
@@ -80,7 +85,7 @@ final class StateReplay {
         for (var ofKind : entries.entrySet()) {
             state = with(state, ofKind.getKey(), ofKind.getValue());
         }
-        if (!areSame(processesNow)) {
+        if (!areSame(processes, processesNow)) {
             return Optional.of(new Memory(cycle, state, Scope.WITHOUT_PROCESSES));
         }
         return Optional.of(new Memory(cycle, state, isDamaged ? Scope.WITHOUT_STATE_HISTORY : Scope.ALL));
@@ -88,10 +93,8 @@ final class StateReplay {
 
     /** Returns the actions that were begun and that no cycle recorded, without those that were not executed. */
     List<ActionRecord> actions(String processesNow) {
-        if (!areSame(processesNow)) {
-            return List.of();
-        }
         return intents.values().stream()
+                .filter(intent -> areSame(intent.processes(), processesNow))
                 .flatMap(intent -> outcomes
                         .getOrDefault(intent.key(), Optional.of(LOST))
                         .map(result -> new ActionRecord(intent.planned(), result, intent.at()))
@@ -103,7 +106,7 @@ final class StateReplay {
         return lastIntent;
     }
 
-    private boolean areSame(String processesNow) {
+    private static boolean areSame(String processes, String processesNow) {
         return !processesNow.isEmpty() && processesNow.equals(processes);
     }
 
@@ -172,14 +175,14 @@ final class StateReplay {
         }
         var kept = new HashSet<ActionIntent.Key>();
         for (var intent : ActionIntents.in(open)) {
-            intents.put(intent.key(), intent);
+            intents.put(intent.key(), new LineTypes.IntentLine(intent.key(), intent.at(), intent.planned(), processes));
             kept.add(intent.key());
         }
         intents.keySet().retainAll(kept);
         outcomes.keySet().retainAll(kept);
     }
 
-    private void addIntent(ActionIntent intent) {
+    private void addIntent(LineTypes.IntentLine intent) {
         intents.put(intent.key(), intent);
         lastIntent = Math.max(lastIntent, intent.key().id());
     }

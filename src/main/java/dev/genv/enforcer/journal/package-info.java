@@ -1,4 +1,4 @@
-/** The journal on disk: segments of JSON lines, each with a checksum. */
+/** The journal on disk: what it writes, and how it is read after a restart. */
 @NullMarked
 package dev.genv.enforcer.journal;
 

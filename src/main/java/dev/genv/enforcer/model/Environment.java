@@ -3,6 +3,7 @@ package dev.genv.enforcer.model;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.user.Ownership;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -41,17 +42,6 @@ public record Environment(
             List<Integer> pids,
             List<String> kernelIds) {
         this(eid, uid, username, creation, config, pids, kernelIds, Ownership.UNDISPUTED);
-    }
-
-    /**
-     * Whether a process of this real uid is expected in it: one of its live pids has this uid or, if their uids are unknown, it is the
-     * recorded uid. Another user's process may be among the pids.
-     */
-    public boolean isOwnedBy(@Nullable Long realUid) {
-        return realUid == null
-                || (ownership.uids().isEmpty()
-                        ? realUid.equals(uid)
-                        : ownership.uids().contains(realUid));
     }
 
     /**
@@ -99,13 +89,16 @@ public record Environment(
     }
 
     /**
-     * Returns the user in whose quota it counts: the name, or else the uid. Empty for uid 0 without a name, which every container of
-     * genv's toolkit records.
+     * Returns the user in whose quota it counts: the recorded name, or else the account of the uid, or else the uid. Empty for uid 0
+     * without a name, which every container of genv's toolkit records.
      */
     public Optional<String> user() {
         if (username != null && !username.isEmpty()) {
             return Optional.of(username);
         }
-        return uid == null || uid == 0 ? Optional.empty() : Optional.of(Long.toString(uid));
+        if (uid == null || uid == 0) {
+            return Optional.empty();
+        }
+        return Optional.of(Objects.requireNonNullElseGet(ownership.account(), () -> Long.toString(uid)));
     }
 }

@@ -37,27 +37,13 @@ public record Snapshot(
         Set<SnapshotPart> missing,
         List<Problem> problems) {
 
-    /** Creates a snapshot without uids of listed pids and without subordinate uids. */
+    /** Creates a snapshot in which everything is listed, without uids of listed pids and without subordinate uids. */
     public Snapshot(
             String host,
             List<GpuProcess> processes,
             List<Environment> environments,
             List<Device> devices,
             Set<Integer> listedDevices,
-            Set<SnapshotPart> missing,
-            List<Problem> problems) {
-        this(host, processes, environments, devices, listedDevices, Map.of(), SubordinateUids.NONE, missing, problems);
-    }
-
-    /** Creates a snapshot in which everything is listed. */
-    public Snapshot(
-            String host,
-            List<GpuProcess> processes,
-            List<Environment> environments,
-            List<Device> devices,
-            Set<Integer> listedDevices,
-            Map<Integer, Long> uidsOfPids,
-            SubordinateUids subordinateUids,
             Set<SnapshotPart> missing,
             List<Problem> problems) {
         this(
@@ -67,8 +53,8 @@ public record Snapshot(
                 environments,
                 devices,
                 listedDevices,
-                uidsOfPids,
-                subordinateUids,
+                Map.of(),
+                SubordinateUids.NONE,
                 missing,
                 problems);
     }
@@ -97,17 +83,7 @@ public record Snapshot(
     public Snapshot withProblems(List<Problem> more) {
         var all = new ArrayList<>(problems);
         all.addAll(more);
-        return new Snapshot(
-                host,
-                processes,
-                unlisted,
-                environments,
-                devices,
-                listedDevices,
-                uidsOfPids,
-                subordinateUids,
-                missing,
-                all);
+        return with(processes, unlisted, devices, all);
     }
 
     /** Returns all processes that hold a GPU, whether they are listed or not. */
@@ -120,47 +96,35 @@ public record Snapshot(
 
     /** Returns the snapshot with other processes. */
     public Snapshot withProcesses(List<GpuProcess> others) {
-        return new Snapshot(
-                host,
-                others,
-                unlisted,
-                environments,
-                devices,
-                listedDevices,
-                uidsOfPids,
-                subordinateUids,
-                missing,
-                problems);
+        return with(others, unlisted, devices, problems);
     }
 
     /** Returns the snapshot with other unlisted processes. */
     public Snapshot with(Unlisted other) {
-        return new Snapshot(
-                host,
-                processes,
-                other,
-                environments,
-                devices,
-                listedDevices,
-                uidsOfPids,
-                subordinateUids,
-                missing,
-                problems);
+        return with(processes, other, devices, problems);
     }
 
     /** Returns the snapshot with other described devices. */
     public Snapshot withDevices(List<Device> others) {
+        return with(processes, unlisted, others, problems);
+    }
+
+    private Snapshot with(
+            List<GpuProcess> otherProcesses,
+            Unlisted otherUnlisted,
+            List<Device> otherDevices,
+            List<Problem> otherProblems) {
         return new Snapshot(
                 host,
-                processes,
-                unlisted,
+                otherProcesses,
+                otherUnlisted,
                 environments,
-                others,
+                otherDevices,
                 listedDevices,
                 uidsOfPids,
                 subordinateUids,
                 missing,
-                problems);
+                otherProblems);
     }
 
     public boolean isComplete() {

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.model;
 
+import java.util.Locale;
+
 /** The parts of an observation of a machine. Each part may be missing. */
 public enum SnapshotPart {
     /** The devices and processes that the GPU tool lists. */
@@ -9,5 +11,10 @@ public enum SnapshotPart {
     /** The active environments ({@code envs.json}). */
     ENVIRONMENTS,
     /** The attached devices ({@code devices.json}). */
-    ATTACHMENTS
+    ATTACHMENTS;
+
+    /** The name in JSON, such as {@code every_process}. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
 }

@@ -11,9 +11,15 @@ import java.util.Map;
  *
  * @param memory what is not explained, by the index of the device
  * @param holders sorted by process
+ * @param isComplete whether every process was examined that may be a holder
  */
-public record Unlisted(Map<Integer, Memory> memory, List<Holder> holders) {
+public record Unlisted(Map<Integer, Memory> memory, List<Holder> holders, boolean isComplete) {
     public static final Unlisted NONE = new Unlisted(Map.of(), List.of());
+
+    /** Creates it for a search that examined every process. */
+    public Unlisted(Map<Integer, Memory> memory, List<Holder> holders) {
+        this(memory, holders, true);
+    }
 
     public Unlisted {
         memory = Map.copyOf(memory);

@@ -3,69 +3,73 @@ package dev.genv.enforcer.node;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.files.ErrorText;
-import dev.genv.enforcer.node.proc.DeviceHolders;
-import dev.genv.enforcer.node.proc.NvidiaDevices;
+import dev.genv.enforcer.node.device.DeviceHolders;
+import dev.genv.enforcer.node.device.NvidiaDevices;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.Set;
 
-/** Requires that a process uses a device file of the driver, where nothing else proves that it uses a GPU. */
+/**
+ * Requires that a process uses a device file of the driver: a listed pid can belong to a process that was started after the listed one has
+ * exited, and a pid of a library whose lists are laid out in another way would be any process.
+ */
 final class DeviceCheck {
     private static final Result WITHOUT_DEVICE = Result.failed(
-            "NVML lists it, but it has no device file of the NVIDIA driver open, so it is not terminated");
+            "it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not terminated");
     private static final Result RELEASED =
             Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
     private final NvidiaDevices devices;
     private final DeviceHolders holders;
-    private final Runnable doubt;
 
-    /** @param doubt is run for each process that NVML lists and that cannot be shown to use a device */
-    DeviceCheck(NvidiaDevices devices, DeviceHolders holders, Runnable doubt) {
+    DeviceCheck(NvidiaDevices devices, DeviceHolders holders) {
         this.devices = devices;
         this.holders = holders;
-        this.doubt = doubt;
     }
 
-    /**
-     * Returns why a process is not terminated; empty if nothing speaks against it.
-     *
-     * @param listedByNvml whether only NVML says that a listed process uses a GPU: a pid of a library whose lists are laid out in another
-     *     way would be any process
-     */
-    Optional<Result> refusal(Order.Terminate order, boolean listedByNvml) {
+    /** Returns why a process is not terminated; empty if it is shown to use a device. The call can take a second. */
+    Optional<Result> refusal(Order.Terminate order) {
         var minors = order.expected().minors();
         if (minors != null) {
             return refusalOfUnlisted(order, minors);
         }
-        var refusal = listedByNvml && devices.areUsed() ? refusalOfListed(order) : Optional.<Result>empty();
-        if (refusal.isPresent()) {
-            doubt.run();
-        }
-        return refusal;
+        return refusalOfListed(order);
     }
 
     private Optional<Result> refusalOfListed(Order.Terminate order) {
         try {
-            return devices.hasOpen(order.process().pid()) ? Optional.empty() : Optional.of(WITHOUT_DEVICE);
+            // Without device files nothing can be checked. A process can close a file that it maps.
+            var open = devices.areUsed() ? devices.open(order.process().pid()) : null;
+            if (open == null || open.isProven()) {
+                return Optional.empty();
+            }
+            var uid = order.expected().uid();
+            var mapped = uid == null
+                    ? new NvidiaDevices.Use(false, "its uid is unknown")
+                    : holders.mapped(order.process(), uid);
+            if (mapped.isProven()) {
+                return Optional.empty();
+            }
+            var unexamined = open.unexamined().isEmpty() ? mapped.unexamined() : open.unexamined();
+            return Optional.of(unexamined.isEmpty() ? WITHOUT_DEVICE : unexamined("it is listed", unexamined));
         } catch (IOException e) {
-            return Optional.of(unexamined("NVML lists it", e));
+            return Optional.of(unexamined("it is listed", ErrorText.of(e)));
         }
     }
 
     private Optional<Result> refusalOfUnlisted(Order.Terminate order, Set<Integer> minors) {
         var uid = order.expected().uid();
         try {
-            return uid != null && holders.mapsOneOf(order.process(), uid, minors)
+            return uid != null && holders.mapsOneOf(order.process(), uid, minors::contains)
                     ? Optional.empty()
                     : Optional.of(RELEASED);
         } catch (IOException e) {
-            return Optional.of(unexamined("it is not listed", e));
+            return Optional.of(unexamined("it is not listed", ErrorText.of(e)));
         }
     }
 
-    private static Result unexamined(String why, IOException e) {
-        return Result.failed("%s, but its open files cannot be examined, so it is not terminated: %s"
-                .formatted(why, ErrorText.of(e)));
+    private static Result unexamined(String why, String reason) {
+        return Result.failed(
+                "%s, but its open files cannot be examined, so it is not terminated: %s".formatted(why, reason));
     }
 }

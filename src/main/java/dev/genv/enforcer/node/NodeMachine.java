@@ -4,18 +4,16 @@ import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
-import dev.genv.enforcer.facts.AccessFacts;
-import dev.genv.enforcer.facts.GpuFacts;
-import dev.genv.enforcer.facts.HostFacts;
-import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
-import dev.genv.enforcer.facts.NvmlFacts;
+import dev.genv.enforcer.facts.host.AccessFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.node.device.DeviceHolders;
+import dev.genv.enforcer.node.device.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.ListedPids;
 import dev.genv.enforcer.node.kubelet.PodLogs;
 import dev.genv.enforcer.node.linux.KernelClock;
-import dev.genv.enforcer.node.proc.DeviceHolders;
 import dev.genv.enforcer.node.proc.LivenessReader;
-import dev.genv.enforcer.node.proc.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.node.proc.RelationsReader;
@@ -31,12 +29,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The node: the machine that the service runs on. */
 public final class NodeMachine implements Machine, Closeable {
-    private static final Path CONTROL_DEVICE = Path.of("/dev/nvidiactl");
-
     private final ProcFs proc;
     private final AccountFiles accounts;
     private final ProgramFiles programs;
@@ -48,7 +45,6 @@ public final class NodeMachine implements Machine, Closeable {
     private final GpuSource<?> gpus;
     private final NodeState state;
     private final Signaller signaller;
-    private boolean listedByNvml;
 
     /**
      * Paths on this machine, and time limits.
@@ -76,10 +72,10 @@ public final class NodeMachine implements Machine, Closeable {
         relations = new RelationsReader(proc, processes);
         pods = new PodLogs(proc);
         liveness = new LivenessReader(proc);
-        var devices = new NvidiaDevices(paths.proc(), CONTROL_DEVICE);
+        var devices = new NvidiaDevices(paths.proc());
         holders = new DeviceHolders(paths.proc(), proc, devices);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
-        signaller = new Signaller(processes, new DeviceCheck(devices, holders, gpus::doubt));
+        signaller = new Signaller(processes, new DeviceCheck(devices, holders));
     }
 
     /**
@@ -118,11 +114,12 @@ public final class NodeMachine implements Machine, Closeable {
             gpus.forgetDevices();
         }
         var gpuFacts = gpus.read();
-        listedByNvml = isOfNvml(gpuFacts);
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
         var listed = ListedPids.of(gpuFacts);
-        var found = interest.deviceHolders() ? holders.search(Set.copyOf(listed)) : DeviceHolders.Found.NONE;
+        var found = interest.deviceHolders()
+                ? holders.search(withoutReused(listed, interest.reusedPids()), interest.subordinateUids())
+                : DeviceHolders.Found.NONE;
         var processFacts = relations.read(
                 processes.readAll(
                         Stream.concat(listed.stream(), found.pids().stream()).toList(),
@@ -141,7 +138,7 @@ public final class NodeMachine implements Machine, Closeable {
                 gpuFacts,
                 processFacts.processes().subList(0, listed.size()),
                 processFacts.related(),
-                processFacts.complete(),
+                processFacts.omission(),
                 found.facts(processFacts
                         .processes()
                         .subList(listed.size(), processFacts.processes().size())),
@@ -154,12 +151,8 @@ public final class NodeMachine implements Machine, Closeable {
                 podFacts);
     }
 
-    private static boolean isOfNvml(GpuFacts facts) {
-        return switch (facts) {
-            case GpuFacts.ToolFacts _ -> false;
-            case GpuFacts.SelectedFacts(var answer, var _, var _) -> isOfNvml(answer);
-            case NvmlFacts _ -> true;
-        };
+    private static Set<Integer> withoutReused(List<Integer> listed, Set<Integer> reused) {
+        return listed.stream().filter(pid -> !reused.contains(pid)).collect(Collectors.toUnmodifiableSet());
     }
 
     /** Releases the GPUs and the enforcer lock. */
@@ -196,8 +189,7 @@ public final class NodeMachine implements Machine, Closeable {
         for (var order : orders) {
             switch (order) {
                 case Order.Terminate terminate ->
-                    done.accept(
-                            terminate, new Reply.Finished(signaller.terminate(terminate, programFacts, listedByNvml)));
+                    done.accept(terminate, new Reply.Finished(signaller.terminate(terminate, programFacts)));
                 case Order.Detach detach -> detachments.add(detach);
             }
         }

@@ -24,17 +24,15 @@ final class Signaller {
         this.devices = devices;
     }
 
-    /**
-     * Sends the signal through a pidfd that was opened before the process was checked again.
-     *
-     * @param listedByNvml whether only NVML says that the listed processes use GPUs
-     */
-    Result terminate(Order.Terminate order, List<Reading<ProgramFile>> programs, boolean listedByNvml) {
+    /** Sends the signal through a pidfd that was opened before the process was checked again. */
+    Result terminate(Order.Terminate order, List<Reading<ProgramFile>> programs) {
         var pid = order.process().pid();
         if (pid <= 0) {
             return new Result(Outcome.SKIPPED_PROTECTED, "this pid is not a process");
         }
         try (var descriptor = new Descriptor(Libc.pidfdOpen(pid))) {
+            // It can wait, so it comes before the last check.
+            var withoutDevice = devices.refusal(order);
             var now = reader.read(pid, programs);
             if (Thread.currentThread().isInterrupted()) {
                 return Result.failed(
@@ -44,7 +42,6 @@ final class Signaller {
             if (refusal.isPresent()) {
                 return refusal.get();
             }
-            var withoutDevice = devices.refusal(order, listedByNvml);
             if (withoutDevice.isPresent()) {
                 Libc.pidfdSendSignal(descriptor.number(), NO_SIGNAL); // fails if the process has exited meanwhile
                 return withoutDevice.get();

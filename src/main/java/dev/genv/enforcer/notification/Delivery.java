@@ -1,9 +1,7 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import java.time.Duration;
-import java.util.Optional;
 
 /** One kind of delivery, with its own thread. It reads the events at its own speed, so a cycle never waits for it. */
 public interface Delivery {
@@ -21,9 +19,6 @@ public interface Delivery {
      */
     Duration run(EventLog log) throws InterruptedException;
 
-    /** The figures since the start. Any thread may call it. */
-    DeliveryFigures figures();
-
-    /** Why deliveries fail; empty if they do not. Any thread may call it. */
-    Optional<String> problem();
+    /** Its figures and its problem. */
+    DeliveryStatistics statistics();
 }

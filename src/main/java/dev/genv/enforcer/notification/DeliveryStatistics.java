@@ -2,6 +2,7 @@ package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
+import dev.genv.enforcer.model.SafeText;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -10,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Counts the deliveries of one kind. The thread of the delivery writes, any thread reads. */
 public final class DeliveryStatistics {
+    private static final int LONGEST_REASON = 200;
     /** One failed attempt is no problem yet, because a receiver may restart. */
     private static final int FAILURES_OF_A_PROBLEM = 3;
 
@@ -46,6 +48,17 @@ public final class DeliveryStatistics {
     public void countFailed(String why) {
         failed.incrementAndGet();
         failures = new Failures(failures.number() + 1, why);
+    }
+
+    /** Counts a delivery after which none follows, which is a problem at once. */
+    public void countEnd(String why) {
+        failed.incrementAndGet();
+        failures = new Failures(FAILURES_OF_A_PROBLEM, why);
+    }
+
+    /** Returns the reason of a delivery that failed by a defect of the service. */
+    public static String reason(Throwable defect) {
+        return "an error in the service: " + SafeText.escape(defect.toString(), LONGEST_REASON);
     }
 
     /** Counts messages that were never tried. */

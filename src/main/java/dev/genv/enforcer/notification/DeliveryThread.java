@@ -10,28 +10,35 @@ import org.jboss.logging.Logger;
 /** The thread of a delivery, from its creation until it is closed. */
 public final class DeliveryThread implements AutoCloseable {
     private static final Logger LOG = Logger.getLogger(DeliveryThread.class);
-    private static final Duration PAUSE_AFTER_ERROR = Duration.ofMinutes(1);
 
     private final Delivery delivery;
     private final EventLog log;
-    private final Semaphore news = new Semaphore(0);
+    private final RetryDelay retryDelay;
+    private final Semaphore wakeups = new Semaphore(0);
     private final EventSubscription subscription;
     private final Thread thread;
+    /** The runs that failed one after the other. */
+    private int failures;
 
-    private DeliveryThread(Delivery delivery, EventLog log) {
+    private DeliveryThread(Delivery delivery, EventLog log, RetryDelay retryDelay) {
         this.delivery = delivery;
         this.log = log;
-        subscription = log.subscribe(news::release);
+        this.retryDelay = retryDelay;
+        subscription = log.subscribe(wakeups::release);
         thread = Thread.ofPlatform()
                 .name("delivery-" + delivery.name())
                 .daemon() // a receiver that does not answer must not prevent the exit of the service
                 .unstarted(this::loop);
     }
 
-    /** Starts a delivery. The events of earlier runs are restored before, and the first cycle comes later. */
-    public static DeliveryThread start(Delivery delivery, EventLog log) {
+    /**
+     * Starts a delivery. The events of earlier runs are restored before, and the first cycle comes later.
+     *
+     * @param retryDelay the pause after a run that failed by a defect of the service
+     */
+    public static DeliveryThread start(Delivery delivery, EventLog log, RetryDelay retryDelay) {
         delivery.begin(log);
-        var started = new DeliveryThread(delivery, log);
+        var started = new DeliveryThread(delivery, log, retryDelay);
         started.thread.start();
         return started;
     }
@@ -40,8 +47,8 @@ public final class DeliveryThread implements AutoCloseable {
         try {
             while (true) {
                 var pause = runOnce();
-                news.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
-                news.drainPermits();
+                wakeups.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
+                wakeups.drainPermits();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -50,11 +57,15 @@ public final class DeliveryThread implements AutoCloseable {
 
     private Duration runOnce() throws InterruptedException {
         try {
-            return delivery.run(log);
+            var pause = delivery.run(log);
+            failures = 0;
+            return pause;
         } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next run may succeed
-            LOG.errorf(e, "The delivery %s failed; it continues in a minute", delivery.name());
-            news.drainPermits();
-            Thread.sleep(PAUSE_AFTER_ERROR);
+            failures++;
+            var pause = retryDelay.after(failures);
+            LOG.errorf(e, "The delivery %s failed; it continues in %d s", delivery.name(), pause.toSeconds());
+            delivery.statistics().countFailed(DeliveryStatistics.reason(e));
+            Thread.sleep(pause); // new events do not shorten it
             return Duration.ZERO;
         }
     }

@@ -4,11 +4,12 @@ import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.notification.notice.Notice;
 import dev.genv.enforcer.notification.notice.PersonalNotice;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
-/** Reads the notices for users from the events, each once. Events of earlier runs are left out: they are no news for a user. */
+/** Reads the notices for users from the events, each once. Events of earlier runs are left out: a user needs to know only what happens now. */
 public final class NoticeReader {
     private static final int PAGE = 200;
 
@@ -54,12 +55,16 @@ public final class NoticeReader {
                 if (event.sequence() > last) {
                     return Optional.of(PAUSE);
                 }
-                Notice.of(event)
-                        .ifPresent(notice -> PersonalNotice.of(notice, inAudit).forEach(notices));
-                position = event.sequence();
+                position = event.sequence(); // first, so that an event that fails is not read again
+                Notice.of(event).ifPresent(notice -> personal(notice).forEach(notices));
             }
             page = log.after(position, PAGE);
         }
         return Optional.empty();
+    }
+
+    private List<PersonalNotice> personal(Notice notice) {
+        var hosts = notice.violation().violation().hosts();
+        return PersonalNotice.of(notice, inAudit, process -> users.isPerson(hosts, process));
     }
 }

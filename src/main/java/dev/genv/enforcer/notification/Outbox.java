@@ -7,7 +7,6 @@ import dev.genv.enforcer.notification.notice.PersonalNotice;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
@@ -15,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -101,20 +101,24 @@ public final class Outbox<K> {
         return true;
     }
 
-    /** Removes and returns what is due now. */
-    public List<Batch<K>> takeDue() {
+    /** Removes what is due now, one message after the other. If the action fails, the messages after that one remain. */
+    public void takeDue(Consumer<Batch<K>> action) {
         forgetOldMessages();
-        var due = new ArrayList<Batch<K>>();
-        pending.entrySet().removeIf(entry -> {
-            var isDue = untilDue(entry.getKey(), entry.getValue()).isZero();
-            if (isDue) {
-                due.add(new Batch<>(
-                        entry.getKey(), List.copyOf(entry.getValue().notices.values()), entry.getValue().omitted));
-                sent.computeIfAbsent(entry.getKey(), _ -> new ArrayDeque<>()).addLast(ticker.mark());
+        for (var entries = pending.entrySet().iterator(); entries.hasNext(); ) {
+            var entry = entries.next();
+            var person = entry.getKey();
+            var waiting = entry.getValue();
+            if (untilDue(person, waiting).isZero()) {
+                entries.remove();
+                sent.computeIfAbsent(person, _ -> new ArrayDeque<>()).addLast(ticker.mark());
+                action.accept(new Batch<>(person, List.copyOf(waiting.notices.values()), waiting.omitted));
             }
-            return isDue;
-        });
-        return due;
+        }
+    }
+
+    /** Whether something is due now. */
+    public boolean isDue() {
+        return untilDue().filter(Duration::isZero).isPresent();
     }
 
     /** The time until something is due; empty if nothing waits. */

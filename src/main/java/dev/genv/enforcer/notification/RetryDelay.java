@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.random.RandomGenerator;
 
 /**
- * The time from a failed attempt to the next one: it doubles from the shortest to the longest, and up to a fifth is added at random, so
- * that many nodes do not call a receiver at the same time.
+ * The time from a failed attempt to the next one: it doubles from the shortest to the longest. Up to a fifth is added at random, or
+ * subtracted near the longest, so that many nodes do not call a receiver at the same time.
  *
  * @param shortest after the first failure
  * @param longest the result is never longer
@@ -19,7 +19,7 @@ public record RetryDelay(Duration shortest, Duration longest, RandomGenerator ra
         var doubled = shortest.multipliedBy(1L << Math.min(failures - 1, MOST_DOUBLINGS));
         var base = doubled.compareTo(longest) > 0 ? longest : doubled;
         var extra = Duration.ofNanos((long) (base.toNanos() * JITTER * random.nextDouble()));
-        var delay = base.plus(extra);
-        return delay.compareTo(longest) > 0 ? longest : delay;
+        var longer = base.plus(extra);
+        return longer.compareTo(longest) > 0 ? base.minus(extra) : longer;
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.notification;
 
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.Collection;
@@ -35,6 +36,19 @@ public final class UserDirectory {
         var users = byHost.get(host);
         var owner = users == null ? Long.valueOf(uid) : users.subordinateUids().ownerOf(uid);
         return owner == null ? uid : owner;
+    }
+
+    /**
+     * Whether the uid of a process stands for a person on these machines. In a container of root, only a subordinate uid shows whose process
+     * it is.
+     */
+    public boolean isPerson(Collection<String> hosts, GpuProcess process) {
+        var uid = process.uid();
+        var workload = process.workload();
+        if (uid == null || workload == null || !workload.isInContainerOfRoot()) {
+            return uid != null;
+        }
+        return hosts.stream().anyMatch(host -> ownerOf(host, uid) != uid);
     }
 
     /**

@@ -35,6 +35,11 @@ final class AccountReader {
         return unreadableSubuid.map(found::with).orElse(found);
     }
 
+    /** Whether the accounts have been read at least once. */
+    boolean hasAccounts() {
+        return !passwd.version.isEmpty();
+    }
+
     private static Problem problem(String what, String why) {
         return new Problem(ProblemCode.PASSWD_UNREADABLE, what + why);
     }

@@ -1,10 +1,11 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.Decision;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;

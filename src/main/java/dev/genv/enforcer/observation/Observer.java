@@ -1,11 +1,11 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.HostFacts;
-import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
-import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
@@ -14,26 +14,27 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.observation.AccountReader.HostAccounts;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
 import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.gpu.GpuOrigin;
+import dev.genv.enforcer.observation.immunity.ConfiguredUsers;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
-import dev.genv.enforcer.observation.process.ObservedProcess;
+import dev.genv.enforcer.observation.process.ListedProcesses;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.observation.unlisted.UnlistedProcesses;
 import dev.genv.enforcer.observation.workload.Workloads;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -52,10 +53,11 @@ public final class Observer {
     private final ObserverSettings settings;
     private final DeviceOrder order = new DeviceOrder();
     private final GpuAccess gpuAccess = new GpuAccess();
+    private final ListedProcesses listedProcesses = new ListedProcesses();
     private final AccountReader accountReader = new AccountReader();
     private final StateParser stateParser;
     private final UnlistedProcesses unlisted;
-    private Accounts accounts = Accounts.NONE;
+    private HostAccounts accounts = new HostAccounts(Accounts.NONE, SubordinateUids.NONE);
     private final MembershipResolver memberships;
     private final Workloads workloads = new Workloads();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
@@ -80,23 +82,28 @@ public final class Observer {
         var missingPrivileges = privileges.missing();
         var other = findings.add(SecondEnforcer.of(facts.enforcers()));
         missingPrivileges.forEach(privilege -> findings.add(privilege.problem()));
-        var hostAccounts = findings.add(accountReader.read(facts.accounts()));
-        accounts = hostAccounts.accounts();
-        immunity = findings.add(ImmunityRules.of(settings, facts.access().pid(), accounts, facts.programs()));
-        var found = listing(facts, privileges);
-        var listing = findings.add(found);
-        var processes = processes(listing, facts, findings);
+        accounts = findings.add(accountReader.read(facts.accounts()));
+        immunity = findings.add(ImmunityRules.of(
+                settings.exemptUsers(),
+                settings.programs(),
+                facts.access().pid(),
+                accounts.accounts(),
+                facts.programs()));
+        var listing = listing(facts, privileges);
+        findings.add(listing);
+        var present = findings.add(listedProcesses.observe(listing, facts));
         var state = stateParser.parse(facts.state(), facts.machine());
-        var live = findings.add(LiveState.of(state, facts.liveness(), accounts, immunity.exempt()));
+        var live = findings.add(LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt()));
         workloads.begin(facts.pods());
-        var members =
-                new Members(RelatedFacts.of(processes, facts), memberships, workloads, live, immunity, facts, findings);
-        var listed = processes.stream()
+        var members = new Members(
+                RelatedFacts.of(present.processes(), facts), memberships, workloads, live, immunity, facts, findings);
+        var listed = present.processes().stream()
                 .map(process -> members.resolve(
-                        process, listing.usage().getOrDefault(process.id().pid(), List.of())))
+                        process,
+                        listing.value().usage().getOrDefault(process.id().pid(), List.of())))
                 .toList();
-        var devices = findings.add(live.devices(listing.devices(), findings.missing()));
-        var notListed = findings.add(unlisted.observe(facts, found, immunity.ownPid(), members::resolve));
+        var devices = findings.add(live.devices(listing.value().devices(), findings.missing()));
+        var notListed = findings.add(unlisted.observe(facts, present.listing(), immunity.ownPid(), members::resolve));
         environs = members.environs();
         if (!findings.missing().contains(SnapshotPart.PROCESSES)
                 && !findings.missing().contains(SnapshotPart.EVERY_PROCESS)) {
@@ -110,9 +117,9 @@ public final class Observer {
                 notListed,
                 live.environments(),
                 devices,
-                listing.devices(),
+                listing.value().devices(),
                 live.uidsOfPids(),
-                hostAccounts.subordinateUids(),
+                accounts.subordinateUids(),
                 findings.missing(),
                 findings.problems());
         return new Observation(
@@ -123,11 +130,13 @@ public final class Observer {
                 facts.machine().beforeState(),
                 privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
                 missingPrivileges.stream().map(MissingPrivilege::name).toList(),
-                privileges.isOutsideHostPid() ? settings.advice().namespaceReason() : other.orElse(null),
+                privileges.isOutsideHostPid()
+                        ? settings.advice().namespaceReason()
+                        : other.or(this::unresolvedUsers).orElse(null),
                 machine(facts.machine()),
                 state.lockWait(),
                 state.changedAt(),
-                accounts,
+                accounts.accounts(),
                 status);
     }
 
@@ -139,6 +148,11 @@ public final class Observer {
     /** Returns the processes whose cgroups need not be read in the next observation. */
     public Set<ProcessId> attributed() {
         return workloads.known();
+    }
+
+    /** Returns the subordinate uids of the users, as the last observation saw them. */
+    public SubordinateUids subordinateUids() {
+        return accounts.subordinateUids();
     }
 
     /** Returns the environ of a process as the last observation saw it. */
@@ -153,12 +167,31 @@ public final class Observer {
 
     /** Returns the same with the present files of the protected programs. */
     public ImmunityRules immunity(List<Reading<ProgramFile>> programs) {
-        return ImmunityRules.of(settings, immunity.ownPid(), accounts, programs).value();
+        return ImmunityRules.of(
+                        settings.exemptUsers(), settings.programs(), immunity.ownPid(), accounts.accounts(), programs)
+                .value();
+    }
+
+    /** Whether the next observation must read the used memory of the devices anew. */
+    public boolean needsDeviceMemory() {
+        return unlisted.needsDeviceMemory() || listedProcesses.needsDeviceMemory();
+    }
+
+    /** Returns the listed pids that belonged to other processes at the last observation. */
+    public Set<Integer> reusedPids() {
+        return listedProcesses.reused();
     }
 
     /** Returns the processes that hold GPUs without being listed. */
     public UnlistedProcesses unlisted() {
         return unlisted;
+    }
+
+    private Optional<String> unresolvedUsers() {
+        return accountReader.hasAccounts() || !ConfiguredUsers.areNamed(settings.exemptUsers(), settings.programs())
+                ? Optional.empty()
+                : Optional.of(
+                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are unknown");
     }
 
     private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {
@@ -180,29 +213,6 @@ public final class Observer {
                                 ProblemCode.GPU_TOOL_FAILED,
                                 "%s lists more processes than can be observed: %d"
                                         .formatted(GpuOrigin.of(facts.gpu()).name(), usage.size())));
-    }
-
-    private static List<ObservedProcess> processes(GpuListing listing, HostFacts facts, Findings findings) {
-        var byPid = facts.processes().stream()
-                .collect(Collectors.toMap(ProcessFacts::pid, Function.identity(), (first, _) -> first));
-        var processes = new ArrayList<ObservedProcess>();
-        for (var pid : listing.usage().keySet()) {
-            var process = ProcessIdentity.of(Objects.requireNonNull(byPid.get(pid)));
-            switch (process) {
-                case ProcessIdentity.Gone _ -> {}
-                case ProcessIdentity.Unreadable(var reason) ->
-                    findings.add(Found.of(reason)
-                            .with(new Problem(ProblemCode.PROCESS_UNREADABLE, "process %d: %s".formatted(pid, reason)))
-                            .without(SnapshotPart.EVERY_PROCESS));
-                case ProcessIdentity.Present(var present) -> {
-                    // A process that was started later only reuses the pid of the listed one.
-                    if (present.id().startTime() <= facts.machine().beforeListing()) {
-                        processes.add(present);
-                    }
-                }
-            }
-        }
-        return processes;
     }
 
     private static Set<ProcessId> ended(List<VerifiedProcess> facts, Set<ProcessId> verified) {

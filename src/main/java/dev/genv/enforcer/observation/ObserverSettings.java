@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import java.util.List;
 
 /**
@@ -29,33 +30,6 @@ public record ObserverSettings(
         boolean overwrittenIsOutside,
         Advice advice,
         Memory unlistedMemory) {
-    /** More than the driver itself uses without reserving it. */
-    public static final Memory UNLISTED_MEMORY = Memory.ofMebibytes(512);
-
-    /** Creates the settings with the usual {@link #UNLISTED_MEMORY}. */
-    public ObserverSettings(
-            String host,
-            String stateDirectory,
-            List<ProtectedExecutable> protectedExecutables,
-            List<String> exemptUsers,
-            boolean requireHostPid,
-            boolean acts,
-            boolean signals,
-            boolean overwrittenIsOutside,
-            Advice advice) {
-        this(
-                host,
-                stateDirectory,
-                protectedExecutables,
-                exemptUsers,
-                requireHostPid,
-                acts,
-                signals,
-                overwrittenIsOutside,
-                advice,
-                UNLISTED_MEMORY);
-    }
-
     public ObserverSettings {
         protectedExecutables = List.copyOf(protectedExecutables);
         exemptUsers = List.copyOf(exemptUsers);

@@ -2,9 +2,10 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HolderFacts;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.RelatedOmission;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.observation.membership.RelatedProcess;
 import dev.genv.enforcer.observation.membership.RelatedProcesses;
@@ -33,20 +34,20 @@ record RelatedFacts(RelatedProcesses processes) {
         var known = facts.processes().stream().flatMap(process -> related(byPid.get(process.pid()), process).stream());
         var holders = facts.holders().holders().stream().map(HolderFacts.Holder::process);
         var others = new ArrayList<RelatedProcess>();
-        var isComplete = facts.relatedIsComplete();
+        var omission = facts.relatedOmission();
         for (var process : Stream.concat(facts.related().stream(), holders).toList()) {
             switch (ProcessIdentity.of(process)) {
                 case ProcessIdentity.Gone _ -> {}
-                case ProcessIdentity.Unreadable _ -> isComplete = false;
+                case ProcessIdentity.Unreadable _ -> omission = RelatedOmission.OF_ANY_USER;
                 case ProcessIdentity.Present(var present) -> {
                     var related = related(present, process);
                     related.ifPresent(others::add);
-                    isComplete &= related.isPresent();
+                    omission = related.isPresent() ? omission : RelatedOmission.OF_ANY_USER;
                 }
             }
         }
         return new RelatedFacts(
-                RelatedProcesses.of(Stream.concat(known, others.stream()).toList(), isComplete));
+                RelatedProcesses.of(Stream.concat(known, others.stream()).toList(), omission));
     }
 
     Optional<RelatedProcess> of(ObservedProcess process) {

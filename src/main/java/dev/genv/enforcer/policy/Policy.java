@@ -71,13 +71,20 @@ public final class Policy {
     }
 
     /**
+     * Checks the rules.
+     *
+     * @param signalled processes that were signalled and are expected to exit: their memory and devices count as freed
+     */
+    public Plan check(Fleet fleet, Set<HostProcess> signalled) {
+        return check(fleet, new ExpectedExits(signalled, Set.of(), Set.of()));
+    }
+
+    /**
      * Checks the rules in their order. Later rules treat a process that an enforced rule terminates as gone. They do not do so for a
      * rule in audit mode, because the process continues to run.
-     *
-     * @param pending processes that were signalled recently: their memory and devices count as freed
      */
-    public Plan check(Fleet fleet, Set<HostProcess> pending) {
-        var ending = new ExpectedExits(pending, Set.of());
+    public Plan check(Fleet fleet, ExpectedExits expected) {
+        var ending = expected;
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
         for (var rule : Rules.all()) {
@@ -127,10 +134,14 @@ public final class Policy {
     }
 
     private PlannedAction planned(Wanted wanted) {
-        return new PlannedAction(
-                wanted.action,
-                List.copyOf(wanted.causes),
-                wanted.causes.stream().anyMatch(cause -> modeOf(cause.rule()) == RuleMode.ENFORCE));
+        var causes = wanted.causes.stream()
+                .sorted(Comparator.comparing(cause -> !isEnforced(cause)))
+                .toList();
+        return new PlannedAction(wanted.action, causes, isEnforced(causes.getFirst()));
+    }
+
+    private boolean isEnforced(Violation violation) {
+        return modeOf(violation.rule()) == RuleMode.ENFORCE;
     }
 
     private record Wanted(Action action, List<Violation> causes) {

@@ -1,11 +1,14 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -16,13 +19,15 @@ import org.jspecify.annotations.Nullable;
 public final class FleetRecording implements AutoCloseable {
     private static final Logger LOG = Logger.getLogger(FleetRecording.class);
     private static final Duration CLOSE_LIMIT = Duration.ofSeconds(1);
+    /** If more cycles wait for the disk, it counts as hanging. */
+    private static final int MAX_WAITING = 3;
 
     private final FleetRecorder recorder;
     private final RecordWriter writer;
     private final Thread thread = Thread.ofPlatform().daemon().name("recording").unstarted(this::run);
     private @Nullable Observed waiting;
     private boolean isClosed;
-    private boolean isFailing;
+    private volatile @Nullable Problem failure;
 
     /**
      * What cycles observed.
@@ -44,6 +49,18 @@ public final class FleetRecording implements AutoCloseable {
             waiting = new Observed(report.startedAt(), report.fleet().snapshots(), before + 1);
             notifyAll();
         }
+    }
+
+    /** Returns what is wrong with the recording at present. */
+    public synchronized List<Problem> problems() {
+        if (waiting != null && waiting.cycles > MAX_WAITING) {
+            return List.of(problem("%d cycles wait for the disk".formatted(waiting.cycles)));
+        }
+        return Optional.ofNullable(failure).stream().toList();
+    }
+
+    private static Problem problem(String why) {
+        return new Problem(ProblemCode.RECORDING_UNWRITABLE, why);
     }
 
     /** Records what was handed over, as far as the disk allows it in time. */
@@ -98,8 +115,8 @@ public final class FleetRecording implements AutoCloseable {
     }
 
     private void succeed() {
-        if (isFailing) {
-            isFailing = false;
+        if (failure != null) {
+            failure = null;
             LOG.info("Observations are recorded again");
         }
     }
@@ -107,9 +124,10 @@ public final class FleetRecording implements AutoCloseable {
     /** What was written before continues to be valid; the time until the next record counts as not observed. */
     private void fail(Throwable why) {
         recorder.restart();
-        if (!isFailing) {
-            isFailing = true;
-            LOG.warnf("Observations cannot be recorded; each cycle tries again: %s", why);
+        var text = why instanceof IOException ? String.valueOf(why.getMessage()) : why.toString();
+        if (failure == null) {
+            LOG.warnf("Observations cannot be recorded; each cycle tries again: %s", text);
         }
+        failure = problem(text);
     }
 }

@@ -15,7 +15,7 @@ import java.util.Optional;
 
 /** Records one host: its whole state now and then, and otherwise what changed. */
 final class HostRecorder {
-    /** How long a lost record spoils those that follow it. */
+    /** How long the records after a lost one may be unusable. */
     static final Duration LONGEST_WITHOUT_STATE = Duration.ofHours(6);
     /** A host with 3,000 processes takes less. */
     static final int LARGEST_RECORD = 1 << 20;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.telemetry;
 
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
@@ -18,44 +18,48 @@ import java.util.stream.Stream;
 public final class HostMetrics {
     private static final double NANOS_PER_SECOND = Duration.ofSeconds(1).toNanos();
 
-    private final MultiGauge up;
-    private final MultiGauge complete;
-    private final MultiGauge observation;
-    private final MultiGauge processes;
-    private final MultiGauge devices;
-    private final MultiGauge environments;
-    private final MultiGauge missingPrivileges;
-    private final MultiGauge problems;
+    private final LabelledGauge up;
+    private final LabelledGauge complete;
+    private final LabelledGauge observation;
+    private final LabelledGauge processes;
+    private final LabelledGauge devices;
+    private final LabelledGauge environments;
+    private final LabelledGauge missingPrivileges;
+    private final LabelledGauge problems;
     private final Timer lockWait;
 
     public HostMetrics(MeterRegistry registry) {
         up = gauge(registry, "up", "1 if the host answered in the last cycle, else 0");
-        complete = gauge(registry, "complete", "1 if the last cycle observed everything on the host, else 0");
-        observation = MultiGauge.builder("genv.enforcer.host.observation")
+        complete = gauge(
+                registry,
+                "complete",
+                "1 if the last cycle observed everything on the host, else 0. A failed cycle observed nothing");
+        observation = new LabelledGauge(MultiGauge.builder("genv.enforcer.host.observation")
                 .description("Duration of the last observation of the host, or of the wait for it")
                 .baseUnit("seconds")
-                .register(registry);
+                .register(registry));
         processes = gauge(registry, "gpu.processes", "Processes on the host's devices in the last observation");
         devices = gauge(registry, "devices", "Devices that nvidia-smi lists on the host");
         environments = gauge(registry, "environments", "Active environments on the host");
-        missingPrivileges = MultiGauge.builder("genv.enforcer.missing.privileges")
+        missingPrivileges = new LabelledGauge(MultiGauge.builder("genv.enforcer.missing.privileges")
                 .description("Hosts on which the service lacks this privilege")
-                .register(registry);
+                .register(registry));
         problems = gauge(registry, "problems", "Problems in the last observation of the host, by code");
         lockWait = Timer.builder("genv.enforcer.lock.wait")
                 .description("Time that observations waited for genv's lock")
                 .register(registry);
     }
 
-    private static MultiGauge gauge(MeterRegistry registry, String name, String description) {
-        return MultiGauge.builder("genv.enforcer.host." + name)
+    private static LabelledGauge gauge(MeterRegistry registry, String name, String description) {
+        return new LabelledGauge(MultiGauge.builder("genv.enforcer.host." + name)
                 .description(description)
-                .register(registry);
+                .register(registry));
     }
 
     public void record(CycleReport report) {
         if (report.hosts().isEmpty() && report.error() != null) {
-            return; // a failed cycle has no data of hosts
+            recordFailure();
+            return;
         }
         show(up, report, host -> host.reached() ? 1 : 0);
         show(complete, report, host -> host.isComplete() ? 1 : 0);
@@ -63,32 +67,37 @@ public final class HostMetrics {
         show(processes, report, host -> host.snapshot().processes().size());
         show(devices, report, host -> host.snapshot().listedDevices().size());
         show(environments, report, host -> host.snapshot().environments().size());
-        missingPrivileges.register(
-                counted(report.hosts().stream().flatMap(host -> host.missingPrivileges().stream()))
-                        .map(missing -> MultiGauge.Row.of(Tags.of("privilege", missing.getKey()), missing.getValue()))
-                        .toList(),
-                true);
-        problems.register(report.hosts().stream().flatMap(HostMetrics::problems).toList(), true);
+        missingPrivileges.show(counted(report.hosts().stream()
+                .flatMap(host -> host.missingPrivileges().stream())
+                .map(privilege -> Tags.of("privilege", privilege))));
+        problems.show(counted(report.hosts().stream().flatMap(HostMetrics::problems)));
         report.hosts().stream()
                 .map(HostReport::lockWait)
                 .filter(Objects::nonNull)
                 .forEach(lockWait::record);
     }
 
-    private static Stream<MultiGauge.Row<?>> problems(HostReport host) {
-        return counted(host.problems().stream().map(problem -> problem.code().label()))
-                .map(code -> MultiGauge.Row.of(Tags.of("host", host.host(), "code", code.getKey()), code.getValue()));
+    /** A failed cycle has no data of hosts, so the values of the last cycle are no longer true. */
+    private void recordFailure() {
+        up.setAll(0);
+        complete.setAll(0);
+        processes.clear();
+        devices.clear();
+        environments.clear();
     }
 
-    private static Stream<Map.Entry<String, Long>> counted(Stream<String> names) {
-        return names.collect(Collectors.groupingBy(Function.identity(), Collectors.counting())).entrySet().stream();
+    private static Stream<Tags> problems(HostReport host) {
+        return host.problems().stream()
+                .map(problem ->
+                        Tags.of("host", host.host(), "code", problem.code().label()));
     }
 
-    private static void show(MultiGauge gauge, CycleReport report, ToDoubleFunction<HostReport> value) {
-        gauge.register(
-                report.hosts().stream()
-                        .map(host -> MultiGauge.Row.of(Tags.of("host", host.host()), () -> value.applyAsDouble(host)))
-                        .toList(),
-                true);
+    private static Map<Tags, Long> counted(Stream<Tags> labels) {
+        return labels.collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
+    }
+
+    private static void show(LabelledGauge gauge, CycleReport report, ToDoubleFunction<HostReport> value) {
+        gauge.show(report.hosts().stream()
+                .collect(Collectors.toMap(host -> Tags.of("host", host.host()), value::applyAsDouble)));
     }
 }

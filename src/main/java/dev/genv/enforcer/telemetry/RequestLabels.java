@@ -19,6 +19,7 @@ public final class RequestLabels implements MeterFilter {
                     "/hosts",
                     "/plan",
                     "/policy",
+                    "/status",
                     "/report",
                     "/events",
                     "/snapshot",

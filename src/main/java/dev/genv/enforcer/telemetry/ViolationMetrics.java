@@ -1,14 +1,14 @@
 package dev.genv.enforcer.telemetry;
 
-import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.rule.Rules;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
 import java.util.HashMap;
 import java.util.List;
@@ -19,8 +19,8 @@ import java.util.stream.Collectors;
 /** The number of active and of all violations, by rule and mode. */
 public final class ViolationMetrics {
     private final ViolationRegistry violations;
-    private final MultiGauge active;
     private final Map<Kind, Counter> appeared = new HashMap<>();
+    private volatile Map<Kind, Long> active = Map.of();
 
     private record Kind(RuleDefinition rule, RuleMode mode) {
         static Kind of(ViolationRecord entry) {
@@ -44,31 +44,23 @@ public final class ViolationMetrics {
                                 .description("Violations since the start")
                                 .tags(kind.tags())
                                 .register(registry));
+                // Prometheus uses the name genv_enforcer_violations for the counter, so the gauge needs another one.
+                Gauge.builder("genv.enforcer.active.violations", () -> active.getOrDefault(kind, 0L))
+                        .description("Active violations")
+                        .tags(kind.tags())
+                        .register(registry);
             }
         }
-        // Prometheus uses the name genv_enforcer_violations for the counter, so the gauge needs another one.
-        active = MultiGauge.builder("genv.enforcer.active.violations")
-                .description("Active violations")
-                .register(registry);
-        show(Map.of());
     }
 
     public void record(CycleReport report) {
-        show(violations.find(ViolationRecord::active, Integer.MAX_VALUE).stream()
-                .collect(Collectors.groupingBy(Kind::of, Collectors.counting())));
+        active = violations.find(ViolationRecord::active, Integer.MAX_VALUE).stream()
+                .collect(Collectors.groupingBy(Kind::of, Collectors.counting()));
         for (var entry : report.appeared()) {
             var counter = appeared.get(Kind.of(entry));
             if (counter != null) {
                 counter.increment();
             }
         }
-    }
-
-    private void show(Map<Kind, Long> now) {
-        active.register(
-                appeared.keySet().stream()
-                        .map(kind -> MultiGauge.Row.of(kind.tags(), now.getOrDefault(kind, 0L)))
-                        .toList(),
-                true);
     }
 }

@@ -1,6 +1,6 @@
 import { askForToken, currentToken } from './token.js';
 
-const TIMEOUT_MILLIS = 60_000;
+const TIMEOUT_MILLIS = 70_000; // the service closes the connection of a report after 65 s
 
 /** A request that was not answered as it should be. */
 export class ApiError extends Error {
@@ -22,18 +22,28 @@ export class ApiError extends Error {
 
 /** Sends a GET request and returns the JSON of its answer. */
 export async function getJson(path) {
-  return (await send(path, { headers: { Accept: 'application/json' } })).json();
+  return receive(path, { headers: { Accept: 'application/json' } }, (response) => response.json());
 }
 
 /** Sends JSON and returns the JSON of the answer. */
 export async function postJson(path, body) {
   const headers = { Accept: 'application/json', 'Content-Type': 'application/json' };
-  return (await send(path, { method: 'POST', headers, body: JSON.stringify(body) })).json();
+  return receive(path, { method: 'POST', headers, body: JSON.stringify(body) }, (response) => response.json());
 }
 
 /** Sends a GET request and returns the text of its answer. */
 export async function getText(path, accept) {
-  return (await send(path, { headers: { Accept: accept } })).text();
+  return receive(path, { headers: { Accept: accept } }, (response) => response.text());
+}
+
+/** The body can be cut off, or be that of a proxy. */
+async function receive(path, options, read) {
+  const response = await send(path, options);
+  try {
+    return await read(response);
+  } catch {
+    throw new ApiError(response.status, 'the answer cannot be read');
+  }
 }
 
 /**

@@ -3,9 +3,15 @@ import { mebibytes } from '../dom/format.js';
 /**
  * The devices of a host as the page shows them.
  * @param {object} snapshot of the host
- * @returns {Array} for each device its memory in MiB (null if unknown), its attachments, and what uses it
+ * @returns {Array} for each device its memory in MiB (null if unknown), its attachments, what uses it, and whether these were observed
  */
 export function devicesOf(snapshot) {
+  const missing = snapshot.not_observed ?? [];
+  const known = {
+    processes: !missing.includes('processes') && !missing.includes('every_process'),
+    environments: !missing.includes('environments'),
+    attachments: !missing.includes('attachments') && !missing.includes('environments'),
+  };
   const environments = new Map(snapshot.envs.envs.map((env) => [env.eid, env]));
   const described = new Map(snapshot.devices.devices.map((device) => [device.index, device]));
   const uses = usesByDevice(snapshot.processes.processes);
@@ -18,8 +24,10 @@ export function devicesOf(snapshot) {
       index,
       total: mebibytes(device.total_memory),
       attachments,
-      users: groups(uses.get(index) ?? [], environments, attachments),
-      unexplained: mebibytes(unexplained.get(index)?.gpu_memory),
+      users: groups(uses.get(index) ?? [], (process) => kindOf(process, known, environments, attachments), environments),
+      unexplained: unexplainedOf(mebibytes(unexplained.get(index)?.gpu_memory), index, snapshot.gpu_unlisted?.processes ?? []),
+      areUsesKnown: known.processes,
+      areAttachmentsKnown: known.attachments,
     };
   });
 }
@@ -41,11 +49,21 @@ function usesByDevice(processes) {
   return uses;
 }
 
+/** The processes that are not listed explain memory if they provably use the device, or at least hold it. */
+function unexplainedOf(mib, index, processes) {
+  if (mib === null) {
+    return [];
+  }
+  const using = processes.filter((process) => process.used_devices.includes(index));
+  const holding = using.length > 0 ? using : processes.filter((process) => process.devices.includes(index));
+  return [{ key: 'unexplained', kind: 'unexplained', eid: null, user: null, mib, pids: holding.map(({ pid }) => pid) }];
+}
+
 /** One group for each environment, and one for each kind of process without one. */
-function groups(uses, environments, attachments) {
+function groups(uses, kindOfProcess, environments) {
   const byKey = new Map();
   for (const { process, mib } of uses) {
-    const kind = kindOf(process, environments, attachments);
+    const kind = kindOfProcess(process);
     const key = `${kind} ${process.eid ?? ''}`;
     const group = byKey.get(key)
       ?? { key, kind, eid: process.eid, user: userOf(environments.get(process.eid)), mib: 0, pids: [], isPartial: false };
@@ -57,7 +75,8 @@ function groups(uses, environments, attachments) {
   return [...byKey.values()].sort((one, other) => one.key.localeCompare(other.key));
 }
 
-function kindOf(process, environments, attachments) {
+/** What was not observed shows nothing about a process. */
+function kindOf(process, known, environments, attachments) {
   if (process.membership?.by === 'unknown') {
     return 'unknown';
   }
@@ -65,7 +84,10 @@ function kindOf(process, environments, attachments) {
     return 'outside';
   }
   if (!environments.has(process.eid)) {
-    return 'inactive';
+    return known.environments ? 'inactive' : 'undecided';
+  }
+  if (!known.attachments) {
+    return 'undecided';
   }
   return attachments.some(({ eid }) => eid === process.eid) ? 'attached' : 'unattached';
 }
@@ -77,5 +99,6 @@ export const KINDS = {
   inactive: 'environment not active',
   outside: 'outside all environments',
   unknown: 'membership unknown',
+  undecided: 'environments or attachments not observed',
   unexplained: 'no listed process explains it',
 };

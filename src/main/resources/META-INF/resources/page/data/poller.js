@@ -1,44 +1,51 @@
-import { getJson } from './api.js';
-
 const LONGEST_PAUSE_SECONDS = 60;
+const SHORTEST_STALE_SECONDS = 20;
+const STALE_INTERVALS = 3;
+const BUSY = [429, 503];
 
 /**
- * Reads a path again and again: at its interval while the service answers, and at ever longer intervals while it does not. It
+ * Reads something again and again: at its interval while the service answers, and at ever longer intervals while it does not. It
  * pauses while the tab is hidden.
  */
 export class Poller {
-  #path;
+  #read;
   #intervalSeconds;
   #accept;
   #timer = null;
   #isReading = false;
-  #isWanted = false;
+  #visibility = null;
   #failures = 0;
+  /** Since when it has tried without a success. */
+  #tryingSince = 0;
 
   /** The last error; null after a success. */
   error = null;
 
+  /** When it last succeeded, as milliseconds since 1970; null before. */
+  lastAnswer = null;
+
   /**
-   * @param {string} path
+   * @param read returns a promise of what is read
    * @param {number} intervalSeconds
-   * @param accept called with the JSON of every answer and the time of its request, and without an argument after an error
+   * @param accept called with everything that was read and the time of its request, and without an argument after an error
    */
-  constructor(path, intervalSeconds, accept) {
-    this.#path = path;
+  constructor(read, intervalSeconds, accept) {
+    this.#read = read;
     this.#intervalSeconds = intervalSeconds;
     this.#accept = accept;
-    document.addEventListener('visibilitychange', () => this.refresh());
   }
 
   start() {
-    if (!this.#isWanted) {
-      this.#isWanted = true;
-      this.refresh();
+    if (this.#visibility === null) {
+      this.#visibility = new AbortController();
+      document.addEventListener('visibilitychange', () => this.#resume(), { signal: this.#visibility.signal });
+      this.#resume();
     }
   }
 
   stop() {
-    this.#isWanted = false;
+    this.#visibility?.abort();
+    this.#visibility = null;
     clearTimeout(this.#timer);
   }
 
@@ -51,20 +58,38 @@ export class Poller {
 
   /** Reads at once. */
   refresh() {
-    if (this.#isWanted && !this.#isReading && !document.hidden) {
+    if (this.#isWanted() && !this.#isReading) {
       clearTimeout(this.#timer);
-      this.#read();
+      this.#poll();
     }
   }
 
-  async #read() {
+  /** Whether there is no current answer: an error, or no answer for three intervals. A busy service may answer later. */
+  isFailing() {
+    const isRefused = this.error !== null && !BUSY.includes(this.error.status);
+    const longest = 1000 * Math.max(SHORTEST_STALE_SECONDS, STALE_INTERVALS * this.#intervalSeconds);
+    return this.#isWanted() && (isRefused || Date.now() - this.#tryingSince > longest);
+  }
+
+  #isWanted() {
+    return this.#visibility !== null && !document.hidden;
+  }
+
+  #resume() {
+    this.#tryingSince = Date.now();
+    this.refresh();
+  }
+
+  async #poll() {
     this.#isReading = true;
     const begin = Date.now();
     try {
-      const json = await getJson(this.#path);
+      const answer = await this.#read();
       this.error = null;
       this.#failures = 0;
-      this.#accept(json, begin);
+      this.lastAnswer = Date.now();
+      this.#tryingSince = this.lastAnswer;
+      this.#accept(answer, begin);
     } catch (error) {
       this.error = error;
       this.#failures++;
@@ -77,7 +102,7 @@ export class Poller {
 
   #schedule() {
     clearTimeout(this.#timer);
-    if (this.#isWanted && !document.hidden) {
+    if (this.#isWanted()) {
       this.#timer = setTimeout(() => this.refresh(), 1000 * this.#pauseSeconds());
     }
   }

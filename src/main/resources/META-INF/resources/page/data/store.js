@@ -1,43 +1,62 @@
 import { keepSame, keepSameItems, keepSameMembers } from './changes.js';
+import { getJson } from './api.js';
 import { Poller } from './poller.js';
+import { readViolations, withPolled, withStreamed } from './violations.js';
 
 const INTERVAL_SECONDS = 5;
 const INTERVAL_WITH_STREAM_SECONDS = 15;
-const POLICY_INTERVAL_SECONDS = 60;
-export const MOST_VIOLATIONS = 1000;
 
 /** What the service has answered; null before its first answer. */
-export const data = { policy: null, hosts: null, violations: null, snapshot: null };
-
-/** When the service last answered, as milliseconds since 1970; null before. */
-export let lastAnswer = null;
+export const data = { status: null, policy: null, hosts: null, violations: null, snapshot: null };
 
 const listeners = new Set();
 let isDrawing = false;
 
-/** The violations that the stream has reported since the last poll, with the time; a poll that began before is older. */
-const streamed = new Map();
-
 const pollers = {
-  policy: new Poller('/policy', POLICY_INTERVAL_SECONDS, (json) => accept(() => {
+  status: source(() => getJson('/status'), (json) => {
+    data.status = keepSame(data.status, json);
+  }),
+  policy: source(() => getJson('/policy'), (json) => {
     data.policy = keepSame(data.policy, json);
-  }, json)),
-  hosts: new Poller('/hosts', INTERVAL_SECONDS, (json) => accept(() => {
+  }),
+  hosts: source(() => getJson('/hosts'), (json) => {
     data.hosts = keepSameItems(data.hosts, json, (host) => host.host);
-  }, json)),
-  violations: new Poller(`/violations?limit=${MOST_VIOLATIONS}`, INTERVAL_SECONDS, (json, begin) => accept(() => {
-    data.violations = keepSameItems(data.violations, json, (violation) => violation.id);
-    const newer = [...streamed.values()].filter(({ at }) => at >= begin);
-    streamed.clear();
-    newer.forEach(({ violation }) => acceptViolation(violation));
-  }, json)),
-  snapshot: new Poller('/snapshot', INTERVAL_SECONDS, (json) => accept(() => {
+  }),
+  violations: source(readViolations, (json, begin) => {
+    data.violations = withPolled(data.violations, json, begin);
+  }),
+  snapshot: source(() => getJson('/snapshot'), (json) => {
     data.snapshot = keepSameMembers(data.snapshot, json);
-  }, json)),
+  }),
 };
+
+function source(read, store) {
+  let isUnanswered = false;
+  const poller = new Poller(read, INTERVAL_SECONDS, (answer, begin) => {
+    if (answer !== undefined) {
+      store(answer, begin);
+      if (isUnanswered) {
+        retryUnanswered();
+      }
+    }
+    isUnanswered = hasNoAnswer(poller);
+    draw();
+  });
+  return poller;
+}
+
+/** A service that answers one request again answers the others too. */
+function retryUnanswered() {
+  Object.values(pollers).filter(hasNoAnswer).forEach((poller) => poller.refresh());
+}
+
+function hasNoAnswer(poller) {
+  return poller.error?.status === 0;
+}
 
 /** Starts to read what every view needs. */
 export function start() {
+  pollers.status.start();
   pollers.policy.start();
   pollers.hosts.start();
   pollers.violations.start();
@@ -57,19 +76,15 @@ export function refresh() {
   Object.values(pollers).forEach((poller) => poller.refresh());
 }
 
-/** The last error of a source, such as `hosts`; null if its last request succeeded. */
-export function errorOf(source) {
-  return pollers[source].error;
+/** The sources that have no current answer, such as `hosts`, with the last error and the time of the last answer, which may be null. */
+export function failingSources() {
+  return Object.entries(pollers).filter(([, poller]) => poller.isFailing())
+    .map(([name, { error, lastAnswer }]) => ({ name, error, lastAnswer }));
 }
 
 /** Adds or replaces a violation that the stream has reported. */
 export function acceptViolation(violation) {
-  streamed.set(violation.id, { violation, at: Date.now() });
-  const before = data.violations ?? [];
-  const index = before.findIndex((other) => other.id === violation.id);
-  data.violations = index < 0
-    ? [violation, ...before].slice(0, MOST_VIOLATIONS)
-    : before.with(index, keepSame(before[index], violation));
+  data.violations = withStreamed(data.violations ?? [], violation);
   draw();
 }
 
@@ -87,20 +102,8 @@ export function onChange(listener) {
   listeners.add(listener);
 }
 
-export function removeListener(listener) {
-  listeners.delete(listener);
-}
-
 /** Has the view drawn again before the next frame. */
 export function changed() {
-  draw();
-}
-
-function accept(store, json) {
-  if (json !== undefined) {
-    lastAnswer = Date.now();
-    store();
-  }
   draw();
 }
 

@@ -6,9 +6,11 @@ import { acceptViolation, refreshViolations, setStreaming } from './store.js';
 const LONGEST_SILENCE_MILLIS = 60_000; // the service sends something every 15 s
 const LONGEST_PAUSE_MILLIS = 60_000;
 const FIRST_PAUSE_MILLIS = 1000;
+const SHORT_CONNECTION_MILLIS = 30_000; // a proxy may end every stream at once
 
 let lastEventId = null;
 let connection = null;
+let isFollowing = false;
 
 /** Follows the violations while the tab is visible. Without the stream, the page polls. */
 export function followViolations() {
@@ -17,25 +19,33 @@ export function followViolations() {
 }
 
 async function follow() {
+  if (isFollowing) {
+    return;
+  }
+  isFollowing = true;
   let pause = FIRST_PAUSE_MILLIS;
-  while (!document.hidden && connection === null) {
+  while (!document.hidden) {
     connection = new AbortController();
+    const begin = Date.now();
+    let retryAfterMillis = 0;
     try {
       await read(connection);
-      pause = FIRST_PAUSE_MILLIS;
     } catch (error) {
       if (error.isMissing) {
-        return; // a service without a stream
+        break; // a service without a stream
       }
-      pause = Math.max(2 * pause, 1000 * (error.retryAfterSeconds ?? 0));
+      retryAfterMillis = 1000 * (error.retryAfterSeconds ?? 0);
     } finally {
       connection = null;
       setStreaming(false);
     }
+    const isShort = Date.now() - begin < SHORT_CONNECTION_MILLIS;
+    pause = Math.max(isShort ? 2 * pause : FIRST_PAUSE_MILLIS, retryAfterMillis);
     await new Promise((resolve) => {
       setTimeout(resolve, Math.min(LONGEST_PAUSE_MILLIS, pause) * (0.5 + Math.random() / 2));
     });
   }
+  isFollowing = false;
 }
 
 /** Reads one connection to its end. */

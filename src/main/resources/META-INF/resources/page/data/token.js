@@ -1,13 +1,14 @@
 import { element, setHidden } from '../dom/dom.js';
+import { KeptText } from './storage.js';
 
 // The token is kept for this tab alone, and forgotten when the tab is closed.
-const KEY = 'genv-enforcer-token';
+const kept = new KeptText('sessionStorage', 'genv-enforcer-token');
 
 let asking = null;
 let isDeclined = false;
 
 export function currentToken() {
-  return sessionStorage.getItem(KEY);
+  return kept.get();
 }
 
 /** Whether the reader has closed the dialog without a token. */
@@ -71,7 +72,7 @@ function submit(event, dialog, input) {
   event.preventDefault();
   const token = input.value.trim();
   if (/^[!-~]+$/.test(token)) {
-    sessionStorage.setItem(KEY, token);
+    kept.set(token);
     dialog.close('given');
   } else {
     input.setCustomValidity('A token consists of visible ASCII characters without spaces.');

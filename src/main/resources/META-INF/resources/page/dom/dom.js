@@ -58,6 +58,17 @@ export function setHidden(node, hidden) {
   }
 }
 
+const shown = new WeakMap();
+
+/** Replaces all children if they show another value than before, so that a link keeps the focus as long as it is the same. */
+export function showValue(node, value, create) {
+  const json = JSON.stringify(value);
+  if (shown.get(node) !== json) {
+    shown.set(node, json);
+    setChildren(node, create(value));
+  }
+}
+
 /** Replaces all children. */
 export function setChildren(node, ...children) {
   node.replaceChildren(...children.flat(Infinity).filter(isShown));

@@ -35,13 +35,14 @@ export function memory(mib) {
   return mib >= 1024 ? `${(mib / 1024).toFixed(1)} GiB` : `${Math.round(mib)} MiB`;
 }
 
-/** An instant in the time zone of the reader. */
+/** An instant in the time zone of the reader; other text as it is. */
 export function time(instant) {
   return element('time', { datetime: instant }, clock(instant));
 }
 
 export function clock(instant) {
-  return CLOCK.format(new Date(instant));
+  const millis = Date.parse(instant);
+  return Number.isNaN(millis) ? shortened(instant) : CLOCK.format(millis);
 }
 
 /** A number of seconds in words, such as `3 min`. */
@@ -51,9 +52,9 @@ export function duration(seconds) {
   return step ? `${Math.floor(seconds / step[0])} ${step[1]}` : `${Math.max(0, Math.floor(seconds))} s`;
 }
 
-/** How long ago an instant was. */
-export function ago(instant) {
-  return `${duration((Date.now() - Date.parse(instant)) / 1000)} ago`;
+/** How long ago this browser had a time, given in milliseconds since 1970. */
+export function ago(millis) {
+  return `${duration((Date.now() - millis) / 1000)} ago`;
 }
 
 /** A count with its noun. */

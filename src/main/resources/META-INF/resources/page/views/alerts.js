@@ -1,11 +1,29 @@
 import { element } from '../dom/dom.js';
-import { ago, count, name } from '../dom/format.js';
+import { ago, clock, count, name, shortened } from '../dom/format.js';
 import { showList } from '../dom/list.js';
-import { data, errorOf, lastAnswer, refresh } from '../data/store.js';
+import { data, failingSources, refresh } from '../data/store.js';
 import { askAgain, isTokenDeclined } from '../data/token.js';
 import { address } from './navigation.js';
 
 const MOST_NAMES = 5;
+
+/** What the sources are called. */
+const SOURCES = { status: 'the cycles', policy: 'the policy', hosts: 'the hosts', violations: 'the violations', snapshot: 'the GPUs' };
+
+/** Kinds of hosts on which the service does not do all of its work: key, level, title, which hosts, meaning. */
+const HOST_KINDS = [
+  ['unreachable', 'error', 'Unreachable: ', hasStatus('unreachable'), 'No rule is enforced there.'],
+  ['read-only', 'error', 'No actions: ', hasConsequence('read_only'), 'The service terminates and detaches nothing there.'],
+  ['degraded', 'warning', 'Observed only in part: ', hasStatus('degraded'), 'Rules that need the missing data find nothing there.'],
+  ['lacking', 'warning', 'Missing privileges: ', (host) => host.missing_privileges.length > 0,
+    'The service cannot do everything there.'],
+  ['attached', 'warning', 'No detachments: ', hasConsequence('nothing_detached'), 'The service detaches nothing there.'],
+  ['waiting', 'warning', 'Termination limit reached: ', hasConsequence('terminations_wait'), 'Further terminations wait there.'],
+  ['journal', 'warning', 'Journal not in use: ', hasConsequence('memory_only'), 'The next run of the service will not know what happens now.'],
+  ['messages', 'warning', 'Messages not delivered: ', hasCode('notification_failed'), 'Users or receivers do not get them.'],
+  ['recording', 'warning', 'Observations not recorded: ', hasCode('recording_unwritable'),
+    'Reports and replays count this time as not observed.'],
+];
 
 /** Shows above every view whatever a reader must not overlook: audit mode, and what the service or the page cannot do. */
 export function showAlerts(region) {
@@ -16,21 +34,47 @@ export function showAlerts(region) {
 }
 
 function alerts() {
-  return [...serviceAlerts(), ...policyAlerts(), ...hostAlerts()];
+  return [...sourceAlerts(), ...cycleAlerts(), ...policyAlerts(), ...hostAlerts()];
 }
 
-function serviceAlerts() {
-  const error = errorOf('hosts') ?? errorOf('violations');
+function sourceAlerts() {
   if (isTokenDeclined()) {
     const enter = async () => (await askAgain()) && refresh();
     return [alert('token', 'error', ['The service requires a token. ',
       element('button', { type: 'button', onclick: enter }, 'Enter the token')])];
   }
-  if (error === null || error.status === 503 && lastAnswer !== null && Date.now() - lastAnswer < 20_000) {
+  const byReason = Map.groupBy(failingSources(), reasonOf);
+  return [...byReason].map(([reason, sources]) => {
+    const what = sources.map((source) => SOURCES[source.name]).join(', ');
+    const since = sinceOf(sources);
+    return alert(`source ${reason} ${what} ${since}`, 'error', [strong('No current data: '), `${reason}. Concerns ${what}.${since}`]);
+  });
+}
+
+function reasonOf({ error }) {
+  return error === null ? 'the service does not answer' : shortened(error.message, 300);
+}
+
+function sinceOf(sources) {
+  const answers = sources.map((source) => source.lastAnswer).filter((at) => at !== null);
+  return answers.length === 0 ? '' : ` What you see is from ${new Date(Math.min(...answers)).toLocaleTimeString()}.`;
+}
+
+/** Without cycles, all data is that of an earlier time. */
+function cycleAlerts() {
+  const { status } = data;
+  if (status === null) {
     return [];
   }
-  const since = lastAnswer === null ? '' : ` What you see is from ${new Date(lastAnswer).toLocaleTimeString()}.`;
-  return [alert(`service ${error.message} ${since}`, 'error', [strong('No current data: '), `${error.message}.${since}`])];
+  const last = status.last_cycle_at;
+  const late = last === null
+    ? `No cycle has ended since the service was started at ${clock(status.started_at)}. `
+    : `No cycle has ended since ${clock(last)}. What you see is of that time. `;
+  return [
+    ...(status.late ? [alert(`late ${last}`, 'error', [strong(late), 'No rule is enforced.'])] : []),
+    ...(status.error === null ? [] : [alert(`error ${status.error}`, 'error',
+      [strong('The last cycle failed: '), `${shortened(status.error, 300)}. No rule was enforced.`])]),
+  ];
 }
 
 function policyAlerts() {
@@ -47,18 +91,28 @@ function policyAlerts() {
 }
 
 function hostAlerts() {
-  const hosts = data.hosts ?? [];
-  const unreachable = hosts.filter((host) => host.status === 'unreachable');
-  const degraded = hosts.filter((host) => host.status === 'degraded');
-  const lacking = hosts.filter((host) => host.missing_privileges.length > 0);
-  const kinds = [
-    ['unreachable', 'error', 'Unreachable: ', unreachable, 'No rule is enforced there.'],
-    ['degraded', 'warning', 'Observed only in part: ', degraded, 'Rules that need the missing data find nothing there.'],
-    ['lacking', 'warning', 'Missing privileges: ', lacking, 'The service cannot do everything there.'],
-  ];
-  return kinds.filter(([, , , affected]) => affected.length > 0).map(([key, level, title, affected, meaning]) =>
-    alert(`${key} ${affected.map((host) => host.host)}`, level, [strong(title), ...names(affected), `. ${meaning} `,
-      element('a', { href: address('hosts', null, { trouble: 'true' }) }, `Show ${count(affected.length, 'host')}`)]));
+  return HOST_KINDS.flatMap(([key, level, title, isAffected, meaning]) => {
+    const affected = (data.hosts ?? []).filter(isAffected);
+    return affected.length === 0 ? [] : [alert(`${key} ${affected.map((host) => host.host)}`, level,
+      [strong(title), ...names(affected), `. ${meaning} `,
+        element('a', { href: address('hosts', null, { trouble: 'true' }) }, `Show ${count(affected.length, 'host')}`)])];
+  });
+}
+
+function hasStatus(status) {
+  return (host) => host.status === status;
+}
+
+function hasConsequence(consequence) {
+  return hasProblem((problem) => problem.consequence === consequence);
+}
+
+function hasCode(code) {
+  return hasProblem((problem) => problem.code === code);
+}
+
+function hasProblem(isIt) {
+  return (host) => host.problems.some(isIt);
 }
 
 function names(hosts) {
@@ -74,10 +128,14 @@ function strong(text) {
   return element('strong', {}, text);
 }
 
-/** Says in the header how old the data is. */
+/** Says in the header whether the data is current. */
 export function connectionText() {
-  if (lastAnswer === null) {
+  const [failing] = failingSources();
+  if (failing) {
+    return failing.lastAnswer === null ? 'no answer' : `last answer ${ago(failing.lastAnswer)}`;
+  }
+  if (data.status === null || data.hosts === null) {
     return 'connecting';
   }
-  return Date.now() - lastAnswer < 15_000 ? 'live' : `last answer ${ago(lastAnswer)}`;
+  return data.status.late || data.status.error !== null ? 'no current cycle' : 'live';
 }

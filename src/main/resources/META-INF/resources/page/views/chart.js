@@ -1,7 +1,9 @@
-import { element, setChildren, setText, svg } from '../dom/dom.js';
-import { count } from '../dom/format.js';
+import { element, setText } from '../dom/dom.js';
+import { clock, count } from '../dom/format.js';
 import { getJson } from '../data/api.js';
-import { drawBars } from './bars.js';
+import { Poller } from '../data/poller.js';
+import { data } from '../data/store.js';
+import { createChart, Timeline } from './timeline.js';
 
 const RANGES = {
   'last 10 minutes': 600,
@@ -10,72 +12,74 @@ const RANGES = {
   'last 7 days': 7 * 86_400,
   'last 30 days': 30 * 86_400,
 };
-const BARS = 24;
 const MOST = 1000;
-const INTERVAL_MILLIS = 10_000;
+const INTERVAL_SECONDS = 10;
 
-/** How many violations began over time, by rule. */
+/** How many violations began over time, by rule, as far as the service has them in memory. */
 export function chartView() {
-  const range = element('select', { id: 'range', onchange: () => read() },
+  const range = element('select', { id: 'range', onchange: () => restart() },
     Object.entries(RANGES).map(([title, seconds]) => element('option', { value: String(seconds), selected: seconds === 3600 }, title)));
   const summary = element('p', { class: 'facts', role: 'status' }, 'No answer yet.');
-  const figure = element('figure', { class: 'chart' });
-  const table = element('details', {});
+  const chart = createChart();
   const node = element('div', {},
     element('h1', { tabindex: '-1' }, 'Violations over time'),
     element('form', { class: 'filters', onsubmit: (event) => event.preventDefault() },
       element('div', {}, element('label', { for: 'range' }, 'Period'), range)),
-    summary, figure, table);
+    summary, chart.nodes,
+    element('p', {}, 'These are violations that the service has in memory: all active ones, and the last ones that ended. ',
+      element('a', { href: '#/report' }, 'The report'), ' has the same chart for a period of the journal.'));
+  let poller = null;
 
-  async function read() {
-    const seconds = Number(range.value);
-    const end = Date.now();
-    const since = new Date(end - 1000 * seconds).toISOString();
-    try {
-      show(await getJson(`/violations?limit=${MOST}&since=${since}`), end - 1000 * seconds, end);
-    } catch (error) {
-      setText(summary, error.message);
+  /** Each period has a poller of its own, so no late answer for another period is shown. */
+  function restart() {
+    poller?.stop();
+    const ofPeriod = new Poller(() => read(Number(range.value)), INTERVAL_SECONDS, (answer) => {
+      if (ofPeriod === poller) {
+        accept(answer);
+      }
+    });
+    poller = ofPeriod;
+    poller.start();
+  }
+
+  function accept(answer) {
+    if (answer !== undefined) {
+      show(answer);
+    } else if (poller.isFailing()) {
+      setText(summary, `No current data: ${poller.error.message}.`);
     }
   }
 
-  function show(violations, begin, end) {
-    const began = violations.filter((violation) => Date.parse(violation.first_seen) >= begin);
-    const rules = [...new Set(began.map((violation) => violation.rule))].sort();
-    const bars = barsOf(began, begin, end);
-    const limit = violations.length === MOST ? ` Only the newest ${MOST} are counted.` : '';
-    setText(summary, `${count(began.length, 'violation')} began in this period.${limit}`);
-    setChildren(figure, drawBars(bars, rules), legendOf(rules));
-    setChildren(table, element('summary', {}, 'The same as a table'), tableOf(bars, rules));
+  /** The answer has the newest violations first, so the chart begins with the last one if there are more. */
+  function show({ violations, begin, end }) {
+    const isCut = violations.length === MOST;
+    const covered = isCut ? Math.max(begin, Date.parse(violations.at(-1).first_seen)) : begin;
+    const began = violations.filter((violation) => Date.parse(violation.first_seen) >= covered);
+    const timeline = new Timeline(covered, end);
+    began.forEach((violation) => timeline.add(Date.parse(violation.first_seen), violation.rule));
+    const number = count(began.length, 'violation');
+    setText(summary, covered > begin
+      ? `The newest ${number} began since ${clock(violations.at(-1).first_seen)}. The chart begins there, because the service shows no more.`
+      : `${number} began in this period.${unknownText(violations, begin)}`);
+    timeline.draw(chart);
   }
 
-  const timer = setInterval(read, INTERVAL_MILLIS);
-  read();
-  return { title: 'Violations over time', node, update: () => {}, close: () => clearInterval(timer) };
+  restart();
+  return { title: 'Violations over time', node, update: () => {}, close: () => poller.stop() };
 }
 
-/** Counts by rule, in periods of the same length. */
-function barsOf(violations, begin, end) {
-  const length = (end - begin) / BARS;
-  const bars = Array.from({ length: BARS }, (_, i) => ({ begin: begin + i * length, counts: {} }));
-  for (const violation of violations) {
-    const index = Math.min(BARS - 1, Math.floor((Date.parse(violation.first_seen) - begin) / length));
-    const { counts } = bars[index];
-    counts[violation.rule] = (counts[violation.rule] ?? 0) + 1;
-  }
-  return bars;
+/** The newest violations of a period until now, by the clock of the browser. */
+async function read(seconds) {
+  const end = Date.now();
+  const begin = end - 1000 * seconds;
+  const violations = await getJson(`/violations?limit=${MOST}&since=${new Date(begin).toISOString()}`);
+  return { violations, begin, end };
 }
 
-function legendOf(rules) {
-  return element('figcaption', {}, element('ul', { class: 'legend' }, rules.map((rule, i) => element('li', {},
-    svg('svg', { class: 'swatch', viewBox: '0 0 12 12', 'aria-hidden': 'true' },
-      svg('rect', { width: 12, height: 12, class: `series-${i % 8}` }), svg('rect', { width: 12, height: 12, fill: `url(#pattern-${i % 4})` })),
-    rule))));
-}
-
-function tableOf(bars, rules) {
-  const rows = bars.filter((bar) => Object.keys(bar.counts).length > 0);
-  return element('table', {},
-    element('thead', {}, element('tr', {}, element('th', { scope: 'col' }, 'From'), rules.map((rule) => element('th', { scope: 'col' }, rule)))),
-    element('tbody', {}, rows.map((bar) => element('tr', {},
-      element('th', { scope: 'row' }, new Date(bar.begin).toLocaleString()), rules.map((rule) => element('td', {}, String(bar.counts[rule] ?? 0)))))));
+/** Bars before the oldest violation that the service has are empty, whatever happened then. */
+function unknownText(violations, begin) {
+  const oldest = violations.at(-1)?.first_seen ?? null;
+  const start = data.status?.started_at;
+  const known = oldest !== null && Date.parse(oldest) < Date.parse(start) ? oldest : start;
+  return known && Date.parse(known) > begin ? ` Violations before ${clock(known)} are not known.` : '';
 }

@@ -1,5 +1,5 @@
 import { element, setAttribute, setHidden, setText } from '../dom/dom.js';
-import { ago, count, name } from '../dom/format.js';
+import { clock, count, name } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { runSoon } from '../dom/slices.js';
 import { isSame, keepSameItems } from '../data/changes.js';
@@ -53,6 +53,10 @@ function createProblem({ code, detail }) {
   return { node, update: () => {} };
 }
 
+function needsMetrics(report) {
+  return report.devices > 0 && report.device_status.length === 0 && report.problems.every(({ code }) => code !== 'device_status_unknown');
+}
+
 function factsOf(report) {
   return [
     count(report.devices, 'GPU'),
@@ -60,6 +64,7 @@ function factsOf(report) {
     count(report.environments, 'environment'),
     report.driver && `driver ${report.driver}`,
     report.gpu_source && `by ${report.gpu_source}`,
-    report.status === 'unreachable' && (report.last_observed ? `last observed ${ago(report.last_observed)}` : 'never observed'),
+    needsMetrics(report) && 'GENV_ENFORCER_GENV_METRICS shows utilization and temperature',
+    report.last_observed ? `last observed ${clock(report.last_observed)}` : 'never observed',
   ].filter(Boolean).join(' · ');
 }

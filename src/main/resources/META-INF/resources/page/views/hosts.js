@@ -23,7 +23,7 @@ export function hostsView(route) {
   function update() {
     items = new Map((data.hosts ?? []).map((report) => [report.host, itemOf(report, items.get(report.host))]));
     const shown = [...items.values()].filter((item) => matches(item, search.value.trim(), trouble.checked));
-    setText(empty, data.hosts === null ? 'No answer yet.' : items.size === 0 ? 'No cycle has ended yet.' : 'No host matches.');
+    setText(empty, data.hosts === null ? 'No answer yet.' : items.size > 0 ? 'No host matches.' : emptyText());
     setHidden(empty, shown.length > 0);
     showList(list, shown, (item) => item.report.host, createHost);
   }
@@ -42,6 +42,14 @@ export function hostsView(route) {
   trouble.addEventListener('change', filter);
   accept(route);
   return { title: 'Hosts', node, update, accept, usesSnapshot: true };
+}
+
+/** A cycle that failed has no hosts. */
+function emptyText() {
+  if (data.status?.error) {
+    return 'The last cycle failed.';
+  }
+  return data.status?.last_cycle_at ? 'The service has no hosts.' : 'No cycle has ended yet.';
 }
 
 /** Keeps the item of the last time if nothing in it has changed. */

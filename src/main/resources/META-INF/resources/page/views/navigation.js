@@ -11,13 +11,10 @@ const LINKS = [
 
 /**
  * Reads the address of a view: `#/violations/ID?rule=env-memory` has the name `violations`, the argument `ID` and a parameter.
- * Returns null for an anchor of this page.
+ * Any other address is that of the hosts.
  */
 export function readRoute(hash) {
-  if (hash !== '' && !hash.startsWith('#/')) {
-    return null;
-  }
-  const [path, query] = hash.slice(2).split('?', 2);
+  const [path, query] = (hash.startsWith('#/') ? hash.slice(2) : '').split('?', 2);
   const [name, argument] = path.split('/').map(decode);
   return { name: name || 'hosts', argument: argument ?? null, parameters: new URLSearchParams(query ?? '') };
 }

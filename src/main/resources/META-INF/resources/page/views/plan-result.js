@@ -4,38 +4,36 @@ import { address } from './navigation.js';
 
 const MOST = 200;
 
-/** The result of a plan: how much it would do now, to whom, and each action. */
+/** The result of a plan as `{text, nodes}`: how much it would do now, and to whom, with each action. */
 export function showPlan({ violations, actions }) {
   const byUser = new Map();
   violations.forEach(({ user }) => byUser.set(user, (byUser.get(user) ?? 0) + 1));
   const rows = [...byUser].sort(([, one], [, other]) => other - one);
   const terminations = actions.filter((action) => action.type === 'terminate').length;
-  return [
-    element('h2', {}, 'Result for now'),
-    element('p', { class: 'result' }, `${count(violations.length, 'violation')}, ${sums(terminations, actions.length - terminations)}`),
+  const text = `Result for now: ${count(violations.length, 'violation')}, ${sums(terminations, actions.length - terminations)}`;
+  return { text, nodes: [
     ...table('By user', ['User', 'Violations'], rows.map(([user, violationCount]) => [userLink(user), String(violationCount)])),
     ...list('Violations', violations.map(({ host, message }) => [hostPrefix(host), shortened(message, 300)])),
     ...list('Actions', actions.map((action) => [hostPrefix(action.host), describe(action)])),
-  ];
+  ] };
 }
 
 /** The result of a replay: what a policy would have done in the past, by user. */
 export function showReplay(replay, period) {
   const { totals, users, cycles, from, to, recorded_since: recordedSince, complete } = replay;
   if (cycles === 0) {
-    return [element('h2', {}, `Result for ${period}`), element('p', { class: 'result' }, recordedSince === null
-      ? 'Nothing is recorded yet. The past is recorded in the folder of GENV_ENFORCER_JOURNAL_DIR.' : 'Nothing is recorded in this period.')];
+    return { nodes: [], text: recordedSince === null
+      ? 'Nothing is recorded yet. The past is recorded in the folder of GENV_ENFORCER_JOURNAL_DIR.' : 'Nothing is recorded in this period.' };
   }
-  return [
-    element('h2', {}, `Result for ${period}`),
-    element('p', { class: 'result' }, `${count(totals.users, 'user')}, ${sums(totals.terminations, totals.detachments)}`),
+  const text = `Result for ${period}: ${count(totals.users, 'user')}, ${sums(totals.terminations, totals.detachments)}`;
+  return { text, nodes: [
     element('p', { class: 'facts' }, `${number(cycles)} cycles, from `, time(from), ' to ', time(to),
       complete ? '.' : '. The time limit ended the replay before the end of the period.'),
     ...table('By user', ['User', 'Terminations', 'Detachments'],
       users.map((user) => [userLink(user.user), String(user.terminations), String(user.detachments)])),
     ...list('Actions', users.flatMap((user) => user.actions).sort((one, other) => Date.parse(one.at) - Date.parse(other.at))
       .map((action) => [time(action.at), ' ', hostPrefix(action.host), describe(action), ' · ', shortened(action.message, 200)])),
-  ];
+  ] };
 }
 
 function sums(terminations, detachments) {
@@ -46,15 +44,18 @@ function table(title, columns, rows) {
   return rows.length === 0 ? [] : [element('table', {}, element('caption', {}, title),
     element('thead', {}, element('tr', {}, columns.map((column) => element('th', { scope: 'col' }, column)))),
     element('tbody', {}, rows.slice(0, MOST).map(([first, ...others]) => element('tr', {},
-      element('th', { scope: 'row' }, first), others.map((cell) => element('td', {}, cell))))))];
+      element('th', { scope: 'row' }, first), others.map((cell) => element('td', {}, cell)))))), ...restOf(rows)];
 }
 
 function list(title, items) {
   if (items.length === 0) {
     return [];
   }
-  const rest = items.length > MOST ? [element('p', {}, `and ${items.length - MOST} more`)] : [];
-  return [element('h3', {}, title), element('ul', { class: 'plain' }, items.slice(0, MOST).map((item) => element('li', {}, item))), ...rest];
+  return [element('h2', {}, title), element('ul', { class: 'plain' }, items.slice(0, MOST).map((item) => element('li', {}, item))), ...restOf(items)];
+}
+
+function restOf(items) {
+  return items.length > MOST ? [element('p', {}, `and ${items.length - MOST} more`)] : [];
 }
 
 function userLink(user) {

@@ -1,4 +1,4 @@
-import { element, setChildren } from '../dom/dom.js';
+import { element, setAttribute, setChildren, setText } from '../dom/dom.js';
 import { ApiError, postJson } from '../data/api.js';
 import { data } from '../data/store.js';
 import { showPlan, showReplay } from './plan-result.js';
@@ -21,7 +21,8 @@ export function planView() {
   const limit = element('input', { type: 'number', id: 'limit', min: '0', step: '1', inputmode: 'numeric' });
   const limits = element('input', { type: 'text', id: 'limits', placeholder: 'john=3,paul=2', autocomplete: 'off' });
   const period = element('select', { id: 'period' }, Object.keys(PERIODS).map((title) => element('option', { value: title }, title)));
-  const result = element('div', { id: 'plan-result', 'aria-live': 'polite' });
+  const message = element('p', { class: 'result', role: 'status' });
+  const details = element('div');
   const submit = element('button', { type: 'submit', class: 'primary' }, 'Show what it would do');
   const form = element('form', { class: 'policy', onsubmit: ask },
     element('fieldset', {}, element('legend', {}, 'Rules'), rules),
@@ -31,8 +32,10 @@ export function planView() {
       field('period', 'Apply to', period, 'the past needs a journal')),
     submit);
   const node = element('div', {}, element('h1', { tabindex: '-1' }, 'What if'),
-    element('p', {}, 'What would this policy do? The service only computes it and takes no action.'), form, result);
+    element('p', {}, 'What would this policy do? The service only computes it and takes no action.'), form,
+    element('div', { id: 'plan-result' }, message, details));
   let isFilled = false;
+  let isBusy = false;
 
   /** Begins with the running policy. */
   function update() {
@@ -44,31 +47,52 @@ export function planView() {
       element('input', { type: 'checkbox', id: `rule-${rule.name}`, name: rule.name, checked: rule.mode === 'enforce' }),
       element('label', { for: `rule-${rule.name}` }, element('strong', {}, rule.name), ` ${ruleTitle(rule.name)}`))));
     const limited = data.policy.rules.find((rule) => rule.name === LIMITED);
-    limit.value = limited?.limit ?? '';
-    limits.value = Object.entries(limited?.limits_of_users ?? {}).map(([user, most]) => `${user}=${most}`).join(',');
+    if (limited?.mode === 'enforce') {
+      limit.value = limited.limit ?? '';
+      limits.value = Object.entries(limited.limits_of_users).map(([user, most]) => `${user}=${most}`).join(',');
+    }
   }
 
   async function ask(event) {
     event.preventDefault();
-    submit.disabled = true;
-    setChildren(result, element('p', {}, 'Computing …'));
+    if (isBusy) {
+      return;
+    }
+    setBusy(true);
+    show({ text: 'Computing …', nodes: [] });
     try {
-      const seconds = PERIODS[period.value];
-      const body = { policy: policy() };
-      if (seconds === null) {
-        setChildren(result, showPlan(await postJson('/plan', body)));
-      } else {
-        const since = new Date(Date.now() - 1000 * seconds).toISOString();
-        setChildren(result, showReplay(await postJson(`/plan?since=${since}`, body), period.value));
-      }
+      show(await compute());
     } catch (error) {
       if (!(error instanceof ApiError)) {
         throw error;
       }
-      setChildren(result, element('p', { class: 'error' }, error.message));
+      show({ text: error.message, nodes: [], isError: true });
     } finally {
-      submit.disabled = false;
+      setBusy(false);
     }
+  }
+
+  /** A disabled button would lose the focus. */
+  function setBusy(busy) {
+    isBusy = busy;
+    setAttribute(submit, 'aria-disabled', busy ? 'true' : null);
+  }
+
+  /** A screen reader reads the message alone. */
+  function show({ text, nodes, isError = false }) {
+    setAttribute(message, 'class', isError ? 'result error' : 'result');
+    setText(message, text);
+    setChildren(details, nodes);
+  }
+
+  async function compute() {
+    const seconds = PERIODS[period.value];
+    const body = { policy: policy() };
+    if (seconds === null) {
+      return showPlan(await postJson('/plan', body));
+    }
+    const since = new Date(Date.now() - 1000 * seconds).toISOString();
+    return showReplay(await postJson(`/plan?since=${since}`, body), period.value);
   }
 
   function policy() {
@@ -87,14 +111,13 @@ function field(id, title, input, hint) {
   return element('div', {}, element('label', { for: id }, title), input, element('small', { id: `${id}-hint` }, hint));
 }
 
-/** Reads `john=3,paul=2`. */
+/** Reads `john=3,paul=2`, with commas or blanks as GENV_ENFORCER_MAX_DEVICES_FOR_USER has them. */
 function readLimits(text) {
-  return Object.fromEntries(text.split(',').filter((part) => part.trim() !== '').map((part) => {
-    const match = /^\s*(.+?)\s*=\s*(\d+)\s*$/.exec(part);
+  return Object.fromEntries(text.split(/[\s,]+/).filter((part) => part !== '').map((part) => {
+    const match = /^([^=]+)=(\d+)$/.exec(part);
     if (match === null) {
-      throw new ApiError(0, `“${part.trim()}” is not a limit such as john=3`);
+      throw new ApiError(0, `“${part}” is not a limit such as john=3`);
     }
     return [match[1], Number(match[2])];
   }));
 }
-

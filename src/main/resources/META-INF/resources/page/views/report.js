@@ -1,23 +1,25 @@
-import { element, setChildren } from '../dom/dom.js';
-import { number, time, visible } from '../dom/format.js';
+import { element, setAttribute, setChildren, setText } from '../dom/dom.js';
+import { clock, count, number, time, visible } from '../dom/format.js';
 import { ApiError, getJson, getText } from '../data/api.js';
+import { createChart, Timeline } from './timeline.js';
 
 const DAY_MILLIS = 86_400_000;
 const MOST_ROWS = 1000;
-const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+/** The members that are instants. What users named may look like one. */
+const INSTANTS = ['from', 'to', 'recorded_since', 'events_recorded_since'];
 
 /** Who held and used how much in a period, and which rules were broken. */
 export function reportView() {
-  const from = element('input', { type: 'date', id: 'from', required: true, value: day(Date.now() - 30 * DAY_MILLIS) });
-  const to = element('input', { type: 'date', id: 'to', required: true, value: day(Date.now() + DAY_MILLIS) });
-  const result = element('div', { id: 'report', 'aria-live': 'polite' });
-  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'),
-    element('form', { class: 'filters', onsubmit: show },
-      element('div', {}, element('label', { for: 'from' }, 'From'), from),
-      element('div', {}, element('label', { for: 'to' }, 'To, not included'), to),
-      element('button', { type: 'submit', class: 'primary' }, 'Show'),
-      element('button', { type: 'button', onclick: download }, 'Download CSV')),
-    result);
+  const from = element('input', { type: 'date', id: 'from', required: true, max: '9999-12-31', value: day(Date.now() - 30 * DAY_MILLIS) });
+  const to = element('input', { type: 'date', id: 'to', required: true, max: '9999-12-31', value: day(Date.now() + DAY_MILLIS) });
+  const message = element('p', { class: 'result', role: 'status' });
+  const tables = element('div');
+  const form = element('form', { class: 'filters', onsubmit: show },
+    element('div', {}, element('label', { for: 'from' }, 'From'), from),
+    element('div', {}, element('label', { for: 'to' }, 'To, not included'), to),
+    element('button', { type: 'submit', class: 'primary' }, 'Show'),
+    element('button', { type: 'button', onclick: download }, 'Download CSV'));
+  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'), form, element('div', { id: 'report' }, message, tables));
 
   function path() {
     const begin = new Date(`${from.value}T00:00`).toISOString();
@@ -26,22 +28,38 @@ export function reportView() {
 
   async function show(event) {
     event.preventDefault();
-    setChildren(result, element('p', {}, 'Loading …'));
-    await attempt(async () => setChildren(result, ...tablesOf(await getJson(path()))));
+    await attempt('Loading …', async () => {
+      const report = await getJson(path());
+      setChildren(tables, ...tablesOf(report));
+      return summaryOf(report);
+    });
   }
 
   async function download() {
-    await attempt(async () => save(await getText(path(), 'text/csv'), `genv-report-${from.value}-${to.value}.csv`));
+    if (form.reportValidity()) {
+      await attempt('Downloading …', async () => {
+        save(await getText(path(), 'text/csv'), `genv-report-${from.value}-${to.value}.csv`);
+        return 'Downloaded.';
+      });
+    }
   }
 
-  async function attempt(action) {
+  /** A screen reader reads the message alone. */
+  function say(text, isError = false) {
+    setAttribute(message, 'class', isError ? 'result error' : 'result');
+    setText(message, text);
+  }
+
+  async function attempt(begin, action) {
+    say(begin);
     try {
-      await action();
+      say(await action());
     } catch (error) {
       if (!(error instanceof ApiError)) {
         throw error;
       }
-      setChildren(result, element('p', { class: 'error' }, error.isMissing ? 'This service has no report.' : error.message));
+      setChildren(tables);
+      say(error.message, true);
     }
   }
   return { title: 'Report', node, update: () => {} };
@@ -59,15 +77,39 @@ function save(text, fileName) {
   URL.revokeObjectURL(url);
 }
 
-/** Every list of the report as a table, and its other members as facts. */
+function summaryOf({ users, usage, complete, from, recorded_since: hoursSince, events_recorded_since: eventsSince }) {
+  const known = new Set([...users, ...usage].map(({ user }) => user).filter((user) => user !== null));
+  const cut = complete ? '' : ' The time limit ended the reading: a later part of the period is missing.';
+  return `Report of ${count(known.size, 'user')}.${cut}${missingText('Hours', hoursSince, from)}${missingText('Violations and actions', eventsSince, from)}`;
+}
+
+function missingText(what, since, from) {
+  if (since === null) {
+    return ` ${what} are not recorded.`;
+  }
+  return Date.parse(since) > Date.parse(from) ? ` ${what} before ${clock(since)} are not recorded.` : '';
+}
+
+/** Violations over time as a chart, every other list of the report as a table, and its other members as facts. */
 function tablesOf(report) {
   const entries = Object.entries(report);
   const facts = entries.filter(([, value]) => typeof value !== 'object' || value === null);
-  const tables = entries.filter(([, value]) => Array.isArray(value));
+  const tables = entries.filter(([key, value]) => Array.isArray(value) && key !== 'timeline');
   return [
-    element('dl', {}, facts.map(([key, value]) => element('div', {}, element('dt', {}, words(key)), element('dd', {}, cell(value))))),
+    element('dl', {}, facts.map(([key, value]) => element('div', {}, element('dt', {}, words(key)), element('dd', {}, cell(key, value))))),
+    element('h2', {}, 'Violations over time'),
+    ...chartOf(report),
     ...tables.map(([key, rows]) => tableOf(words(key), rows)),
   ];
+}
+
+function chartOf(report) {
+  const timeline = new Timeline(Date.parse(report.from), Date.parse(report.to));
+  // The middle of a part, because its begin is rounded.
+  report.timeline.forEach(({ from, rule, violations }) => timeline.add(Date.parse(from) + timeline.length / 2, rule, violations));
+  const chart = createChart();
+  timeline.draw(chart);
+  return chart.nodes;
 }
 
 function tableOf(title, rows) {
@@ -77,15 +119,16 @@ function tableOf(title, rows) {
   const columns = Object.keys(rows[0]);
   return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title }, element('table', {}, element('caption', {}, title),
     element('thead', {}, element('tr', {}, columns.map((column) => element('th', { scope: 'col' }, words(column))))),
-    element('tbody', {}, rows.slice(0, MOST_ROWS).map((row) => element('tr', {}, columns.map((column) => element('td', {}, cell(row[column]))))))));
+    element('tbody', {}, rows.slice(0, MOST_ROWS).map((row) => element('tr', {}, columns.map((column) => element('td', {}, cell(column, row[column]))))))),
+    rows.length > MOST_ROWS && element('p', {}, `and ${rows.length - MOST_ROWS} more; the CSV has all`));
 }
 
 function words(key) {
   return key.replaceAll('_', ' ');
 }
 
-function cell(value) {
-  if (INSTANT.test(value)) {
+function cell(column, value) {
+  if (INSTANTS.includes(column) && value !== null) {
     return time(value);
   }
   if (typeof value === 'number') {

@@ -14,7 +14,7 @@ export const RULES = {
   },
   'max-devices-per-user': {
     title: 'More GPUs than a user may hold',
-    advice: 'Detach a GPU with “genv detach --index N”, or end an environment.',
+    advice: 'Detach a GPU with “genv detach --index N”, or terminate the shell of an environment.',
   },
   'env-memory': {
     title: 'More GPU memory than the environment has',
@@ -26,7 +26,7 @@ export const RULES = {
   },
   'unlisted-processes': {
     title: 'GPU memory of a process that the driver does not list',
-    advice: 'Start the job outside of a separate PID namespace, or in an environment of genv.',
+    advice: 'Attach the GPU to the environment of the job with “genv attach --index N”, or terminate the process.',
   },
 };
 

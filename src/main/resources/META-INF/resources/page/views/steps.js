@@ -1,9 +1,9 @@
-import { clock, duration, shortened, time } from '../dom/format.js';
+import { clock, duration, shortened } from '../dom/format.js';
 import { OUTCOMES, ruleTitle, WAITS } from './rules.js';
 
 /**
  * The story of a violation in steps, the oldest first. It includes other violations of the same processes.
- * @returns {Array} `{at, title, text}`, with a `kind` for the end and for what follows
+ * @returns {Array} `{key, at, title, text}`, with a `kind` for the end and for what follows
  */
 export function stepsOf(violation, others) {
   const steps = [
@@ -12,12 +12,13 @@ export function stepsOf(violation, others) {
     ...groupsOf(violation.actions).map(actionStep),
     ...relatedTo(violation, others).map((other) => step(other.first_seen, 'Also seen', ruleTitle(other.rule))),
   ];
-  const inOrder = steps.sort((one, other) => one.order - other.order);
-  return [...inOrder, ...endOf(violation), ...nextOf(violation)];
+  const inOrder = steps.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+  const all = [...inOrder, ...endOf(violation), ...nextOf(violation)];
+  return all.map((one, i) => ({ key: `${i} ${one.title}`, ...one }));
 }
 
 function step(instant, title, text) {
-  return { at: time(instant), order: Date.parse(instant), title, text };
+  return { at: instant, title, text };
 }
 
 function endOf({ status, last_seen: lastSeen }) {
@@ -83,7 +84,7 @@ function identity({ pid, start_time: startTime }) {
 /** What the service will do if nothing changes. */
 function nextOf({ next }) {
   return (next ?? []).map((action) => ({
-    at: time(action.not_before),
+    at: action.not_before,
     title: 'Next',
     text: `not before this time: ${describeNext(action)}`,
     kind: 'next',

@@ -1,12 +1,12 @@
-import { element, setChildren } from '../dom/dom.js';
-import { name, visible } from '../dom/format.js';
+import { element, setAttribute, setChildren, setHidden, setText } from '../dom/dom.js';
+import { name, time, visible } from '../dom/format.js';
+import { showList } from '../dom/list.js';
 import { getJson } from '../data/api.js';
+import { keepSameItems } from '../data/changes.js';
 import { data } from '../data/store.js';
-import { address } from './navigation.js';
+import { factsOf } from './facts.js';
 import { RULES, ruleTitle } from './rules.js';
 import { stepsOf } from './steps.js';
-
-const MOST_PROCESSES = 50;
 
 /**
  * Opens the story of a violation in a dialog: what was seen, reported and done, with times.
@@ -15,14 +15,17 @@ const MOST_PROCESSES = 50;
  * @returns {{id, update, close}}
  */
 export function openStory(id, closed) {
-  const content = element('div', { class: 'story' }, element('h2', { id: 'story-title' }, 'Violation'), element('p', {}, 'Loading …'));
-  const dialog = element('dialog', { 'aria-labelledby': 'story-title', class: 'wide' }, content,
+  const title = element('h2', { id: 'story-title' }, 'Violation');
+  const note = element('p', {}, 'Loading …');
+  const body = createBody();
+  const dialog = element('dialog', { 'aria-labelledby': 'story-title', class: 'wide' }, element('div', { class: 'story' }, title, note, body.node),
     element('div', { class: 'buttons' }, element('button', { type: 'button', autofocus: true, onclick: () => dialog.close() }, 'Close')));
   let shown = null;
   dialog.addEventListener('close', () => {
     dialog.remove();
     closed();
   });
+  setHidden(body.node, true);
   document.body.append(dialog);
   dialog.showModal();
   update();
@@ -31,15 +34,18 @@ export function openStory(id, closed) {
   }
 
   function update() {
-    const violation = data.violations?.find((one) => one.id === id);
-    if (violation && violation !== shown) {
+    const violation = data.violations?.find((one) => one.id === id) ?? shown;
+    if (violation !== null) {
       show(violation);
     }
   }
 
   function show(violation) {
     shown = violation;
-    setChildren(content, ...storyOf(violation));
+    setText(title, ruleTitle(violation.rule));
+    setHidden(note, true);
+    setHidden(body.node, false);
+    body.update(violation);
   }
 
   /** The newest violations may not contain it. */
@@ -47,57 +53,56 @@ export function openStory(id, closed) {
     try {
       show(await getJson(`/violations/${encodeURIComponent(id)}`));
     } catch (error) {
-      setChildren(content, element('h2', { id: 'story-title' }, 'Violation'),
-        element('p', { class: 'error' }, error.isMissing ? 'The service does not know this violation any more.' : error.message));
+      setText(note, error.isMissing ? 'The service does not know this violation any more.' : error.message);
+      setAttribute(note, 'class', 'error');
     }
   }
   return { id, update, close: () => dialog.close() };
 }
 
-function storyOf(violation) {
-  const advice = RULES[violation.rule]?.advice;
-  return [
-    element('h2', { id: 'story-title' }, ruleTitle(violation.rule)),
-    element('p', { class: 'message' }, visible(violation.message)),
-    factsOf(violation),
-    element('h3', {}, 'What happened'),
-    element('ol', { class: 'steps' }, stepsOf(violation, data.violations ?? []).map(({ at, title, text, kind }) =>
-      element('li', { class: kind }, at, ' ', element('strong', {}, title), text && ' ', text))),
-    advice && element('h3', {}, 'What to do'),
-    advice && element('p', {}, advice),
-  ].filter(Boolean);
+/** What is shown keeps its elements while the violation changes, so a reader keeps the focus and the place. */
+function createBody() {
+  const message = element('p', { class: 'message' });
+  const factList = element('dl');
+  const stepList = element('ol', { class: 'steps' });
+  const advice = element('p');
+  const adviceTitle = element('h3', {}, 'What to do');
+  const node = element('div', {}, message, factList, element('h3', {}, 'What happened'), stepList, adviceTitle, advice);
+  let facts = [];
+  let steps = [];
+
+  function update(violation) {
+    setText(message, visible(violation.message));
+    facts = keepSameItems(facts, factsOf(violation), (fact) => fact.title);
+    showList(factList, facts, (fact) => fact.title, createFact);
+    steps = keepSameItems(steps, stepsOf(violation, data.violations ?? []), (step) => step.key);
+    showList(stepList, steps, (step) => step.key, createStep);
+    setText(advice, RULES[violation.rule]?.advice ?? '');
+    setHidden(advice, advice.textContent === '');
+    setHidden(adviceTitle, advice.textContent === '');
+  }
+  return { node, update };
 }
 
-function factsOf(violation) {
-  const facts = [
-    ['Rule', `${violation.rule} (${violation.mode})`],
-    ['Status', violation.status],
-    ['Host', violation.host && name(violation.host)],
-    ['User', violation.user && element('a', { href: address('users', violation.user) }, name(violation.user))],
-    ['Environment', violation.environment && name(violation.environment)],
-    ['GPUs', violation.devices.join(', ')],
-    ['Processes', violation.processes.length > 0 && element('ul', {}, processesOf(violation))],
-    ['Cycles', String(violation.cycles)],
-  ];
-  return element('dl', {}, facts.filter(([, value]) => value).map(([title, value]) =>
-    element('div', {}, element('dt', {}, title), element('dd', {}, value))));
+function createFact({ title, href }) {
+  const value = element(href ? 'a' : 'span');
+  const node = element('div', {}, element('dt', {}, title), element('dd', {}, value));
+  return {
+    node,
+    update: ({ text, href: target, lines }) => {
+      setAttribute(value, 'href', target);
+      setChildren(value, lines ? element('ul', {}, lines.map((line) => element('li', {}, line.map((part) => name(part))))) : name(text));
+    },
+  };
 }
 
-function processesOf({ processes }) {
-  const shown = processes.slice(0, MOST_PROCESSES).map((process) => element('li', {},
-    `pid ${process.pid} `, name(process.command), process.uid === null ? '' : ` · uid ${process.uid}`, ...workloadOf(process.workload)));
-  const rest = processes.length - shown.length;
-  return rest > 0 ? [...shown, element('li', {}, `and ${rest} more`)] : shown;
-}
-
-/** The container, pod or job of a process, where the service knows it. */
-function workloadOf(workload) {
-  const { unit, container, pod, slurm_job: job } = workload ?? {};
-  const parts = [
-    ['pod', pod && [pod.namespace, pod.name ?? pod.uid, pod.container].filter(Boolean).join('/')],
-    ['container', container?.id],
-    ['Slurm job', job?.id],
-    ['unit', unit],
-  ];
-  return parts.filter(([, value]) => value).flatMap(([title, value]) => [` · ${title} `, name(value, 64)]);
+function createStep() {
+  const node = element('li');
+  return {
+    node,
+    update: ({ at, title, text, kind }) => {
+      setAttribute(node, 'class', kind);
+      setChildren(node, at && time(at), ' ', element('strong', {}, title), text && ' ', text);
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { element, setAttribute, setChildren, setHidden, setText } from '../dom/dom.js';
+import { element, setAttribute, setHidden, setText, showValue } from '../dom/dom.js';
 import { count, memory, name } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { KINDS } from '../data/devices.js';
@@ -19,20 +19,20 @@ export function createTile(host) {
     element('div', { class: 'tile-head' }, title, total), bar, measured, uses, attached, violations);
 
   function update(device) {
-    const groups = allGroups(device);
+    const groups = [...device.users, ...device.unexplained];
     const used = groups.reduce((sum, group) => sum + group.mib, 0);
-    const size = Math.max(device.total ?? 0, used);
+    const size = Math.max(device.total ?? 0, used) || 1;
     setText(title, `GPU ${device.index}`);
-    setText(total, device.total === null ? `${memory(used)} used` : `${memory(used)} of ${memory(device.total)}`);
-    showList(bar, groups, (group) => group.key, () => createSegment(size));
+    setText(total, totalOf(device, used));
+    showList(bar, groups.map((group) => ({ group, share: group.mib / size })), ({ group }) => group.key, createSegment);
     showList(uses, groups, (group) => group.key, createUse);
     const facts = measuredOf(device.status);
     setHidden(measured, facts === '');
     setText(measured, facts);
-    setChildren(attached, ...attachedTo(device.attachments));
+    showValue(attached, { attachments: device.attachments, isKnown: device.areAttachmentsKnown }, attachedTo);
     setAttribute(node, 'class', groups.some((group) => KINDS[group.kind]) ? 'tile marked' : 'tile');
     setHidden(violations, device.violations.length === 0);
-    setChildren(violations, violationLink(host, device.violations));
+    showValue(violations, device.violations.length, (number) => violationLink(host, number));
   }
   return { node, update };
 }
@@ -44,45 +44,55 @@ function measuredOf(status) {
   ].filter(Boolean).join(' · ');
 }
 
-function allGroups(device) {
-  return device.unexplained === null ? device.users
-    : [...device.users, { key: 'unexplained', kind: 'unexplained', eid: null, user: null, mib: device.unexplained, pids: [] }];
+function totalOf({ total, areUsesKnown }, used) {
+  const amount = areUsesKnown ? memory(used) : `at least ${memory(used)}`;
+  return total === null ? `${amount} used` : `${amount} of ${memory(total)}`;
 }
 
-function createSegment(size) {
+function createSegment() {
   const node = element('div');
   return {
     node,
-    update: (group) => {
+    update: ({ group, share }) => {
       setAttribute(node, 'class', `segment ${group.kind} ${colour(group)}`);
-      node.style.flexBasis = `${(100 * group.mib) / (size || 1)}%`;
+      node.style.flexBasis = `${100 * share}%`;
     },
   };
 }
 
 function createUse() {
   const swatch = element('span', { 'aria-hidden': 'true' });
-  const text = element('span');
-  const node = element('li', {}, swatch, text);
+  const owner = element('span');
+  const amount = element('span');
+  const node = element('li', {}, swatch, owner, amount);
   return {
     node,
     update: (group) => {
       setAttribute(swatch, 'class', `swatch segment ${group.kind} ${colour(group)}`);
-      setChildren(text, ...describe(group));
+      showValue(owner, { user: group.user, eid: group.eid }, ownerOf);
+      showValue(amount, { ...group, user: null, eid: null }, amountOf);
     },
   };
 }
 
-function describe(group) {
+function ownerOf({ user, eid }) {
+  return [
+    user !== null && [element('a', { href: address('users', user) }, name(user)), ' · '],
+    eid !== null && ['environment ', name(eid, 40), ' · '],
+  ];
+}
+
+function amountOf(group) {
   const amount = group.isPartial ? `${memory(group.mib)} and unknown memory` : memory(group.mib);
   const mark = KINDS[group.kind] && element('strong', { class: 'mark' }, `⚠ ${KINDS[group.kind]}`);
   const processes = group.pids.length > 0 && ` · ${group.pids.length === 1 ? `pid ${group.pids[0]}` : count(group.pids.length, 'process', 'processes')}`;
-  const user = group.user !== null && [element('a', { href: address('users', group.user) }, name(group.user)), ' · '];
-  const environment = group.eid !== null && ['environment ', name(group.eid, 40), ' · '];
-  return [user, environment, amount, processes, mark && ' ', mark].flat();
+  return [amount, processes, mark && ' ', mark];
 }
 
-function attachedTo(attachments) {
+function attachedTo({ attachments, isKnown }) {
+  if (!isKnown) {
+    return ['Attachments not observed'];
+  }
   if (attachments.length === 0) {
     return ['Attached to no environment'];
   }
@@ -90,9 +100,9 @@ function attachedTo(attachments) {
     user !== null && element('a', { href: address('users', user) }, name(user)), user !== null && ' ', '(', name(eid, 40), ')'])];
 }
 
-function violationLink(host, violations) {
-  return violations.length > 0
-    && element('a', { href: address('violations', null, { status: 'active', host }) }, `⚠ ${count(violations.length, 'active violation')}`);
+function violationLink(host, number) {
+  return number > 0
+    && element('a', { href: address('violations', null, { status: 'active', host }) }, `⚠ ${count(number, 'active violation')}`);
 }
 
 /** The same environment has the same colour on every GPU. */

@@ -1,6 +1,7 @@
 import { element, setChildren, setHidden, setText } from '../dom/dom.js';
-import { memory, name } from '../dom/format.js';
+import { clock, count, memory, name, shortened } from '../dom/format.js';
 import { showList } from '../dom/list.js';
+import { getJson } from '../data/api.js';
 import { Poller } from '../data/poller.js';
 import { keepSameItems } from '../data/changes.js';
 import { changed, data } from '../data/store.js';
@@ -13,6 +14,7 @@ const INTERVAL_SECONDS = 5;
 export function userView(route) {
   const user = route.argument ?? '';
   const facts = element('p', { class: 'facts', role: 'status' }, 'No answer yet.');
+  const error = element('p', { class: 'error', role: 'alert' });
   const devices = element('ul', { class: 'held' });
   const processes = element('ul', { class: 'held' });
   const active = element('ol', { class: 'violations' });
@@ -25,20 +27,22 @@ export function userView(route) {
     section('What to do', advice, null),
     section('Earlier violations', resolved, null),
   ];
-  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'User ', name(user)), facts, sections.map(({ node: its }) => its));
+  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'User ', name(user)), error, facts, sections.map(({ node: its }) => its));
   let report = null;
   let violations = [];
 
-  const poller = new Poller(`/users/${encodeURIComponent(user.toWellFormed())}`, INTERVAL_SECONDS, (json) => {
+  const path = `/users/${encodeURIComponent(user.toWellFormed())}`;
+  const poller = new Poller(() => getJson(path), INTERVAL_SECONDS, (json) => {
     report = json ?? report;
     violations = keepSameItems(violations, report?.violations ?? [], (violation) => violation.id);
     changed();
   });
 
   function update() {
-    if (report === null) {
-      setText(facts, poller.error === null ? 'No answer yet.' : poller.error.message);
-    } else {
+    const isFailing = poller.isFailing();
+    setText(error, isFailing ? errorText(poller) : '');
+    setHidden(error, !isFailing);
+    if (report !== null) {
       setText(facts, factsOf(report));
       const now = violations.filter((violation) => violation.status === 'active');
       showList(devices, report.devices, (device) => `${device.host} ${device.device} ${device.environment}`, createDevice);
@@ -52,7 +56,7 @@ export function userView(route) {
 
   poller.start();
   return {
-    title: `User ${user.slice(0, 80)}`,
+    title: `User ${shortened(user, 80)}`,
     node,
     update,
     accept: (next) => next.name === 'users' && (next.argument ?? '') === user,
@@ -75,9 +79,14 @@ function section(title, list, empty) {
   };
 }
 
+function errorText({ error, lastAnswer }) {
+  const reason = error?.message ?? 'the service does not answer';
+  return lastAnswer === null ? reason : `${reason}. What you see is from ${clock(new Date(lastAnswer).toISOString())}.`;
+}
+
 function factsOf({ devices_held: held, device_limit: limit }) {
   const mode = data.policy?.mode === 'audit' ? ' The service is in audit mode: it only reports.' : '';
-  return limit === null ? `Holds ${held} GPUs. There is no limit.${mode}` : `Holds ${held} of at most ${limit} GPUs.${mode}`;
+  return limit === null ? `Holds ${count(held, 'GPU')}. There is no limit.${mode}` : `Holds ${held} of at most ${count(limit, 'GPU')}.${mode}`;
 }
 
 function createDevice() {

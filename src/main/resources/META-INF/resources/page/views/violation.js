@@ -1,4 +1,4 @@
-import { element, setAttribute, setChildren, setHidden, setText } from '../dom/dom.js';
+import { element, setAttribute, setHidden, setText, showValue } from '../dom/dom.js';
 import { clock, name, shortened, time, visible } from '../dom/format.js';
 import { address } from './navigation.js';
 import { describeAction } from './rules.js';
@@ -23,7 +23,7 @@ export function createViolation() {
     setText(status, violation.mode === 'audit' ? `${violation.status}, audit` : violation.status);
     setAttribute(status, 'class', `badge ${violation.status}`);
     setText(rule, violation.rule);
-    setChildren(facts, ...factsOf(violation));
+    showValue(facts, { at: violation.first_seen, host: violation.host, user: violation.user }, factsOf);
     setText(done, doneText(violation));
     setHidden(next, !violation.next?.length);
     setText(next, violation.next?.length ? nextText(violation.next[0]) : '');
@@ -31,9 +31,9 @@ export function createViolation() {
   return { node, update };
 }
 
-function factsOf(violation) {
-  const user = violation.user === null ? null : element('a', { href: address('users', violation.user) }, name(violation.user));
-  return [time(violation.first_seen), violation.host && [' · ', name(violation.host)], user && [' · ', user]].flat();
+function factsOf({ at, host, user }) {
+  const link = user !== null && element('a', { href: address('users', user) }, name(user));
+  return [time(at), host && [' · ', name(host)], link && [' · ', link]];
 }
 
 function doneText(violation) {

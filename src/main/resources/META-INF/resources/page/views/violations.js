@@ -1,7 +1,8 @@
 import { element, setHidden, setText } from '../dom/dom.js';
 import { count } from '../dom/format.js';
 import { showList } from '../dom/list.js';
-import { data, MOST_VIOLATIONS } from '../data/store.js';
+import { data } from '../data/store.js';
+import { MOST_ACTIVE, MOST_RESOLVED } from '../data/violations.js';
 import { createFilters } from './filters.js';
 import { address } from './navigation.js';
 import { openStory } from './story.js';
@@ -9,7 +10,7 @@ import { createViolation } from './violation.js';
 
 const PAGE = 100;
 
-/** The violations, newest first, with filters. `#/violations/ID` opens the story of one in a dialog. */
+/** The violations with filters: the active ones first, each kind newest first. `#/violations/ID` opens the story of one in a dialog. */
 export function violationsView(route) {
   const summary = element('p', { id: 'summary', class: 'facts' });
   const list = element('ol', { class: 'violations' });
@@ -35,9 +36,8 @@ export function violationsView(route) {
     if (data.violations === null) {
       return 'No answer yet.';
     }
-    const active = matching.filter((violation) => violation.status === 'active').length;
-    const limit = all.length >= MOST_VIOLATIONS ? ` Only the newest ${MOST_VIOLATIONS} are here.` : '';
-    return `${count(matching.length, 'violation')}, ${active} active.${limit}`;
+    const limits = limitText(all, 'active', MOST_ACTIVE) + limitText(all, 'resolved', MOST_RESOLVED);
+    return `${count(matching.length, 'violation')}, ${countOf(matching, 'active')} active.${limits}`;
   }
 
   function showMore() {
@@ -69,7 +69,9 @@ export function violationsView(route) {
 
   /** Leaves the address of the story if the dialog was closed, and not if another address has closed it. */
   function closed(id) {
-    story = null;
+    if (story?.id === id) {
+      story = null;
+    }
     if (location.hash.startsWith(address('violations', id))) {
       history.replaceState(null, '', address('violations', null, filters.values()));
     }
@@ -77,4 +79,12 @@ export function violationsView(route) {
 
   accept(route);
   return { title: 'Violations', node, update, accept, close: () => story?.close() };
+}
+
+function limitText(violations, status, most) {
+  return countOf(violations, status) >= most ? ` Only the newest ${most} ${status} ones are here.` : '';
+}
+
+function countOf(violations, status) {
+  return violations.filter((violation) => violation.status === status).length;
 }

@@ -11,8 +11,8 @@ import static org.hamcrest.Matchers.not;
 import static org.hamcrest.Matchers.notNullValue;
 import static org.hamcrest.Matchers.nullValue;
 
-import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.report.CycleResult;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.telemetry.RequestLabels;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;

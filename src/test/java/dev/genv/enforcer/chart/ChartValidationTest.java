@@ -40,6 +40,7 @@ class ChartValidationTest {
                 "settings: {httpHost: LocalHost}|settings.httpHost is LocalHost, where neither the probes",
                 "settings: {httpHost: 0:0:0:0:0:0:0:1}|settings.httpHost is 0:0:0:0:0:0:0:1, where neither the probes",
                 "settings: {httpHost: '::FFFF:127.0.0.1'}|settings.httpHost is ::FFFF:127.0.0.1, where neither the probes",
+                "journal: {hostPath: /var/tmp/genv/journal}|journal.hostPath is /var/tmp/genv/journal, which is in settings.stateDir",
                 "settings: {stateDir: /proc}|settings.stateDir is /proc, and mounted there it would hide what the container needs",
                 "settings: {stateDir: /dev/shm/genv}|settings.stateDir is /dev/shm/genv, and mounted there",
                 "settings: {stateDir: /etc/genv-enforcer}|settings.stateDir is /etc/genv-enforcer, and mounted there",

@@ -13,6 +13,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
@@ -87,6 +88,14 @@ class SnapshotJsonTest {
                                 + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"used_devices\":[0],\"eid\":null,"
                                 + "\"membership\":{\"by\":\"environ\"},\"membership_unknown\":null,"
                                 + "\"immune\":null,\"since\":1204711,\"workload\":null}]}");
+    }
+
+    @Test
+    void namesThePartsThatWereNotObserved() {
+        var missing = Set.of(SnapshotPart.ATTACHMENTS, SnapshotPart.EVERY_PROCESS);
+        var snapshot = new Snapshot("gpu-1", List.of(), List.of(), List.of(), Set.of(), missing, List.of());
+        assertThat(JsonTree.of(out -> SnapshotJson.write(snapshot, out)).path("not_observed"))
+                .hasToString("[\"every_process\",\"attachments\"]");
     }
 
     @Test

@@ -10,8 +10,10 @@ import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -34,24 +36,27 @@ class HangingDiskTest {
 
     @Test
     void theServiceGoesOnAndTheJournalRecovers() {
-        try (var journal = new DiskJournal(config(), LIMIT)) {
+        try (var journal = new DiskJournal(config(), LIMIT, TestTimeouts.HANG)) {
+            assertThat(journal.takeRestored()).isPresent();
             await().untilAsserted(() -> {
-                journal.commit(cycle(1, Map.of()));
+                assertThat(journal.commit(cycle(1, Map.of()))).isTrue();
                 assertThat(journal.problems()).isEmpty();
             });
-            journal.commit(cycle(2, new Hanging()));
+            assertThat(journal.commit(cycle(2, new Hanging()))).isFalse();
             assertThat(journal.problems()).extracting(Problem::code).containsExactly(ProblemCode.JOURNAL_UNWRITABLE);
             for (var number = 3; number < 1_000; number++) {
-                journal.commit(cycle(number, Map.of())); // returns at once, and takes no memory
+                assertThat(journal.commit(cycle(number, Map.of())))
+                        .as("returns at once, and takes no memory")
+                        .isFalse();
             }
             release.countDown();
             await().untilAsserted(() -> {
-                journal.commit(cycle(1_000, Map.of()));
+                assertThat(journal.commit(cycle(1_000, Map.of()))).isTrue();
                 assertThat(journal.problems()).isEmpty();
             });
         }
-        try (var journal = new DiskJournal(config(), LIMIT)) {
-            assertThat(journal.restored().memory())
+        try (var journal = new DiskJournal(config(), LIMIT, TestTimeouts.HANG)) {
+            assertThat(journal.takeRestored().orElseThrow().memory())
                     .map(Restored.Memory::cycle)
                     .map(SavedCycle::cycles)
                     .contains(1_000);
@@ -68,7 +73,11 @@ class HangingDiskTest {
         var at = Instant.parse("2026-11-20T09:22:28Z");
         var started = new Event(number, at, new EventContent.ServiceStarted("1", "enforce"));
         return new CycleCommit(
-                List.of(started), new SavedCycle(number, number, ticks, number, 0, at, at, 0), SavedState.EMPTY);
+                List.of(started),
+                new SavedCycle(number, number, ticks, number, 0, at, at, 0, number),
+                SavedState.EMPTY,
+                SavedState.EMPTY,
+                SavedState.EMPTY);
     }
 
     /** A state whose reader waits. */

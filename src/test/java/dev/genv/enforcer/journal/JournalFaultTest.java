@@ -4,8 +4,12 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.journal.line.JournalLine;
+import dev.genv.enforcer.journal.segment.FileNames;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -14,6 +18,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -52,10 +57,9 @@ class JournalFaultTest extends JournalFixture {
         var id = only().id();
         cycle();
         stop();
-        var segment = segments().getLast();
-        var bytes = Files.readAllBytes(segment);
+        var bytes = Files.readAllBytes(segments().getLast());
         for (var length = 0; length < bytes.length; length += 1 + bytes.length / 97) {
-            Files.write(segment, Arrays.copyOf(bytes, length));
+            Files.write(segments().getLast(), Arrays.copyOf(bytes, length));
             start();
             assertThat(registry.find(entry -> true, 10))
                     .allSatisfy(entry -> assertThat(entry.id()).isEqualTo(id));
@@ -168,7 +172,9 @@ class JournalFaultTest extends JournalFixture {
         cycle();
         var first = journal;
         var id = only().id();
+        startLimit = NO_TIME;
         start();
+        startLimit = TestTimeouts.HANG;
         assertThat(registry.find(entry -> true, 10)).isEmpty();
         cycle();
         assertThat(problems()).containsExactly(ProblemCode.JOURNAL_LOCKED);
@@ -206,6 +212,17 @@ class JournalFaultTest extends JournalFixture {
             assertThat(entry.active()).isTrue();
             assertThat(entry.cycles()).isEqualTo(1_501);
         });
+    }
+
+    @Test
+    void anErrorWhileTheJournalIsReadCostsTheJournalOnly() throws IOException {
+        stop();
+        var kinds = Enforcer.savedKinds();
+        var twice = Stream.concat(kinds.stream(), kinds.stream()).toList(); // the reading refuses it
+        var faulty = new JournalConfig(directory, config().limits(), "boot", twice);
+        journal = new DiskJournal(faulty, TestTimeouts.HANG, TestTimeouts.HANG);
+        startWith(journal);
+        assertEnforcesWith(ProblemCode.JOURNAL_UNWRITABLE);
     }
 
     private void assertEnforcesWith(ProblemCode problem) {

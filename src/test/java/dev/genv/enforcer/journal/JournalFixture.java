@@ -2,7 +2,6 @@ package dev.genv.enforcer.journal;
 
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
@@ -11,8 +10,10 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
@@ -38,6 +39,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** A service with a journal that is stopped and started again. */
 abstract class JournalFixture {
     static final Duration INTERVAL = Duration.ofSeconds(10);
+    /** A start does not wait for another service to release the journal. */
+    static final Duration NO_TIME = Duration.ofNanos(1);
 
     @TempDir
     Path directory;
@@ -48,6 +51,9 @@ abstract class JournalFixture {
     ServiceMode mode = ServiceMode.ENFORCE;
     String processes = "boot 1";
     long maxBytes = 64 << 20;
+    /** How long a start waits for the journal. */
+    Duration startLimit = TestTimeouts.HANG;
+
     Map<RuleDefinition, RuleMode> rules = Map.of(
             KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
             KnownRules.ENV_DEVICES, RuleMode.ENFORCE);
@@ -61,7 +67,7 @@ abstract class JournalFixture {
 
     @BeforeEach
     void start() throws IOException {
-        journal = new DiskJournal(config(), TestTimeouts.HANG);
+        journal = new DiskJournal(config(), TestTimeouts.HANG, startLimit);
         startWith(journal);
     }
 

@@ -19,6 +19,7 @@ import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -36,6 +37,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.IntPredicate;
@@ -113,9 +115,9 @@ class RestartPropertyTest {
                 service.journal.close();
                 var last = service.journal.last;
                 service = new RunningService(node, time, folder);
-                assertThat(service.journal.restored().memory()).hasValueSatisfying(memory -> {
+                assertThat(service.journal.restored.memory()).hasValueSatisfying(memory -> {
                     assertThat(memory.cycle()).isEqualTo(last.cycle());
-                    assertThat(present(memory.state())).isEqualTo(present(last.state()));
+                    assertThat(present(memory.state())).isEqualTo(present(last.saved()));
                 });
             }
         }
@@ -138,6 +140,7 @@ class RestartPropertyTest {
             journal = new WatchedJournal(new DiskJournal(
                     new JournalConfig(
                             folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
+                    TestTimeouts.HANG,
                     TestTimeouts.HANG));
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
@@ -173,11 +176,16 @@ class RestartPropertyTest {
     private static final class WatchedJournal implements Journal {
         private final Journal journal;
         private CycleCommit last;
+        private Restored restored = Restored.NOTHING;
 
         WatchedJournal(Journal journal) {
             this.journal = journal;
             last = new CycleCommit(
-                    List.of(), new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0), SavedState.EMPTY);
+                    List.of(),
+                    new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0, 0),
+                    SavedState.EMPTY,
+                    SavedState.EMPTY,
+                    SavedState.EMPTY);
         }
 
         @Override
@@ -186,8 +194,10 @@ class RestartPropertyTest {
         }
 
         @Override
-        public Restored restored() {
-            return journal.restored();
+        public Optional<Restored> takeRestored() {
+            var taken = journal.takeRestored();
+            taken.ifPresent(read -> restored = read);
+            return taken;
         }
 
         @Override
@@ -206,9 +216,9 @@ class RestartPropertyTest {
         }
 
         @Override
-        public void commit(CycleCommit cycle) {
+        public boolean commit(CycleCommit cycle) {
             last = cycle;
-            journal.commit(cycle);
+            return journal.commit(cycle);
         }
 
         @Override

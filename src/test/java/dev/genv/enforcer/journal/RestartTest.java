@@ -69,6 +69,47 @@ class RestartTest extends JournalFixture {
     }
 
     @Test
+    void aReaderOfAnEarlierRunGetsWhatItMissed() throws IOException {
+        node.setSnapshot(STRAY);
+        cycle();
+        var first = events.streamId();
+        var seen = events.latest();
+        assertThat(events.isKnown(first, seen + 1)).isFalse();
+        restart();
+        assertThat(events.streamId()).isNotEqualTo(first);
+        assertThat(events.isKnown(first, seen)).isTrue();
+        assertThat(events.isKnown(first, seen - 1)).isTrue();
+        assertThat(events.after(seen, 10).hasGap()).isFalse();
+        assertThat(events.after(seen, 10).events())
+                .extracting(Event::content)
+                .containsExactly(new EventContent.ServiceStarted("1", "enforce"));
+        restart();
+        cycle();
+        restart();
+        assertThat(events.isKnown(first, seen)).as("two runs ago").isTrue();
+        assertThat(events.after(seen, 10).hasGap()).isFalse();
+    }
+
+    @Test
+    void aReaderOfEventsThatTheJournalLacksHasAGap() throws IOException {
+        node.setSnapshot(STRAY);
+        cycle();
+        var stream = events.streamId();
+        var written = events.latest();
+        stop(); // as if the disk did not take the next cycle
+        node.setSnapshot(host().devices(2));
+        cycle();
+        var shown = events.latest();
+        assertThat(shown).isGreaterThan(written);
+        start();
+        cycle();
+        cycle();
+        assertThat(events.latest()).as("the position is used again").isGreaterThanOrEqualTo(shown);
+        assertThat(events.isKnown(stream, shown)).isFalse();
+        assertThat(events.isKnown(stream, written)).isTrue();
+    }
+
+    @Test
     void killFollowsWhenItsTimeIsOver() throws IOException {
         node.setSnapshot(STRAY);
         for (var cycle = 0; cycle < 7; cycle++) {
@@ -151,6 +192,27 @@ class RestartTest extends JournalFixture {
                 .extracting(Event::content)
                 .filteredOn(EventContent.ViolationResolved.class::isInstance)
                 .hasSize(1);
+    }
+
+    @Test
+    void anActionOfTheFirstCycleAfterABootIsNotRepeated() throws IOException {
+        node.setSnapshot(STRAY);
+        cycle();
+        processes = "boot 2";
+        restart();
+        node.answerWith(_ -> {
+            stop(); // the service is killed before the end of its first cycle
+            return Result.of(Outcome.SIGNALLED);
+        });
+        cycle();
+        node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
+        start();
+        cycles(2);
+        assertThat(signals()).as("one for each process").containsExactly(Signal.TERM, Signal.TERM);
+        processes = "boot 3";
+        restart();
+        cycle();
+        assertThat(signals()).as("that of another boot is over").hasSize(3);
     }
 
     @Test

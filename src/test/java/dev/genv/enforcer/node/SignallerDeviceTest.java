@@ -12,10 +12,12 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.linux.Libc;
-import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,53 +36,59 @@ class SignallerDeviceTest {
     @TempDir
     Path proc;
 
-    private int doubts;
-
     @Test
-    void processThatOnlyNvmlListsMustHaveADeviceOpen() throws IOException {
-        Files.createFile(control());
+    void listedProcessMustHaveADeviceOpen() throws IOException {
+        Requirements.root(); // otherwise the kernel does not permit to examine mappings
         try (var without = Child.withEnvironment(Map.of());
                 var with = Child.running(
                         List.of("sh", "-c", "exec 7</dev/full; exec sleep 3600"), Map.of("PATH", "/usr/bin:/bin"))) {
             await().until(() -> with.command().equals("sleep"));
             registerFull(without, with);
-            var refused = terminate(without, true);
+            var refused = terminate(without);
             assertThat(refused.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(refused.detail()).contains("no device file of the NVIDIA driver open");
             assertThat(without.isAlive()).isTrue();
-            assertThat(doubts).isEqualTo(1);
-            assertThat(terminate(with, true)).isEqualTo(Result.of(Outcome.SIGNALLED));
-            assertThat(terminate(without, false)).isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(terminate(with)).isEqualTo(Result.of(Outcome.SIGNALLED));
+        }
+    }
+
+    @Test
+    void listedProcessMayHaveClosedTheFileThatItMaps() throws Exception {
+        try (var holder = DeviceFileHolder.start(
+                        Map.of(),
+                        "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: os.closerange(3, 100))");
+                var released = DeviceFileHolder.start(
+                        Map.of(),
+                        "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: (mapping.close(), os.close(device)))")) {
+            holder.release();
+            released.release();
+            DeviceFileHolder.write(proc, "GPU-5", holder.pid(), released.pid());
+            assertThat(terminate(holder.child())).isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(terminate(released.child()).detail()).contains("no device file of the NVIDIA driver open");
         }
     }
 
     /** As on WSL. */
     @Test
-    void isNotRequiredWithoutTheControlDevice() throws IOException {
+    void isNotRequiredWithoutTheDriver() throws IOException {
         try (var child = Child.withEnvironment(Map.of())) {
-            registerFull(child);
-            assertThat(terminate(child, true)).isEqualTo(Result.of(Outcome.SIGNALLED));
+            Files.writeString(proc.resolve("devices"), "Character devices:\n  1 mem\n\nBlock devices:\n  1 nvidia\n");
+            assertThat(terminate(child)).isEqualTo(Result.of(Outcome.SIGNALLED));
         }
     }
 
     @Test
     void processWhoseFilesCannotBeExaminedIsNotSignalled() throws IOException {
-        Files.createFile(control());
         try (var child = Child.withEnvironment(Map.of())) {
             Files.writeString(proc.resolve("devices"), "Character devices:\n  1 nvidia\n");
             Files.createDirectory(proc.resolve(Integer.toString(child.pid())));
-            var refused = terminate(child, true);
+            var refused = terminate(child);
             assertThat(refused.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(refused.detail())
-                    .isEqualTo("NVML lists it, but its open files cannot be examined, so it is not terminated:"
+                    .isEqualTo("it is listed, but its open files cannot be examined, so it is not terminated:"
                             + " No such file or directory");
             assertThat(child.isAlive()).isTrue();
-            assertThat(doubts).isEqualTo(1);
         }
-    }
-
-    private Path control() {
-        return proc.resolve("nvidiactl");
     }
 
     /** {@code /dev/full} has the major number 1, like {@code /dev/null}, which the children must not have open. */
@@ -92,7 +100,7 @@ class SignallerDeviceTest {
         }
     }
 
-    private Result terminate(Child child, boolean listedByNvml) throws IOException {
+    private Result terminate(Child child) throws IOException {
         var process = new GpuProcess(
                 new ProcessId(child.pid(), child.startTime()),
                 Libc.effectiveUid(),
@@ -109,6 +117,6 @@ class SignallerDeviceTest {
                         _ -> NO_RULES,
                         NO_RULES,
                         new IdentityFlapping()));
-        return Signallers.of(Path.of("/proc"), proc, () -> doubts++).terminate(order, List.of(), listedByNvml);
+        return Signallers.of(Path.of("/proc"), proc).terminate(order, List.of());
     }
 }

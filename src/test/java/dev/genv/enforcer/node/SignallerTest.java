@@ -13,12 +13,13 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -120,6 +121,13 @@ class SignallerTest {
             process = process(child, MINE);
         }
         assertThat(terminate(signaller, process)).isEqualTo(Result.of(Outcome.ALREADY_GONE));
+    }
+
+    @Test
+    void pidThatIsNowThatOfAThreadIsNoProcess() throws IOException {
+        var thread = new ProcessId(CurrentProcess.otherThread(), 1);
+        assertThat(terminate(signaller, process(thread, Libc.effectiveUid(), MINE)))
+                .isEqualTo(Result.of(Outcome.ALREADY_GONE));
     }
 
     @Test
@@ -235,7 +243,7 @@ class SignallerTest {
                         _ -> rules,
                         rules,
                         identityFlapping));
-        return sender.terminate(order, List.of(), false);
+        return sender.terminate(order, List.of());
     }
 
     private static GpuProcess process(Child child, Membership membership) throws IOException {

@@ -20,13 +20,14 @@ import org.junit.jupiter.api.io.TempDir;
 /** Unlisted processes on the node. */
 class UnlistedNodeTest extends UnlistedSuite {
     private final Path proc;
+    private final Path etc;
     private final FakeNvidiaSmi smi;
     private final ObservedHost host;
 
     UnlistedNodeTest(@TempDir Path folder) throws IOException {
         var fake = new FakeProc(folder.resolve("proc"));
         fake.writeSelf("000001ffffffffff", "");
-        Files.createDirectories(fake.hostRoot());
+        etc = Files.createDirectories(fake.hostRoot().resolve("etc"));
         proc = fake.root();
         smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(1);
         DeviceFileHolder.write(proc, FakeNvidiaSmi.uuid(0));
@@ -36,6 +37,11 @@ class UnlistedNodeTest extends UnlistedSuite {
     @Override
     protected Path proc() {
         return proc;
+    }
+
+    @Override
+    protected Path etc() {
+        return etc;
     }
 
     @Override

@@ -6,13 +6,12 @@ import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -20,12 +19,15 @@ import org.junit.jupiter.api.Test;
 class DeliveryThreadTest {
     private static final Duration LONG = Duration.ofDays(1);
 
+    private static final RetryDelay RETRY = new RetryDelay(Duration.ofMillis(50), Duration.ofSeconds(1), () -> 0);
+
     private final EventLog log = new EventLog();
+    private final DeliveryStatistics statistics = new DeliveryStatistics(new FakeTime().ticker());
 
     @Test
     void runsAtItsStartAndAfterEachEvent() {
         var runs = new AtomicInteger();
-        try (var _ = DeliveryThread.start(new Task(_ -> runs.incrementAndGet()), log)) {
+        try (var _ = DeliveryThread.start(task(_ -> runs.incrementAndGet()), log, RETRY)) {
             await().until(() -> runs.get() >= 1);
             var before = runs.get();
             append();
@@ -39,7 +41,7 @@ class DeliveryThreadTest {
         var entered = new CountDownLatch(1);
         var interrupted = new CountDownLatch(1);
         try (var _ = DeliveryThread.start(
-                new Task(_ -> {
+                task(_ -> {
                     entered.countDown();
                     try {
                         Thread.sleep(LONG);
@@ -48,7 +50,8 @@ class DeliveryThreadTest {
                         throw e;
                     }
                 }),
-                log)) {
+                log,
+                RETRY)) {
             await().until(() -> entered.getCount() == 0);
             for (var i = 0; i < 100_000; i++) {
                 append();
@@ -57,6 +60,45 @@ class DeliveryThreadTest {
             assertThat(interrupted.getCount()).isEqualTo(1);
         }
         await().until(() -> interrupted.getCount() == 0);
+    }
+
+    /** Other kinds of deliveries have threads of their own. */
+    @Test
+    void defectIsCountedAndAProblemWhileItIsRepeated() {
+        var works = new AtomicBoolean();
+        try (var _ = DeliveryThread.start(
+                task(_ -> {
+                    if (works.get()) {
+                        statistics.countSent();
+                    } else {
+                        throw new IllegalStateException("a \u001b defect");
+                    }
+                }),
+                log,
+                RETRY)) {
+            await().until(() -> statistics.figures().failed() >= 3);
+            assertThat(statistics.problem())
+                    .contains("an error in the service: java.lang.IllegalStateException: a \\u001b defect");
+            works.set(true);
+            await().until(() -> statistics.problem().isEmpty());
+        }
+    }
+
+    @Test
+    void newEventsDoNotShortenThePauseAfterADefect() {
+        var runs = new AtomicInteger();
+        var day = new RetryDelay(LONG, LONG, () -> 0);
+        try (var _ = DeliveryThread.start(
+                task(_ -> {
+                    runs.incrementAndGet();
+                    throw new IllegalStateException("a defect");
+                }),
+                log,
+                day)) {
+            await().until(() -> statistics.figures().failed() == 1);
+            append();
+            await().during(Duration.ofMillis(300)).until(() -> runs.get() == 1);
+        }
     }
 
     private void append() {
@@ -86,16 +128,11 @@ class DeliveryThreadTest {
             }
 
             @Override
-            public DeliveryFigures figures() {
-                return new DeliveryFigures(0, 0, 0, 0, 0, Duration.ZERO);
-            }
-
-            @Override
-            public Optional<String> problem() {
-                return Optional.empty();
+            public DeliveryStatistics statistics() {
+                return statistics;
             }
         };
-        try (var _ = DeliveryThread.start(delivery, log)) {
+        try (var _ = DeliveryThread.start(delivery, log, RETRY)) {
             await().until(() -> seen.get() >= 0);
             assertThat(seen).hasValue(1);
         }
@@ -105,7 +142,11 @@ class DeliveryThreadTest {
         void run(EventLog log) throws InterruptedException;
     }
 
-    private record Task(Work work) implements Delivery {
+    private Delivery task(Work work) {
+        return new Task(work, statistics);
+    }
+
+    private record Task(Work work, DeliveryStatistics statistics) implements Delivery {
         @Override
         public String name() {
             return "test";
@@ -118,16 +159,6 @@ class DeliveryThreadTest {
         public Duration run(EventLog log) throws InterruptedException {
             work.run(log);
             return LONG;
-        }
-
-        @Override
-        public DeliveryFigures figures() {
-            return new DeliveryFigures(0, 0, 0, 0, 0, Duration.ZERO);
-        }
-
-        @Override
-        public Optional<String> problem() {
-            return Optional.empty();
         }
     }
 }

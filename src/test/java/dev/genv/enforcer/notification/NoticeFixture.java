@@ -39,10 +39,14 @@ public final class NoticeFixture {
     }
 
     public static List<PersonalNotice> personal(EventContent content) {
-        return notice(content).map(notice -> PersonalNotice.of(notice, false)).orElse(List.of());
+        return notice(content)
+                .map(notice -> PersonalNotice.of(notice, false, _ -> true))
+                .orElse(List.of());
     }
 
     public static List<PersonalNotice> personalInAudit(EventContent content) {
-        return notice(content).map(notice -> PersonalNotice.of(notice, true)).orElse(List.of());
+        return notice(content)
+                .map(notice -> PersonalNotice.of(notice, true, _ -> true))
+                .orElse(List.of());
     }
 }

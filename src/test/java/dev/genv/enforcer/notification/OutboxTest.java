@@ -6,6 +6,7 @@ import static dev.genv.enforcer.notification.NoticeFixture.resolved;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.notification.notice.NoticeKind;
@@ -13,6 +14,7 @@ import dev.genv.enforcer.notification.notice.PersonalNotice;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -27,10 +29,10 @@ class OutboxTest {
         outbox.add("raz", acted("a"));
         time.pass(Duration.ofSeconds(9));
         outbox.add("raz", acted("b"));
-        assertThat(outbox.takeDue()).isEmpty();
+        assertThat(due()).isEmpty();
         assertThat(outbox.untilDue()).contains(Duration.ofSeconds(1));
         time.pass(Duration.ofSeconds(1));
-        assertThat(outbox.takeDue())
+        assertThat(due())
                 .singleElement()
                 .satisfies(batch -> assertThat(batch.notices()).hasSize(2));
         assertThat(outbox.untilDue()).isEmpty();
@@ -42,7 +44,7 @@ class OutboxTest {
         outbox.add("raz", acted("a"));
         outbox.add("paul", acted("a"));
         time.pass(DELAY);
-        assertThat(outbox.takeDue()).extracting(Outbox.Batch::person).containsExactly("raz", "paul");
+        assertThat(due()).extracting(Outbox.Batch::person).containsExactly("raz", "paul");
     }
 
     @Test
@@ -50,7 +52,7 @@ class OutboxTest {
         outbox.add("raz", warned("a"));
         outbox.add("raz", acted("a"));
         time.pass(DELAY);
-        assertThat(outbox.takeDue().getFirst().notices())
+        assertThat(due().getFirst().notices())
                 .singleElement()
                 .satisfies(notice -> assertThat(notice.notice().kind()).isEqualTo(NoticeKind.ACTED));
     }
@@ -60,7 +62,7 @@ class OutboxTest {
         outbox.add("raz", warned("a"));
         outbox.add("raz", ended("a"));
         time.pass(DELAY);
-        assertThat(outbox.takeDue()).isEmpty();
+        assertThat(due()).isEmpty();
         assertThat(outbox.untilDue()).isEmpty();
     }
 
@@ -68,10 +70,10 @@ class OutboxTest {
     void endIsSentIfTheWarningWasSent() {
         outbox.add("raz", warned("a"));
         time.pass(DELAY);
-        outbox.takeDue();
+        due();
         outbox.add("raz", ended("a"));
         time.pass(DELAY);
-        assertThat(outbox.takeDue()).hasSize(1);
+        assertThat(due()).hasSize(1);
     }
 
     @Test
@@ -82,10 +84,10 @@ class OutboxTest {
         outbox.add("raz", acted("c"));
         time.pass(Duration.ofMinutes(30));
         outbox.add("raz", acted("d"));
-        assertThat(outbox.takeDue()).isEmpty();
+        assertThat(due()).isEmpty();
         assertThat(outbox.untilDue()).contains(Duration.ofMinutes(20).minus(DELAY));
         time.pass(Duration.ofMinutes(20).minus(DELAY));
-        assertThat(outbox.takeDue())
+        assertThat(due())
                 .singleElement()
                 .satisfies(batch -> assertThat(batch.notices()).hasSize(2));
     }
@@ -96,7 +98,7 @@ class OutboxTest {
         send("raz", "b");
         outbox.add("paul", acted("c"));
         time.pass(DELAY);
-        assertThat(outbox.takeDue()).extracting(Outbox.Batch::person).containsExactly("paul");
+        assertThat(due()).extracting(Outbox.Batch::person).containsExactly("paul");
     }
 
     @Test
@@ -106,7 +108,7 @@ class OutboxTest {
         }
         time.pass(DELAY);
         assertThat(outbox.size()).isEqualTo(100_000);
-        assertThat(outbox.takeDue()).singleElement().satisfies(batch -> {
+        assertThat(due()).singleElement().satisfies(batch -> {
             assertThat(batch.notices()).hasSize(10);
             assertThat(batch.omitted()).isEqualTo(99_990);
         });
@@ -128,10 +130,31 @@ class OutboxTest {
         assertThat(outbox.oldest()).contains(FakeTime.START);
     }
 
+    /** A defect that concerns one message must not lose the others. */
+    @Test
+    void messagesAfterOneThatFailsRemain() {
+        outbox.add("raz", acted("a"));
+        outbox.add("paul", acted("a"));
+        time.pass(DELAY);
+        assertThatThrownBy(() -> outbox.takeDue(_ -> {
+                    throw new IllegalStateException("a defect");
+                }))
+                .hasMessage("a defect");
+        assertThat(outbox.isDue()).isTrue();
+        assertThat(due()).extracting(Outbox.Batch::person).containsExactly("paul");
+        assertThat(outbox.isDue()).isFalse();
+    }
+
+    private List<Outbox.Batch<String>> due() {
+        var due = new ArrayList<Outbox.Batch<String>>();
+        outbox.takeDue(due::add);
+        return due;
+    }
+
     private void send(String person, String violation) {
         outbox.add(person, acted(violation));
         time.pass(DELAY);
-        assertThat(outbox.takeDue()).hasSize(1);
+        assertThat(due()).hasSize(1);
     }
 
     private static PersonalNotice warned(String id) {

@@ -8,6 +8,8 @@ import java.util.Random;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class RetryDelayTest {
     private static final Duration SHORTEST = Duration.ofSeconds(5);
@@ -32,11 +34,13 @@ class RetryDelayTest {
         }
     }
 
-    @Test
-    void differsFromNodeToNode() {
+    @ParameterizedTest
+    @CsvSource({"3, 20, 24", "20, 2880, 3600"})
+    void differsFromNodeToNode(int failures, int shortest, int longest) {
         var delays = new RetryDelay(SHORTEST, LONGEST, new Random(1));
-        assertThat(IntStream.range(0, 100).mapToObj(_ -> delays.after(3)).distinct())
+        assertThat(IntStream.range(0, 100).mapToObj(_ -> delays.after(failures)).distinct())
                 .hasSizeGreaterThan(50)
-                .allSatisfy(delay -> assertThat(delay).isBetween(Duration.ofSeconds(20), Duration.ofSeconds(24)));
+                .allSatisfy(delay ->
+                        assertThat(delay).isBetween(Duration.ofSeconds(shortest), Duration.ofSeconds(longest)));
     }
 }

@@ -1,12 +1,19 @@
 package dev.genv.enforcer.notification;
 
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.model.workload.Container;
+import dev.genv.enforcer.model.workload.Pod;
+import dev.genv.enforcer.model.workload.SlurmJob;
+import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.model.workload.WorkloadSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class UserDirectoryTest {
@@ -26,6 +33,31 @@ class UserDirectoryTest {
         users.update(Map.of("gpu-1", new UserDirectory.Users(new Accounts(Map.of("raz", 1003L)), subuids)));
         assertThat(users.ownerOf("gpu-1", 100_007)).isEqualTo(1003);
         assertThat(users.nameOf(Set.of("gpu-1"), 100_007)).contains("raz");
+    }
+
+    /** Images often run as uid 1000, which can be that of any user of the machine. */
+    @Test
+    void uidInAContainerOfRootIsNoPersonUnlessItIsSubordinate() {
+        var subuids = new SubordinateUids(List.of(new SubordinateUids.Range(1003, 100_000, 65_536)));
+        users.update(Map.of("gpu-1", new UserDirectory.Users(new Accounts(Map.of("raz", 1003L)), subuids)));
+        var ofRoot = container(WorkloadSource.CGROUP);
+        assertThat(isPerson(1003, ofRoot)).isFalse();
+        assertThat(isPerson(100_007, ofRoot)).isTrue();
+        assertThat(isPerson(1003, container(WorkloadSource.DELEGATED_CGROUP))).isTrue();
+        assertThat(isPerson(1003, new Workload(null, null, new Pod("u", null, null, null), null)))
+                .isFalse();
+        assertThat(isPerson(1003, new Workload(null, null, null, new SlurmJob("7", WorkloadSource.CGROUP))))
+                .isTrue();
+        assertThat(isPerson(1003, null)).isTrue();
+    }
+
+    private boolean isPerson(long uid, @Nullable Workload workload) {
+        return users.isPerson(
+                Set.of("gpu-1"), process(812).uid(uid).workload(workload).build());
+    }
+
+    private static Workload container(WorkloadSource by) {
+        return new Workload(null, new Container("0".repeat(64), "docker", by), null, null);
     }
 
     /** The message of one person must not reach the other one. */

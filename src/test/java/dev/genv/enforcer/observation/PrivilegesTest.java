@@ -2,7 +2,8 @@ package dev.genv.enforcer.observation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.AccessFacts;
+import dev.genv.enforcer.facts.host.AccessFacts;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -127,6 +128,6 @@ class PrivilegesTest {
 
     private static ObserverSettings settings(Advice advice, boolean requireHostPid, boolean acts) {
         return new ObserverSettings(
-                "gpu-1", "/var/tmp/genv", List.of(), List.of(), requireHostPid, acts, acts, false, advice);
+                "gpu-1", "/var/tmp/genv", List.of(), List.of(), requireHostPid, acts, acts, false, advice, Memory.ZERO);
     }
 }

@@ -116,6 +116,7 @@ record PolicyOracle(Fleet fleet, Limits limits) {
             case "unlisted-processes" ->
                 isComplete(snapshot)
                         && (process.membership() instanceof Membership.Outside
+                                || (process.membership() instanceof Membership.InEnvironment && environment == null)
                                 || (environment != null
                                         && process.usage().stream()
                                                 .allMatch(use -> isUnattached(snapshot, environment, use.device()))));

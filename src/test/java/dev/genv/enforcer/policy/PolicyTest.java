@@ -93,7 +93,7 @@ class PolicyTest {
         var modes = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
         var plan = KnownRules.policy(modes, Limits.NONE).check(fleet, Set.of());
         assertThat(plan.actions()).singleElement().satisfies(action -> {
-            assertThat(action.rules()).containsExactly(ENV_DEVICES, ENV_MEMORY);
+            assertThat(action.rules()).as("enforced ones first").containsExactly(ENV_MEMORY, ENV_DEVICES);
             assertThat(action.enforced()).isTrue();
         });
     }

@@ -4,10 +4,12 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.CycleReport;
-import dev.genv.enforcer.enforcement.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleResult;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.IOException;
@@ -59,10 +61,12 @@ class FleetRecordingTest {
         for (var number = 2; number < 102; number++) {
             recording.record(cycle(number, null));
         }
+        assertThat(recording.problems()).extracting(Problem::code).containsExactly(ProblemCode.RECORDING_UNWRITABLE);
         memory.disk.countDown();
 
         await().atMost(TestTimeouts.HANG)
                 .untilAsserted(() -> assertThat(memory.lines).hasSize(5));
+        assertThat(recording.problems()).isEmpty();
         assertThat(memory.lines.getLast().json()).contains("\"cycles\":100,");
     }
 
@@ -70,11 +74,15 @@ class FleetRecordingTest {
     void recordsTheWholeStateAfterAFailure() {
         memory.fails.set(true);
         recording.record(cycle(1, null));
-        await().atMost(TestTimeouts.HANG).until(() -> !memory.fails.get());
+        await().atMost(TestTimeouts.HANG)
+                .untilAsserted(() -> assertThat(recording.problems())
+                        .containsExactly(new Problem(ProblemCode.RECORDING_UNWRITABLE, "no space left on device")));
         recording.record(cycle(2, null));
 
         awaitTypes(RecordType.RECORDING_STARTED, RecordType.HOST_OBSERVED, RecordType.CYCLE_OBSERVED);
         assertThat(memory.lines.get(1).json()).contains("\"whole\":true");
+        await().atMost(TestTimeouts.HANG)
+                .untilAsserted(() -> assertThat(recording.problems()).isEmpty());
     }
 
     @Test

@@ -8,9 +8,11 @@ import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -52,7 +54,31 @@ public final class RandomPast {
                 processes.add(random.oneIn(2) ? process : withOtherMemory(process));
             }
         }
-        return before.withProcesses(processes);
+        return withOtherUids(before.withProcesses(processes));
+    }
+
+    private Snapshot withOtherUids(Snapshot before) {
+        if (random.oneIn(2)) {
+            return before;
+        }
+        var uidsOfPids = new HashMap<Integer, Long>();
+        for (var environment : before.environments()) {
+            environment
+                    .pids()
+                    .forEach(pid -> uidsOfPids.put(pid, 1_000L + random.random().nextInt(3)));
+        }
+        var owner = 1_000L + random.random().nextInt(3);
+        return new Snapshot(
+                before.host(),
+                before.processes(),
+                before.unlisted(),
+                before.environments(),
+                before.devices(),
+                before.listedDevices(),
+                uidsOfPids,
+                new SubordinateUids(List.of(new SubordinateUids.Range(owner, 100_000, 1_000))),
+                before.missing(),
+                before.problems());
     }
 
     private GpuProcess withOtherMemory(GpuProcess process) {

@@ -83,9 +83,12 @@ class RecordingPropertyTest {
         return new Snapshot(
                 snapshot.host(),
                 processes,
+                snapshot.unlisted(),
                 snapshot.environments(),
                 snapshot.devices(),
                 snapshot.listedDevices(),
+                snapshot.uidsOfPids(),
+                snapshot.subordinateUids(),
                 snapshot.missing(),
                 List.of());
     }

@@ -31,7 +31,7 @@ class HostMetricsTest {
             .with(process(1).inEnvironment("a").uses(0)));
     private final FakeHost second = new FakeHost(host("gpu-2"));
     private final Enforcer enforcer = new Enforcer(
-            EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(hosts))
+            EnforcerConfigBuilder.enforcerConfig(() -> new ArrayList<>(hosts))
                     .remote(true)
                     .build(),
             new ViolationRegistry(10),
@@ -69,6 +69,39 @@ class HostMetricsTest {
         assertThat(registry.find("genv.enforcer.host.up").gauges())
                 .singleElement()
                 .satisfies(gauge -> assertThat(gauge.getId().getTag("host")).isEqualTo("gpu-1"));
+    }
+
+    @Test
+    void keepsTheSeriesOfAHostWhoseValueChanges() {
+        hosts.addAll(List.of(first, second));
+        enforcer.runCycle();
+        var registered =
+                registry.get("genv.enforcer.host.up").tag("host", "gpu-2").gauge();
+        assertThat(registered.value()).isEqualTo(1);
+
+        second.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+        enforcer.runCycle();
+        assertThat(registered.value()).isZero();
+        assertThat(registry.get("genv.enforcer.host.up").tag("host", "gpu-2").gauge())
+                .isSameAs(registered);
+    }
+
+    @Test
+    void noHostIsUpAfterAFailedCycle() {
+        hosts.addAll(List.of(first, second));
+        enforcer.runCycle();
+        hosts.add(null); // ends the cycle with an exception
+        enforcer.runCycle();
+        assertThat(value("up", "gpu-1")).isZero();
+        assertThat(value("complete", "gpu-2")).isZero();
+        assertThat(registry.find("genv.enforcer.host.devices").gauges()).isEmpty();
+
+        hosts.removeLast();
+        enforcer.runCycle();
+        assertThat(value("up", "gpu-1")).isEqualTo(1);
+        assertThat(value("devices", "gpu-1")).isEqualTo(2);
     }
 
     @Test

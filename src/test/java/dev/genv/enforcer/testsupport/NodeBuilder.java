@@ -3,12 +3,13 @@ package dev.genv.enforcer.testsupport;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -62,7 +63,16 @@ public final class NodeBuilder {
 
     public ObserverSettings settings() {
         return new ObserverSettings(
-                "gpu-1", state.toString(), programs, exempt, requireHostPid, true, true, false, Advice.CONTAINER);
+                "gpu-1",
+                state.toString(),
+                programs,
+                exempt,
+                requireHostPid,
+                true,
+                true,
+                false,
+                Advice.CONTAINER,
+                Memory.ofMebibytes(512));
     }
 
     public NodeMachine machine() {

@@ -1,28 +1,19 @@
 package dev.genv.enforcer.testsupport;
 
-import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
-import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /** An HTTP receiver of events that answers as a test wants, or not at all. */
-public final class ScriptedReceiver implements Closeable {
-    private final ServerSocket listener;
+public final class ScriptedReceiver extends ScriptedServer {
     private final List<Request> requests = new CopyOnWriteArrayList<>();
-    private final List<Socket> open = new CopyOnWriteArrayList<>();
-    private final AtomicInteger closedByClient = new AtomicInteger();
     private volatile Script script;
 
     /** A request; the names of its headers are in lower case. */
@@ -35,8 +26,7 @@ public final class ScriptedReceiver implements Closeable {
 
     public ScriptedReceiver(Script script) throws IOException {
         this.script = script;
-        listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        Thread.ofVirtual().start(this::accept);
+        start();
     }
 
     /** Answers with this status and these headers. */
@@ -57,11 +47,7 @@ public final class ScriptedReceiver implements Closeable {
     public static Script drip() {
         return (_, out) -> {
             out.write("HTTP/1.1 200 OK\r\nX: ".getBytes(StandardCharsets.ISO_8859_1));
-            while (true) {
-                out.write('x');
-                out.flush();
-                Thread.sleep(20); // the pace of the receiver, not a condition to wait for
-            }
+            drip(out, 'x');
         };
     }
 
@@ -69,47 +55,20 @@ public final class ScriptedReceiver implements Closeable {
         script = other;
     }
 
-    public int port() {
-        return listener.getLocalPort();
-    }
-
     public List<Request> requests() {
         return List.copyOf(requests);
     }
 
-    /** The number of connections that the client closed. */
-    public int closedByClient() {
-        return closedByClient.get();
-    }
-
-    private void accept() {
-        try {
-            while (true) {
-                var socket = listener.accept();
-                open.add(socket);
-                Thread.ofVirtual().start(() -> serve(socket));
-            }
-        } catch (SocketException e) {
-            // closed
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+    @Override
+    protected void serve(Socket socket) throws IOException {
+        var request = read(socket.getInputStream());
+        requests.add(request);
+        // The script may never end, so another thread sees that the client closes the connection.
+        var answer = Thread.ofVirtual().start(() -> answer(request, socket));
+        while (socket.getInputStream().read() >= 0) {
+            // nothing may follow
         }
-    }
-
-    private void serve(Socket socket) {
-        try (socket) {
-            var request = read(socket.getInputStream());
-            requests.add(request);
-            // The script may never end, so another thread sees that the client closes the connection.
-            var answer = Thread.ofVirtual().start(() -> answer(request, socket));
-            while (socket.getInputStream().read() >= 0) {
-                // nothing may follow
-            }
-            closedByClient.incrementAndGet();
-            answer.interrupt();
-        } catch (IOException e) {
-            closedByClient.incrementAndGet();
-        }
+        answer.interrupt();
     }
 
     private void answer(Request request, Socket socket) {
@@ -145,13 +104,5 @@ public final class ScriptedReceiver implements Closeable {
             line.append((char) next);
         }
         return line.toString().strip();
-    }
-
-    @Override
-    public void close() throws IOException {
-        listener.close();
-        for (var socket : open) {
-            socket.close();
-        }
     }
 }

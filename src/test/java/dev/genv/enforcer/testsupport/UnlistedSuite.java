@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.MembershipSource;
@@ -13,9 +14,11 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -34,6 +37,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 public abstract class UnlistedSuite extends UnlistedUseSuite {
     /** Of no account. */
     private static final int USER = 54_012;
+
+    /** The folder of passwd(5) and subuid(5). */
+    protected abstract Path etc();
 
     private static List<String> problems(Snapshot snapshot) {
         return snapshot.problems().stream()
@@ -131,6 +137,28 @@ public abstract class UnlistedSuite extends UnlistedUseSuite {
                     .extracting(GpuProcess::pid)
                     .containsExactly(holder.pid());
         }
+    }
+
+    /** Otherwise a user with subordinate uids could leave out the processes of all others. */
+    @Test
+    void subordinateUidsTakeTurnsAsTheirOwner() throws Exception {
+        Files.writeString(etc().resolve("subuid"), "1003:100000:65536\n");
+        for (var i = 0; i <= HolderFacts.MOST_HOLDERS; i++) {
+            openGpu(1000 + i).uid(100_000 + i).startTime(2);
+        }
+        openGpu(9000).uid(1004).startTime(1);
+        link();
+        use(4096);
+        assertThat(observe(4).unlisted().processes())
+                .hasSizeLessThanOrEqualTo(HolderFacts.MOST_HOLDERS)
+                .extracting(GpuProcess::pid)
+                .contains(9000);
+    }
+
+    private FakeProc.FakeProcess openGpu(int pid) throws IOException {
+        var process = new FakeProc(proc()).process(pid);
+        Files.createSymbolicLink(Files.createDirectory(process.file("fd")).resolve("3"), DeviceFileHolder.FILE);
+        return process;
     }
 
     @Test

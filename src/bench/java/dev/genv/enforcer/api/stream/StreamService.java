@@ -74,7 +74,8 @@ final class StreamService {
         new AsciiJsonCustomizer().customize(json);
         var vertx = Vertx.vertx();
         var router = Router.router(vertx);
-        new EventStreams(log, json).register(router);
+        new EventStreams(log, json, new EventReaders(EventReaders.HEARTBEAT, new ReaderPlaces(64, 64)))
+                .register(router);
         vertx.createHttpServer()
                 .requestHandler(router)
                 .listen(0, "localhost")

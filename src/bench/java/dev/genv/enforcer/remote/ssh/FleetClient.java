@@ -3,14 +3,15 @@ package dev.genv.enforcer.remote.ssh;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
-import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.enforcement.report.CycleResult;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.policy.definition.Limits;
@@ -91,7 +92,7 @@ public final class FleetClient {
 
     private static ObserverSettings observer(String name, String stateDirectory) {
         return new ObserverSettings(
-                name, stateDirectory, List.of(), List.of(), false, false, true, false, Advice.LOGIN);
+                name, stateDirectory, List.of(), List.of(), false, false, true, false, Advice.LOGIN, Memory.ZERO);
     }
 
     private static AgentConfig config(String stateDirectory, String nvidiaSmi, Duration timeout) {

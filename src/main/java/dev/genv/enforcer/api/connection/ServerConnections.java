@@ -5,7 +5,6 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ServerChannel;
-import java.net.InetSocketAddress;
 
 /**
  * Limits the connections of each port that the service listens on. Netty loads it as a service, because Quarkus has no such limit for
@@ -41,20 +40,12 @@ public final class ServerConnections extends ChannelInitializerExtension {
     }
 
     private static void admit(Channel channel, ServerChannel listener, ConnectionLimit limit) {
-        var connection = new ClientConnection(channel, addressOf(channel), listener.eventLoop());
+        var connection = new ClientConnection(channel, ClientAddress.of(channel), listener.eventLoop());
         channel.closeFuture().addListener(_ -> {
             limit.remove(connection);
             connection.forget();
         });
         PipelineLimit.add(channel);
         limit.admit(connection).ifPresent(ClientConnection::close);
-    }
-
-    /** A client on the same machine can choose any loopback address, so all of them count as one. */
-    private static Object addressOf(Channel channel) {
-        if (!(channel.remoteAddress() instanceof InetSocketAddress inet)) {
-            return "unknown";
-        }
-        return inet.getAddress().isLoopbackAddress() ? "loopback" : inet.getAddress();
     }
 }

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.api.health;
 
 import dev.genv.enforcer.api.security.ApiToken;
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.problem.Problem;
 import java.util.stream.Collectors;
 import org.eclipse.microprofile.health.HealthCheck;

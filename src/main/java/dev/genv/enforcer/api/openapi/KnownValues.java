@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.action.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemConsequence;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.rule.Rules;
 import java.util.List;
@@ -23,7 +24,7 @@ final class KnownValues {
             Map.entry("parameter.status", List.of("active", "resolved")),
             Map.entry("ActionView.outcome", labels(Outcome.values(), Outcome::label)),
             Map.entry("ActionView.type", List.of("terminate", "detach")),
-            Map.entry("EndedView.type", List.of("terminate", "detach")),
+            Map.entry("ReplayedActionView.type", List.of("terminate", "detach")),
             Map.entry("Found.rule", RULES),
             Map.entry("GapView.reason", List.of("not_in_memory", "other_run", "too_large")),
             Map.entry("HostView.gpu_source", List.of("nvml", "nvidia-smi", "genv")),
@@ -34,9 +35,11 @@ final class KnownValues {
             Map.entry("Planned.type", List.of("terminate", "detach")),
             Map.entry("PolicyView.mode", List.of("enforce", "audit")),
             Map.entry("ProblemView.code", labels(ProblemCode.values(), ProblemCode::label)),
+            Map.entry("ProblemView.consequence", labels(ProblemConsequence.values(), ProblemConsequence::label)),
             Map.entry("Rule.mode", List.of("off", "audit", "enforce")),
             Map.entry("Rule.name", RULES),
             Map.entry("RuleCounts.rule", RULES),
+            Map.entry("TimelineEntry.rule", RULES),
             Map.entry("ViolationView.mode", List.of("enforce", "audit")),
             Map.entry("ViolationView.rule", RULES),
             Map.entry("ViolationView.status", List.of("active", "resolved")));

@@ -9,7 +9,10 @@ import java.util.function.LongPredicate;
 
 /** Reserves the heap for one fleet while the past is read: what is in it may have been larger than now. */
 final class FleetMemory {
-    /** A process, a device of a process, an environment, a pid or an attachment: before and after a change, and as JSON. */
+    /**
+     * A process, a device of a process, an environment, a pid, an attachment or a range of subordinate uids: before and after a
+     * change, and as JSON.
+     */
     private static final int ENTRY = 3_000;
 
     /** The results for users, whose number is limited, and the longest record. */
@@ -20,8 +23,18 @@ final class FleetMemory {
     private long entries;
     private long reserved;
 
+    /**
+     * Reserves what every reading needs.
+     *
+     * @param reserve reserves bytes of heap, and returns false if they are not available
+     * @throws ApiException if that is too much
+     */
     FleetMemory(LongPredicate reserve) {
         this.reserve = reserve;
+        if (!reserve.test(FIXED)) {
+            throw ApiException.serviceUnavailable("other requests need the memory at present; try again soon");
+        }
+        reserved = FIXED;
     }
 
     /**
@@ -52,6 +65,10 @@ final class FleetMemory {
         for (var process : snapshot.processes()) {
             entries += process.usage().size();
         }
+        for (var holder : snapshot.unlisted().holders()) {
+            entries += 1 + holder.process().usage().size() + holder.used().size();
+        }
+        entries += snapshot.subordinateUids().ranges().size();
         for (var environment : snapshot.environments()) {
             entries += 1 + environment.pids().size() / 16;
         }

@@ -22,15 +22,15 @@ public class PastAccess {
      * Begins to read; the caller closes the reading.
      *
      * @param reserve reserves bytes of heap, and returns false if they are not available
-     * @throws ApiException if nothing is recorded, or another request reads
+     * @throws ApiException if nothing is recorded, another request reads, or too little heap is available
      */
     public PastReading open(RoutingContext request, Period period, LongPredicate reserve) {
         var recorded = past.orElseThrow(() ->
                 ApiException.conflict("the past is not recorded: set GENV_ENFORCER_JOURNAL_DIR to a folder for it"));
+        var memory = new FleetMemory(reserve);
         if (!permit.tryAcquire()) {
             throw ApiException.serviceUnavailable("another request reads the recorded past; try again soon");
         }
-        return new PastReading(
-                recorded, period, () -> request.response().closed(), new FleetMemory(reserve), permit::release);
+        return new PastReading(recorded, period, () -> request.response().closed(), memory, permit::release);
     }
 }

@@ -13,10 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One request that reads the recorded past. It ends at its time limit, or when its client has disconnected. */
 public final class PastReading implements AutoCloseable {
-    /** The time limit. The connection is closed after a minute. */
-    static final Duration LONGEST = Duration.ofSeconds(45);
-    /** Cycles after the period may follow others of it if the clock was set back. */
-    private static final Duration CLOCK_TOLERANCE = Duration.ofHours(1);
+    /** The time limit. The connection of a plan is closed after 60 s, and that of a report after 65 s. */
+    public static final Duration LONGEST = Duration.ofSeconds(45);
 
     private final RecordedPast past;
     private final Period period;
@@ -34,13 +32,10 @@ public final class PastReading implements AutoCloseable {
         this.release = release;
     }
 
-    /** Reads all cycles until the end of the period, those before its begin included as far as they come along. */
+    /** Reads all cycles of the period, and some before and after it. */
     public void cycles(Consumer<RecordedCycle> reader) {
         try {
-            past.readCycles(period.from(), cycle -> {
-                if (isAfter(cycle.at()) || isOver()) {
-                    return false;
-                }
+            past.readCycles(period.from(), period.to(), this::isOver, cycle -> {
                 memory.hold(cycle);
                 reader.accept(cycle);
                 return true;
@@ -53,10 +48,7 @@ public final class PastReading implements AutoCloseable {
     /** Reads all events in the same way. */
     public void events(Consumer<Event> reader) {
         try {
-            past.readEvents(period.from(), event -> {
-                if (isAfter(event.at()) || isOver()) {
-                    return false;
-                }
+            past.readEvents(period.from(), period.to(), this::isOver, event -> {
                 reader.accept(event);
                 return true;
             });
@@ -65,7 +57,7 @@ public final class PastReading implements AutoCloseable {
         }
     }
 
-    /** Returns since when something is recorded; null if nothing is. */
+    /** Returns since when observations are recorded; null if none are. */
     public @Nullable Instant recordedSince() {
         try {
             return past.begin().orElse(null);
@@ -74,13 +66,18 @@ public final class PastReading implements AutoCloseable {
         }
     }
 
+    /** Returns since when the events are complete; null if there are none. */
+    public @Nullable Instant eventsRecordedSince() {
+        try {
+            return past.beginOfEvents().orElse(null);
+        } catch (IOException e) {
+            throw unreadable(e);
+        }
+    }
+
     /** Whether everything was read; otherwise the time limit ended the reading. */
     public boolean isComplete() {
         return isComplete;
-    }
-
-    private boolean isAfter(Instant at) {
-        return at.isAfter(period.to().plus(CLOCK_TOLERANCE));
     }
 
     private boolean isOver() {

@@ -47,10 +47,12 @@ public class PlanReplay {
     ReplayView run(RoutingContext request, PlanBody body, Period period, Policy policy) {
         try (var reading = past.open(request, period, body::reservesFurther)) {
             var recordedSince = reading.recordedSince();
-            var replay = new Replay(policy, enforcer.isRemote());
+            var replay = new Replay(policy, enforcer.config().appearances(), enforcer.isRemote());
             reading.cycles(cycle -> {
                 if (period.contains(cycle.at())) {
                     replay.check(cycle);
+                } else {
+                    replay.observe(cycle);
                 }
             });
             return ReplayView.of(replay, recordedSince, reading.isComplete());

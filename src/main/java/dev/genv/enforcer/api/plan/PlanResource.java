@@ -6,8 +6,8 @@ import dev.genv.enforcer.api.past.Period;
 import dev.genv.enforcer.api.view.PlanRequestView;
 import dev.genv.enforcer.api.view.PlanView;
 import dev.genv.enforcer.api.view.ReplayView;
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.format.json.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Policy;
@@ -81,8 +81,8 @@ public class PlanResource {
         }
         try (var body = PlanBodies.of(request).retain()) {
             return period.isPresent()
-                    ? write(replay(request, body, period.get()))
-                    : write(PlanView.of(check(read(body))));
+                    ? write(replay(request, body, period.get()), "choose a shorter period")
+                    : write(PlanView.of(check(read(body))), "request fewer hosts at once");
         } finally {
             permits.release();
         }
@@ -123,13 +123,13 @@ public class PlanResource {
                         () -> ApiException.serviceUnavailable("no cycle has ended yet, and the body has no snapshots"));
     }
 
-    private byte[] write(Object view) {
+    private byte[] write(Object view, String advice) {
         var out = new BoundedOutput(memory.largestAnswer());
         try {
             json.writeValue(out, view);
         } catch (BoundedOutput.FullException e) {
             throw ApiException.contentTooLarge(
-                    "the plan is larger than %d bytes; request fewer hosts at once".formatted(memory.largestAnswer()));
+                    "the plan is larger than %d bytes; %s".formatted(memory.largestAnswer(), advice));
         } catch (IOException e) {
             throw new IllegalStateException("a plan cannot be written as JSON", e);
         }

@@ -8,8 +8,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A report as CSV (RFC 4180) in ASCII. A row has the device hours of a user on a host, or the counts of a user for a rule; the other
- * columns are empty.
+ * A report as CSV (RFC 4180) in ASCII. A row has the device hours of a user on a host, the hours of a host without users, or the counts
+ * of a user for a rule; the other columns are empty.
  */
 final class ReportCsv {
     private static final String HEADER =
@@ -38,6 +38,12 @@ final class ReportCsv {
                     null,
                     null);
         }
+        var used = report.usage().stream().map(ReportView.UserHours::host).collect(Collectors.toUnmodifiableSet());
+        for (var host : report.hosts()) {
+            if (!used.contains(host.host())) {
+                append(csv, null, host.host(), host.observedHours(), null, null, null, null, null, null);
+            }
+        }
         for (var row : report.rules()) {
             append(
                     csv,
@@ -62,7 +68,9 @@ final class ReportCsv {
     }
 
     private static String quote(String text) {
-        var safe = ascii(SafeText.escape(text)).replace("\"", "\"\"");
+        var safe = Arrays.stream(text.split("\\\\", -1)) // no text may imitate an escape
+                .map(part -> ascii(SafeText.escape(part)).replace("\"", "\"\""))
+                .collect(Collectors.joining("\\u005c"));
         return '"' + (isFormula(safe) ? "'" : "") + safe + '"';
     }
 

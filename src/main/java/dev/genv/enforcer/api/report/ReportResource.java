@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.report;
 
+import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.past.PastAccess;
 import dev.genv.enforcer.api.past.PastReading;
 import dev.genv.enforcer.api.past.Period;
@@ -9,6 +10,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.recording.usage.EventCounts;
 import dev.genv.enforcer.recording.usage.UsageMeter;
 import dev.genv.enforcer.recording.usage.UserNames;
+import dev.genv.enforcer.recording.usage.ViolationTimeline;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -35,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 /** The report of a period of the recorded past. */
 @Path(ReportResource.PATH)
 public class ReportResource {
-    static final String PATH = "/report";
+    public static final String PATH = "/report";
     private static final String CSV = "text/csv";
     private static final String JSON_FORMAT = "json";
     private static final String CSV_FORMAT = "csv";
@@ -73,6 +75,11 @@ public class ReportResource {
         try (var reserved = memory.plans().new Reservation();
                 var reading = past.open(request, period, reserved::add)) {
             var report = report(reading, period);
+            if (isCsv && !report.complete()) {
+                throw ApiException.contentTooLarge(
+                        "the period was not read within %d seconds, which CSV cannot show; choose a shorter one"
+                                .formatted(PastReading.LONGEST.toSeconds()));
+            }
             return isCsv
                     ? Response.ok(ReportCsv.of(report).getBytes(StandardCharsets.US_ASCII))
                             .type("text/csv; charset=us-ascii; header=present")
@@ -87,25 +94,29 @@ public class ReportResource {
 
     private static ReportView report(PastReading reading, Period period) {
         var recordedSince = reading.recordedSince();
-        var meter = new UsageMeter(period.from(), period.to());
         var names = new UserNames();
-        reading.cycles(cycle -> {
-            meter.add(cycle);
-            names.add(cycle);
-        });
+        var meter = new UsageMeter(period.from(), period.to(), names);
+        reading.cycles(meter::add);
         var counts = new EventCounts(period.from(), period.to(), names);
-        reading.events(counts::add);
+        var timeline = new ViolationTimeline(period.from(), period.to());
+        reading.events(event -> {
+            counts.add(event);
+            timeline.add(event);
+        });
+        var eventsRecordedSince = reading.eventsRecordedSince(); // after the events: old ones may be deleted meanwhile
         var usage = meter.finish();
         var byUser = counts.byUser();
         return new ReportView(
                 period.from(),
                 period.to(),
                 recordedSince,
+                eventsRecordedSince,
                 reading.isComplete(),
                 ReportView.hosts(usage),
                 ReportView.usage(usage),
                 ReportView.users(byUser),
-                ReportView.rules(byUser));
+                ReportView.rules(byUser),
+                ReportView.timeline(timeline));
     }
 
     private static boolean isCsv(@Nullable String format, HttpHeaders headers) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.api.report;
 import dev.genv.enforcer.recording.usage.DeviceTime;
 import dev.genv.enforcer.recording.usage.EventCounts;
 import dev.genv.enforcer.recording.usage.UsageMeter;
+import dev.genv.enforcer.recording.usage.ViolationTimeline;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -15,18 +16,21 @@ import org.jspecify.annotations.Nullable;
 /**
  * The report of a period. In each list, a user that is null stands for all who are not known.
  *
- * @param recordedSince since when something is recorded; null if nothing is
+ * @param recordedSince since when hosts are recorded; null if none is
+ * @param eventsRecordedSince since when violations and actions are recorded, so that their counts are complete; null if none is
  * @param complete whether the whole period was read; if not, the time limit ended the reading
  */
 public record ReportView(
         Instant from,
         Instant to,
         @Nullable Instant recordedSince,
+        @Nullable Instant eventsRecordedSince,
         boolean complete,
         List<HostHours> hosts,
         List<UserHours> usage,
         List<UserCounts> users,
-        List<RuleCounts> rules) {
+        List<RuleCounts> rules,
+        List<TimelineEntry> timeline) {
     private static final double MILLIS_PER_HOUR = Duration.ofHours(1).toMillis();
     private static final double TEN_THOUSAND = 10_000;
     private static final Comparator<@Nullable String> NAMES = Comparator.nullsLast(Comparator.naturalOrder());
@@ -58,6 +62,19 @@ public record ReportView(
     /** The same for each rule. An action that several rules asked for counts for each of them. */
     public record RuleCounts(
             @Nullable String user, String rule, long violations, long terminations, long detachments) {}
+
+    /**
+     * The violations of a rule that began in one of 24 equal parts of the period. Parts without violations are left out.
+     *
+     * @param from the begin of the part
+     */
+    public record TimelineEntry(Instant from, String rule, long violations) {}
+
+    static List<TimelineEntry> timeline(ViolationTimeline timeline) {
+        return timeline.entries().stream()
+                .map(entry -> new TimelineEntry(entry.from(), entry.rule(), entry.violations()))
+                .toList();
+    }
 
     static List<HostHours> hosts(Map<String, UsageMeter.Usage> usage) {
         return usage.entrySet().stream()

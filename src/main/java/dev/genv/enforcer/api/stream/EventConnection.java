@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.stream;
 
+import dev.genv.enforcer.api.connection.ClientAddress;
 import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.event.EventSubscription;
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The connection of a client that follows the events. All methods except {@link #close} run on the thread of the connection. */
 final class EventConnection {
-    /** A client that lost its network without a word keeps its place for so long. The others connect again. */
+    /** A client whose network failed keeps its place for so long. The others connect again. */
     private static final Duration LONGEST = Duration.ofHours(1);
 
     private final Vertx vertx;
@@ -32,8 +33,17 @@ final class EventConnection {
         this.heartbeat = heartbeat;
         vertx = request.vertx();
         context = vertx.getOrCreateContext();
-        channel = ((ConnectionBase) request.request().connection()).channel();
+        channel = channelOf(request);
         reader = new EventReader(source, context, request.response());
+    }
+
+    /** Returns the key that all connections from the address of a client share. */
+    static Object addressOf(RoutingContext request) {
+        return ClientAddress.of(channelOf(request));
+    }
+
+    private static Channel channelOf(RoutingContext request) {
+        return ((ConnectionBase) request.request().connection()).channel();
     }
 
     /**

@@ -25,7 +25,7 @@ final class EventFrames {
     enum GapReason {
         /** Events after the reader's last one are no longer in memory. */
         NOT_IN_MEMORY,
-        /** Another run of the service numbered the reader's last event. */
+        /** Another run of the service showed the reader's last event, and the journal does not have everything since. */
         OTHER_RUN,
         /** The event is too large for the stream. */
         TOO_LARGE

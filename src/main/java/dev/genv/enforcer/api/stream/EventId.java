@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 /**
  * The position of a reader in the events.
  *
- * @param stream the run of the service that numbered the events
+ * @param stream the run of the service that showed the event
  * @param sequence the last event that the reader knows; 0 for none
  */
 public record EventId(UUID stream, long sequence) {
@@ -37,9 +37,9 @@ public record EventId(UUID stream, long sequence) {
         return new EventId(UUID.fromString(match.group(1)), Long.parseLong(match.group(2)));
     }
 
-    /** Whether it is one of the events until this one. */
-    boolean isIn(EventId latest) {
-        return stream.equals(latest.stream) && sequence <= latest.sequence;
+    /** Whether the log can tell what came after it. */
+    boolean isIn(EventLog log) {
+        return log.isKnown(stream, sequence);
     }
 
     @Override

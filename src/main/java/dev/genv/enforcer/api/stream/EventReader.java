@@ -55,9 +55,8 @@ final class EventReader {
             isFull = false;
             wake();
         });
-        var latest = EventId.latest(log);
-        if (known == null || known.isIn(latest)) {
-            position = known == null ? latest.sequence() : known.sequence();
+        if (known == null || known.isIn(log)) {
+            position = known == null ? log.latest() : known.sequence();
             write(frames.position(position));
         } else {
             skip(GapReason.OTHER_RUN);
@@ -120,8 +119,8 @@ final class EventReader {
                 write(frames.of(event));
             }
         }
-        if (page.events().size() == PAGE) {
-            wake();
+        if (!page.events().isEmpty()) {
+            wake(); // there may be more
         }
     }
 

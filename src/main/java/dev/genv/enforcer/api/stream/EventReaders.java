@@ -4,23 +4,25 @@ import io.vertx.ext.web.RoutingContext;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /** The clients that follow the events. */
 final class EventReaders {
     /** Each takes a connection and at most the bytes of its buffer and of one event. */
     static final int MAX_READERS = 64;
+    /** A large share, because all clients behind a proxy have the same address. */
+    static final int MAX_OF_AN_ADDRESS = 32;
     /** Less than the usual time limits of proxies. */
     static final Duration HEARTBEAT = Duration.ofSeconds(15);
 
     private final Duration heartbeat;
-    private final Semaphore permits = new Semaphore(MAX_READERS);
+    private final ReaderPlaces places;
     private final Set<EventConnection> open = ConcurrentHashMap.newKeySet();
     private volatile boolean stopped;
 
-    EventReaders(Duration heartbeat) {
+    EventReaders(Duration heartbeat, ReaderPlaces places) {
         this.heartbeat = heartbeat;
+        this.places = places;
     }
 
     /**
@@ -30,14 +32,15 @@ final class EventReaders {
      * @return whether there was a place for it; if not, nothing was sent
      */
     boolean add(RoutingContext request, EventReader.Source source, @Nullable EventId known) {
-        if (stopped || !permits.tryAcquire()) {
+        var address = EventConnection.addressOf(request);
+        if (stopped || !places.take(address)) {
             return false;
         }
         var connection = new EventConnection(request, source, heartbeat);
         open.add(connection);
         connection.open(source.log(), known, () -> {
             open.remove(connection);
-            permits.release();
+            places.release(address);
         });
         if (stopped) {
             connection.close();
@@ -59,5 +62,10 @@ final class EventReaders {
     /** The number of clients. */
     int count() {
         return open.size();
+    }
+
+    /** The number of clients for which there was no place. */
+    long refused() {
+        return places.refused();
     }
 }

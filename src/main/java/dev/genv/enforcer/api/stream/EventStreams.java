@@ -18,7 +18,6 @@ import jakarta.annotation.Priority;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -28,8 +27,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Server-sent events. These paths are routes of Vert.x and no resources, because only so it is known how much waits for a client before
- * more is written.
+ * Server-sent events. These paths are routes of Vert.x and no resources: only a route shows how many bytes wait for a client, which
+ * must be known before more is written.
  */
 @Singleton
 public class EventStreams {
@@ -52,13 +51,28 @@ public class EventStreams {
 
     @Inject
     public EventStreams(EventLog log, ObjectMapper json) {
-        this(log, json, EventReaders.HEARTBEAT);
+        this(
+                log,
+                json,
+                new EventReaders(
+                        EventReaders.HEARTBEAT,
+                        new ReaderPlaces(EventReaders.MAX_READERS, EventReaders.MAX_OF_AN_ADDRESS)));
     }
 
-    EventStreams(EventLog log, ObjectMapper json, Duration heartbeat) {
+    EventStreams(EventLog log, ObjectMapper json, EventReaders readers) {
         this.log = log;
         frames = new EventFrames(log.streamId(), json);
-        readers = new EventReaders(heartbeat);
+        this.readers = readers;
+    }
+
+    /** The number of clients that follow the events now. */
+    public int following() {
+        return readers.count();
+    }
+
+    /** The number of clients that were refused since the start, because too many follow the events. */
+    public long refused() {
+        return readers.refused();
     }
 
     void register(@Observes Router router) {
@@ -129,7 +143,8 @@ public class EventStreams {
         response.setChunked(true);
         if (!readers.add(request, source, known)) {
             response.setChunked(false).putHeader("Retry-After", RETRY_AFTER);
-            HttpErrors.send(request, 503, "too many clients follow the events; try again later");
+            HttpErrors.send(
+                    request, 503, "too many clients follow the events, in all or from this address; try again later");
         }
     }
 

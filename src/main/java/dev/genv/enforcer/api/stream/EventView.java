@@ -44,7 +44,7 @@ public record EventView(
     }
 
     private static EventView ofProblem(String type, Instant at, String host, Problem problem) {
-        var view = new ProblemView(problem.code().label(), problem.detail());
+        var view = ProblemView.of(problem);
         return new EventView(type, at, null, null, host, view, null, null);
     }
 }

@@ -58,7 +58,7 @@ final class UserOnHost {
     boolean isKnown() {
         return isAccount
                 || !environments.isEmpty()
-                || snapshot.processes().stream().anyMatch(this::owns);
+                || snapshot.allProcesses().stream().anyMatch(this::owns);
     }
 
     /** Whether the process has a uid of the user, or a subordinate uid. */
@@ -81,7 +81,8 @@ final class UserOnHost {
                 device.index(),
                 environment.eid(),
                 since(attachment),
-                snapshot.listedDevices().contains(device.index())
+                snapshot.isComplete()
+                        && snapshot.listedDevices().contains(device.index())
                         && !environment.ownership().isDisputed());
     }
 
@@ -91,7 +92,7 @@ final class UserOnHost {
     }
 
     Stream<UserView.UserProcessView> processes() {
-        return snapshot.processes().stream()
+        return snapshot.allProcesses().stream()
                 .filter(process -> owns(process) || environmentOf(process) != null)
                 .map(this::view);
     }

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.user;
 
 import dev.genv.enforcer.api.view.ViolationView;
-import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.Policy;

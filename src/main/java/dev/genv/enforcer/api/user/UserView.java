@@ -28,7 +28,8 @@ public record UserView(
      * A device that is attached to an environment of the user.
      *
      * @param since when it was attached, in the host's local time, as genv recorded it; null if that is unreadable
-     * @param counted whether the limit counts it: the GPU tool lists the device, and the owner of the environment is not disputed
+     * @param counted whether the limit counts it: every part of the host was observed, the GPU tool lists the device, and the owner of
+     *     the environment is not disputed
      */
     public record AttachedView(
             String host,

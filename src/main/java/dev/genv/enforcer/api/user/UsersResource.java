@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api.user;
 
 import dev.genv.enforcer.api.error.ApiException;
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;

@@ -8,7 +8,11 @@ import org.jspecify.annotations.Nullable;
  * reads it as a stream.
  */
 public record HostSnapshotView(
-        ListedProcesses processes, @Nullable UnlistedView gpuUnlisted, ListedEnvironments envs, ListedDevices devices) {
+        ListedProcesses processes,
+        @Nullable UnlistedView gpuUnlisted,
+        @Nullable List<String> notObserved,
+        ListedEnvironments envs,
+        ListedDevices devices) {
     /** The processes on GPUs. */
     public record ListedProcesses(List<ListedProcess> processes) {}
 

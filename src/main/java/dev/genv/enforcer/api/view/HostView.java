@@ -1,9 +1,10 @@
 package dev.genv.enforcer.api.view;
 
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.device.DeviceStatus;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -63,9 +64,15 @@ public record HostView(
     /**
      * A problem of the host.
      *
-     * @param code the label of a {@link dev.genv.enforcer.model.ProblemCode}
+     * @param code the label of a {@link dev.genv.enforcer.model.problem.ProblemCode}
+     * @param consequence the label of its {@link dev.genv.enforcer.model.problem.ProblemConsequence}
      */
-    public record ProblemView(String code, String detail) {}
+    public record ProblemView(String code, String consequence, String detail) {
+        public static ProblemView of(Problem problem) {
+            var code = problem.code();
+            return new ProblemView(code.label(), code.consequence().label(), problem.detail());
+        }
+    }
 
     public static List<HostView> of(CycleReport report) {
         return report.hosts().stream().map(HostView::of).toList();
@@ -84,9 +91,7 @@ public record HostView(
                 snapshot.listedDevices().size(),
                 snapshot.processes().size(),
                 snapshot.environments().size(),
-                report.problems().stream()
-                        .map(problem -> new ProblemView(problem.code().label(), problem.detail()))
-                        .toList(),
+                report.problems().stream().map(ProblemView::of).toList(),
                 report.missingPrivileges(),
                 report.status().devices().stream().map(DeviceStatusView::of).toList());
     }

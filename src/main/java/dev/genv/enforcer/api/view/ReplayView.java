@@ -4,8 +4,8 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.recording.replay.Replay;
 import dev.genv.enforcer.recording.replay.ReplayedAction;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedAttachment;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
+import dev.genv.enforcer.recording.replay.ReplayedAction.DetachedAttachment;
+import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.recording.replay.ReplayedUser;
 import java.time.Instant;
 import java.util.List;
@@ -43,15 +43,19 @@ public record ReplayView(
      */
     @Schema(name = "ReplayedUserView")
     public record UserView(
-            @Nullable String user, long terminations, long detachments, long omitted, List<EndedView> actions) {
+            @Nullable String user,
+            long terminations,
+            long detachments,
+            long omitted,
+            List<ReplayedActionView> actions) {
         static UserView of(ReplayedUser user) {
             var listed = user.listed();
             return new UserView(
                     user.name(),
                     user.terminations(),
                     user.detachments(),
-                    user.terminations() + user.detachments() - listed.size(),
-                    listed.stream().map(EndedView::of).toList());
+                    user.actions() - listed.size(),
+                    listed.stream().map(ReplayedActionView::of).toList());
         }
     }
 
@@ -63,7 +67,7 @@ public record ReplayView(
      * @param message the violation in genv's words
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
-    public record EndedView(
+    public record ReplayedActionView(
             String type,
             Instant at,
             String host,
@@ -76,11 +80,11 @@ public record ReplayView(
             @Nullable String environment,
             @Nullable List<Integer> devices,
             @Nullable Integer device) {
-        static EndedView of(ReplayedAction action) {
+        static ReplayedActionView of(ReplayedAction action) {
             var rules = action.rules().stream().map(RuleDefinition::name).toList();
             return switch (action.target()) {
-                case EndedProcess(var pid, var start, var uid, var command, var environment, var devices) ->
-                    new EndedView(
+                case TerminatedProcess(var pid, var start, var uid, var command, var environment, var devices) ->
+                    new ReplayedActionView(
                             "terminate",
                             action.at(),
                             action.host(),
@@ -93,8 +97,8 @@ public record ReplayView(
                             environment,
                             devices,
                             null);
-                case EndedAttachment(var environment, var device) ->
-                    new EndedView(
+                case DetachedAttachment(var environment, var device) ->
+                    new ReplayedActionView(
                             "detach",
                             action.at(),
                             action.host(),

@@ -38,27 +38,21 @@ public record ViolationView(
     }
 
     /** An action on the violation; only the fields of its type are present. */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
     public record ActionView(
             String type,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            Integer pid,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            String signal,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            String environment,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            Integer device,
-
+            String host,
+            @Nullable Integer pid,
+            @Nullable String signal,
+            @Nullable String environment,
+            @Nullable Integer device,
             Instant at,
             String outcome,
-            @Nullable String detail) {
+            @JsonInclude @Nullable String detail) {
         public static ActionView of(ViolationRecord.ActionNote note) {
             return new ActionView(
                     note.type(),
+                    note.target().host(),
                     note.pid(),
                     note.signal(),
                     note.environment(),
@@ -70,27 +64,21 @@ public record ViolationView(
     }
 
     /** An action that follows if nothing changes; only the fields of its type are present. */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
     public record NextView(
             String type,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            Integer pid,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            String signal,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            String environment,
-
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
-            Integer device,
-
+            String host,
+            @Nullable Integer pid,
+            @Nullable String signal,
+            @Nullable String environment,
+            @Nullable Integer device,
             Instant notBefore,
             String because) {
         static NextView of(NextAction action) {
             var target = action.target();
             return new NextView(
                     target.type(),
+                    target.host(),
                     target.processId(),
                     action.signal(),
                     target.detached(),

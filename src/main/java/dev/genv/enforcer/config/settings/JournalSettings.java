@@ -24,7 +24,10 @@ public interface JournalSettings {
      */
     Optional<@WithConverter(Paths.AbsolutePath.class) Path> journalDir();
 
-    /** Largest size of the journal, half of it for recorded observations. Above it, the service deletes the oldest part. */
+    /**
+     * Largest size of the journal: half of it is for recorded observations, a quarter for events and a quarter for the state.
+     * Above these limits, the service deletes the oldest observations and events, and leaves history out of the state.
+     */
     @WithDefault("64MiB")
     @WithConverter(Numbers.JournalSize.class)
     Memory journalMaxSize();

@@ -1,4 +1,4 @@
-/** What the service may do, and what it has done. */
+/** What the service may do, what it is to do in a cycle, and what it has done. */
 @NullMarked
 package dev.genv.enforcer.enforcement.action;
 

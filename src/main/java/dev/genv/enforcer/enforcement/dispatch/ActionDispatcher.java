@@ -1,55 +1,54 @@
 package dev.genv.enforcer.enforcement.dispatch;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostAnswer;
 import dev.genv.enforcer.enforcement.host.HostTasks;
 import dev.genv.enforcer.enforcement.host.HostWorker;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
-import dev.genv.enforcer.enforcement.safeguard.Order;
 import dev.genv.enforcer.enforcement.safeguard.Orders;
-import dev.genv.enforcer.enforcement.termination.PendingTerminations;
-import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
 /** Executes the orders of a cycle, on all hosts at the same time. */
 public final class ActionDispatcher {
     private final HostWorkers workers;
     private final Duration timeout;
-    private final PendingTerminations terminations;
-    private final CycleHistory history;
+    private final BiConsumer<PlannedAction, Result> memory;
     private final ActionIntents intents;
     private final Ticker ticker;
+    private final Queue<ActionRecord> late = new ConcurrentLinkedQueue<>();
 
     /**
      * Creates a dispatcher.
      *
      * @param timeout how long a host may take for its actions
+     * @param memory remembers the result of an action, for the next cycles
      */
     public ActionDispatcher(
             HostWorkers workers,
             Duration timeout,
-            PendingTerminations terminations,
-            CycleHistory history,
+            BiConsumer<PlannedAction, Result> memory,
             ActionIntents intents,
             Ticker ticker) {
         this.workers = workers;
         this.intents = intents;
         this.timeout = timeout;
-        this.terminations = terminations;
-        this.history = history;
+        this.memory = memory;
         this.ticker = ticker;
     }
 
@@ -60,21 +59,31 @@ public final class ActionDispatcher {
                 .flatMap(batch -> batch.planned().stream())
                 .toList());
         var failures = execute(batches);
+        var results = new HashMap<PlannedAction, Result>();
+        batches.values().forEach(batch -> results.putAll(batch.end()));
         var records = orders.all().stream()
                 .map(order -> new ActionRecord(
                         order.planned(),
                         switch (order) {
                             case Order.Skip skip -> skip.result();
                             case Order.Run(var planned) -> {
-                                var host = planned.action().host();
-                                yield Objects.requireNonNull(batches.get(host))
-                                        .resultOf(planned)
-                                        .orElseGet(() -> Result.failed(failures.getOrDefault(host, "not done")));
+                                var failure =
+                                        failures.getOrDefault(planned.action().host(), "not done");
+                                yield results.getOrDefault(planned, Result.failed(failure));
                             }
                         },
                         ticker.now()))
                 .toList();
-        return new Execution(records, orders.problems());
+        return new Execution(takeLate(), records, orders.problems());
+    }
+
+    /** Returns each late result once. One batch of each host can be late at a time. */
+    private List<ActionRecord> takeLate() {
+        var taken = new ArrayList<ActionRecord>();
+        for (var record = late.poll(); record != null; record = late.poll()) {
+            taken.add(record);
+        }
+        return taken;
     }
 
     private Map<String, HostBatch> batches(Orders orders) {
@@ -125,21 +134,15 @@ public final class ActionDispatcher {
 
     private void endWithoutResult(HostBatch batch) {
         batch.planned().stream()
-                .filter(planned -> batch.resultOf(planned).isEmpty())
+                .filter(planned -> !batch.hasResult(planned))
                 .forEach(planned -> intents.end(planned, null));
     }
 
-    /** Also called by a worker whose result is no longer awaited: its actions count. */
-    private void record(PlannedAction planned, Result result) {
-        switch (planned.action()) {
-            case Action.Terminate terminate -> terminations.record(planned, terminate, result);
-            case Action.Detach detach -> {
-                // An attachment that the service may have removed was not removed by another user.
-                if (result.outcome() == Outcome.DETACHED || result.uncertain()) {
-                    history.recordDetachment(detach);
-                }
-            }
+    private void record(PlannedAction planned, Result result, boolean afterCycle) {
+        if (afterCycle) {
+            late.add(new ActionRecord(planned, result, ticker.now()));
         }
+        memory.accept(planned, result);
         intents.end(planned, result);
     }
 }

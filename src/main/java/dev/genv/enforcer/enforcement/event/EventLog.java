@@ -1,6 +1,9 @@
 package dev.genv.enforcer.enforcement.event;
 
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -17,13 +20,12 @@ public final class EventLog {
 
     private final int most;
     private final long maxBytes;
-    private final UUID streamId = UUID.randomUUID();
+    private final EventStreamIds streams = new EventStreamIds();
     private final TreeMap<Long, Event> events = new TreeMap<>();
     private final EventListeners listeners = new EventListeners();
     private long bytes;
     private long numbered;
     private long latest;
-    private long droppedUpTo;
 
     public EventLog() {
         this(MAX_EVENTS, MAX_BYTES);
@@ -34,9 +36,24 @@ public final class EventLog {
         this.maxBytes = maxBytes;
     }
 
-    /** A random id of this run of the service. Without a journal, each run numbers its events from 1. */
+    /** The kinds of entries that are saved. */
+    public static List<SavedKind<?, ?>> savedKinds() {
+        return EventStreamIds.savedKinds();
+    }
+
+    /** A random id of this run of the service, which tells its positions from those of other runs. */
     public UUID streamId() {
-        return streamId;
+        return streams.own();
+    }
+
+    /**
+     * Whether {@link #after} tells a reader everything that it missed.
+     *
+     * @param stream the run that showed the reader its last event
+     * @param sequence the position of that event; 0 for none
+     */
+    public synchronized boolean isKnown(UUID stream, long sequence) {
+        return stream.equals(streams.own()) ? sequence <= latest : streams.isOfEarlierRun(stream, sequence);
     }
 
     /** The position of the latest event that readers see; 0 if there is none. */
@@ -58,7 +75,15 @@ public final class EventLog {
 
     /** Gives later events higher positions than this one. */
     public synchronized void raise(long position) {
-        numbered = Math.max(numbered, position);
+        if (position > numbered) {
+            numbered = position;
+            streams.beginAfter(position);
+        }
+    }
+
+    /** Returns the runs that showed events, for later runs. It is written together with all events that have a position. */
+    public synchronized SavedState save() {
+        return streams.save(numbered);
     }
 
     /** Shows events to readers. */
@@ -70,26 +95,43 @@ public final class EventLog {
     }
 
     /**
-     * Continues the numbers of earlier runs, and shows their latest events. It is called before the first event of this run.
+     * Continues the positions of earlier runs, and shows their latest events. It is called before the first event of this run.
      *
      * @param earlier the latest events of the earlier runs, oldest first
      * @param last the position of the last event of the earlier runs
      */
     public synchronized void continueFrom(List<Event> earlier, long last) {
-        numbered = Math.max(numbered, last);
-        latest = Math.max(latest, last);
-        droppedUpTo = earlier.isEmpty() ? last : earlier.getFirst().sequence() - 1;
+        raise(Math.max(last, streams.last()));
+        latest = Math.max(latest, numbered);
         add(earlier);
     }
 
+    /** Restores what an earlier run saved. It is called before {@link #continueFrom}. */
+    public synchronized void restore(SavedState state) {
+        streams.restore(state);
+    }
+
     /**
-     * Returns the events after a position, at most this number.
+     * Returns the events after a position, at most this number, and only up to the next one that is not in memory.
      *
      * @param sequence the position of the last event that the reader knows; 0 for none
      */
     public synchronized EventPage after(long sequence, int limit) {
-        return new EventPage(
-                events.tailMap(sequence, false).values().stream().limit(limit).toList(), sequence < droppedUpTo);
+        var page = new ArrayList<Event>();
+        for (var event : events.tailMap(sequence, false).values()) {
+            if (page.size() == limit
+                    || (!page.isEmpty() && event.sequence() != page.getLast().sequence() + 1)) {
+                break;
+            }
+            page.add(event);
+        }
+        var isNext = page.isEmpty() ? sequence >= latest : page.getFirst().sequence() == sequence + 1;
+        return new EventPage(page, !isNext);
+    }
+
+    /** Returns all events in memory after a position. */
+    public synchronized List<Event> since(long sequence) {
+        return List.copyOf(events.tailMap(sequence, false).values());
     }
 
     /**
@@ -107,9 +149,7 @@ public final class EventLog {
             bytes += EventSize.of(event);
         }
         while (events.size() > most || bytes > maxBytes) {
-            var oldest = events.pollFirstEntry();
-            droppedUpTo = oldest.getKey();
-            bytes -= EventSize.of(oldest.getValue());
+            bytes -= EventSize.of(events.pollFirstEntry().getValue());
         }
     }
 }

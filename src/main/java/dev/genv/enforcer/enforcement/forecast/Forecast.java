@@ -50,6 +50,9 @@ public final class Forecast {
         }
         var planned = causes(evidence);
         for (var signal : signals) {
+            if (!safeguards.isOnlyDelayed(asObserved(signal.action(), evidence), signal.causes(), evidence)) {
+                continue;
+            }
             var action = NextAction.of(signal.action(), ticker.now().plus(signal.left()), signal.because());
             add(next, signal.causes(), action);
             var others = new ArrayList<>(planned.getOrDefault(signal.action().target(), Set.of()));
@@ -58,6 +61,16 @@ public final class Forecast {
         }
         next.values().forEach(actions -> actions.sort(Comparator.comparing(NextAction::notBefore)));
         return next;
+    }
+
+    /** Returns the signal with the process as it is now: its user may have become exempt. */
+    private static Action.Terminate asObserved(Action.Terminate signal, Evidence evidence) {
+        return evidence.seen().host(signal.host()).stream()
+                .flatMap(host -> host.snapshot().allProcesses().stream())
+                .filter(process -> process.id().equals(signal.process().id()))
+                .findFirst()
+                .map(process -> new Action.Terminate(signal.host(), process, signal.signal()))
+                .orElse(signal);
     }
 
     private List<NextAction> next(ActionRecord done, Evidence evidence) {

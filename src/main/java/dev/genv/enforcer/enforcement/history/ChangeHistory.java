@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.state.BoundedText;
 import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.history.state.StateHistory;
-import dev.genv.enforcer.enforcement.history.state.VisibleTime;
+import dev.genv.enforcer.enforcement.history.time.VisibleTime;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;

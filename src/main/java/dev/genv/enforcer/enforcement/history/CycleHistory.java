@@ -1,8 +1,9 @@
 package dev.genv.enforcer.enforcement.history;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.enforcement.history.state.StateHistory;
-import dev.genv.enforcer.enforcement.history.state.VisibleTime;
+import dev.genv.enforcer.enforcement.history.time.VisibleTime;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
@@ -11,8 +12,10 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,9 +24,6 @@ import org.jspecify.annotations.Nullable;
  * the plan that follows from it. The plan needs the first result, and every decision needs the second one, the {@link Evidence}.
  */
 public final class CycleHistory {
-    /** The shortest time for which an attachment counts as new. */
-    private static final Duration MIN_RECENT_PERIOD = Duration.ofHours(1);
-
     private static final SavedKind<Subject, VisibleTime.Visibility> VIOLATIONS =
             new SavedKind<>("reported", Subject.class, VisibleTime.Visibility.class);
     private static final SavedKind<ChangeHistory.Key, ChangeHistory.Saved> CHANGES =
@@ -31,7 +31,6 @@ public final class CycleHistory {
     private static final SavedKind<StrangerHistory.Key, StrangerHistory.Saved> STRANGERS =
             new SavedKind<>("stranger", StrangerHistory.Key.class, StrangerHistory.Saved.class);
 
-    private final boolean trustsRecordedTimes;
     private final StateHistory states;
     private final Evidence.Histories histories;
     /** The observation whose plan is not recorded yet. */
@@ -40,13 +39,10 @@ public final class CycleHistory {
     /**
      * Creates an empty history.
      *
-     * @param stateChangeGrace how long a violation is reported that rests on a change of the state
      * @param compliancePeriod how long a resolved violation is remembered
-     * @param interval from one cycle to the next
      */
-    public CycleHistory(Duration stateChangeGrace, Duration compliancePeriod, Duration interval, Ticker counted) {
-        trustsRecordedTimes = stateChangeGrace.isZero();
-        states = new StateHistory(counted, recentPeriod(stateChangeGrace, interval));
+    public CycleHistory(AppearanceConfig appearances, Duration compliancePeriod, Ticker counted) {
+        states = new StateHistory(counted, appearances);
         histories = new Evidence.Histories(
                 states,
                 new ViolationHistory(compliancePeriod, counted),
@@ -86,11 +82,30 @@ public final class CycleHistory {
         histories.strangers().restore(saved.get(STRANGERS));
     }
 
+    /** Returns a saved state in which all reported times begin at the end of its last cycle, so that grace periods begin again. */
+    public static SavedState withNewGraces(SavedState saved, SavedCycle last) {
+        var mark = last.counted();
+        return saved.with(VIOLATIONS, map(saved.get(VIOLATIONS), visibility -> visibility.begunAt(mark)))
+                .with(
+                        CHANGES,
+                        map(
+                                saved.get(CHANGES),
+                                change -> new ChangeHistory.Saved(
+                                        change.reported().begunAt(mark), change.possible())))
+                .with(STRANGERS, map(saved.get(STRANGERS), stranger -> stranger.begunAt(mark)));
+    }
+
+    private static <K, V> Map<K, V> map(Map<K, V> entries, UnaryOperator<V> operator) {
+        var mapped = new HashMap<>(entries);
+        mapped.replaceAll((_, value) -> operator.apply(value));
+        return mapped;
+    }
+
     /** Records the state that a cycle observed. */
     public SeenFleet record(SeenFleet.Observed observed) {
         states.record(observed.hosts());
         var snapshots = observed.hosts().stream().map(HostReport::snapshot).toList();
-        var fleet = new Fleet(snapshots, observed.remote(), states.appearances(trustsRecordedTimes));
+        var fleet = new Fleet(snapshots, observed.remote(), states.appearances());
         var seen = new SeenFleet(observed, fleet);
         open = seen;
         return seen;
@@ -115,11 +130,5 @@ public final class CycleHistory {
     /** Records that the service detached a device; also called by a worker whose result is no longer awaited. */
     public void recordDetachment(Action.Detach detachment) {
         states.detached(detachment);
-    }
-
-    /** An hour, or more if the grace is longer: an attachment that no longer counts as new gets no grace. */
-    private static Duration recentPeriod(Duration stateChangeGrace, Duration interval) {
-        var graceAndThreeCycles = stateChangeGrace.plus(interval.multipliedBy(3));
-        return graceAndThreeCycles.compareTo(MIN_RECENT_PERIOD) > 0 ? graceAndThreeCycles : MIN_RECENT_PERIOD;
     }
 }

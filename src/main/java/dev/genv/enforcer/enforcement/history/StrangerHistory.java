@@ -55,7 +55,12 @@ public final class StrangerHistory {
      * @param at for a stranger, when it was last observed less the length; else when it was last observed; null if by the last cycle
      */
     public record Saved(
-            boolean belongs, Duration length, @Nullable Long at, boolean isStranger) {}
+            boolean belongs, Duration length, @Nullable Long at, boolean isStranger) {
+        /** Returns the saved value of a process whose time as a stranger begins at this mark. */
+        Saved begunAt(long mark) {
+            return new Saved(belongs, Duration.ZERO, isStranger ? Long.valueOf(mark) : at, isStranger);
+        }
+    }
 
     StrangerHistory(Ticker ticker) {
         this.ticker = ticker;

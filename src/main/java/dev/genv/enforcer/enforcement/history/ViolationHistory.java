@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.history;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.history.state.VisibleTime;
+import dev.genv.enforcer.enforcement.history.time.VisibleTime;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.util.List;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.journal;
 
 import dev.genv.enforcer.model.problem.Problem;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The memory of the service beyond its own life. No method throws because of the disk, and none waits longer than a fixed time for it:
@@ -14,8 +15,11 @@ public interface Journal extends AutoCloseable {
     /** Whether it keeps anything. */
     boolean isEnabled();
 
-    /** Returns what the earlier runs left. */
-    Restored restored();
+    /**
+     * Returns what the earlier runs left, once. Empty as long as it is not read. Until it is taken nothing is written, because the
+     * first cycle replaces it.
+     */
+    Optional<Restored> takeRestored();
 
     /** The position of the last event of earlier runs, which may become known late; 0 if there is none. */
     long lastSequence();
@@ -26,8 +30,8 @@ public interface Journal extends AutoCloseable {
     /** Records the result of an action soon, without waiting. */
     void end(ActionIntent.Outcome outcome);
 
-    /** Records a cycle. It is on the disk when it returns, unless the disk takes too long. */
-    void commit(CycleCommit cycle);
+    /** Records a cycle. Returns whether it is on the disk; if not, the disk may still take it later. */
+    boolean commit(CycleCommit cycle);
 
     /** Returns what is wrong with the journal at present. */
     List<Problem> problems();

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.journal;
 
 import dev.genv.enforcer.model.problem.Problem;
 import java.util.List;
+import java.util.Optional;
 
 /** The journal of a service that has none. */
 final class NoJournal implements Journal {
@@ -11,8 +12,8 @@ final class NoJournal implements Journal {
     }
 
     @Override
-    public Restored restored() {
-        return Restored.NOTHING;
+    public Optional<Restored> takeRestored() {
+        return Optional.empty();
     }
 
     @Override
@@ -31,8 +32,8 @@ final class NoJournal implements Journal {
     }
 
     @Override
-    public void commit(CycleCommit cycle) {
-        // nothing is kept
+    public boolean commit(CycleCommit cycle) {
+        return false;
     }
 
     @Override

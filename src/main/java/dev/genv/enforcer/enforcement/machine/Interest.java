@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.Set;
 
 /**
@@ -11,21 +12,26 @@ import java.util.Set;
  * @param attributed the processes whose cgroups need not be read, because their workload is remembered
  * @param deviceMemory whether the used memory of the devices must not be older than the list of the processes
  * @param deviceHolders whether to look for processes that hold device files of GPUs without being listed
+ * @param reusedPids the listed pids that other processes have by now, so that this search includes these
+ * @param subordinateUids those of the last observation: their processes count as their owner's in that search
  */
 public record Interest(
         Set<ProcessId> verified,
         Set<ProcessId> settled,
         Set<ProcessId> attributed,
         boolean deviceMemory,
-        boolean deviceHolders) {
+        boolean deviceHolders,
+        Set<Integer> reusedPids,
+        SubordinateUids subordinateUids) {
     /** Creates the interest of an observation that explains all used memory, and knows no workload. */
     public Interest(Set<ProcessId> verified, Set<ProcessId> settled) {
-        this(verified, settled, Set.of(), false, false);
+        this(verified, settled, Set.of(), false, false, Set.of(), SubordinateUids.NONE);
     }
 
     public Interest {
         verified = Set.copyOf(verified);
         settled = Set.copyOf(settled);
         attributed = Set.copyOf(attributed);
+        reusedPids = Set.copyOf(reusedPids);
     }
 }

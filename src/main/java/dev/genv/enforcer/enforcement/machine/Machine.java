@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.facts.Facts;
+import dev.genv.enforcer.facts.host.Facts;
 import java.util.List;
 import java.util.function.BiConsumer;
 

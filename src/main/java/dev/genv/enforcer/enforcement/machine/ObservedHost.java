@@ -3,10 +3,10 @@ package dev.genv.enforcer.enforcement.machine;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.facts.GenvFacts;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.host.GenvFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.ProcessId;
@@ -62,12 +62,15 @@ public final class ObservedHost implements Host {
                 verified,
                 observer.settled(),
                 observer.attributed(),
-                observer.unlisted().needsDeviceMemory(),
-                observer.unlisted().needsDeviceHolders()))) {
+                observer.needsDeviceMemory(),
+                observer.unlisted().needsDeviceHolders(),
+                observer.reusedPids(),
+                observer.subordinateUids()))) {
             case HostFacts facts -> observe(facts, verified);
             case GenvFacts facts -> observe(facts, verified);
         };
         readOnlyReason = observation.readOnlyReason();
+        identityFlapping.recordObservation();
         return observation;
     }
 

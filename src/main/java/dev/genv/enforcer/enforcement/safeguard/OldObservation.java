@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.safeguard;
 
+import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.action.WaitReason;
 import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Outcome;

@@ -1,15 +1,18 @@
 package dev.genv.enforcer.enforcement.safeguard;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.safeguard.grace.Wait;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The safeguards in their order. The first one that holds an action back gives its outcome. Two of them cannot decide about an action
@@ -65,8 +68,7 @@ public final class Safeguards {
 
     /** Whether the service acts on this violation now, as far as its grace and the environment of the process are concerned. */
     public boolean isDue(Violation cause, Action action, Evidence evidence) {
-        return config.isEnforced().test(cause.rule())
-                && claimed.reason(action, evidence).isEmpty()
+        return mayCause(cause.rule(), action, evidence)
                 && grace.first(cause, action, evidence).isEmpty();
     }
 
@@ -80,9 +82,26 @@ public final class Safeguards {
                 : Optional.of(OldObservation.WAIT);
     }
 
+    /** Whether nothing but a grace period holds back an action for these violations, so that time alone leads to it. */
+    public boolean isOnlyDelayed(Action action, Set<Violation.Key> causes, Evidence evidence) {
+        if (causes.stream().noneMatch(cause -> mayCause(cause.rule(), action, evidence))) {
+            return false;
+        }
+        var planned = new PlannedAction(action, List.of(), true);
+        return inOrder.stream()
+                .filter(safeguard -> !(safeguard instanceof ClaimedProcess || safeguard instanceof PendingGrace))
+                .allMatch(safeguard -> safeguard.check(planned, evidence).isEmpty());
+    }
+
     /** Holds back every action from now on. */
     public void stop() {
         stop.stop();
+    }
+
+    /** Whether a rule leads to this action, as far as its mode and the environment of the process are concerned. */
+    private boolean mayCause(RuleDefinition rule, Action action, Evidence evidence) {
+        return config.isEnforced().test(rule)
+                && claimed.reason(List.of(rule), action, evidence).isEmpty();
     }
 
     private Order screen(PlannedAction planned, Evidence evidence) {

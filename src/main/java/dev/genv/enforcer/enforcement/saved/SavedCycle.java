@@ -14,6 +14,7 @@ import java.util.Map;
  * @param at the wall clock at the observation
  * @param latest the latest time at which any violation was observed
  * @param lastIntent the highest number of an action that was about to be executed
+ * @param lastEvent the position of the last event
  */
 public record SavedCycle(
         long counted,
@@ -23,4 +24,5 @@ public record SavedCycle(
         long appearances,
         Instant at,
         Instant latest,
-        long lastIntent) {}
+        long lastIntent,
+        long lastEvent) {}

@@ -19,7 +19,6 @@ import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,7 +55,7 @@ public final class KillEscalation {
             for (var target : pending.processesOn(host.host())) {
                 var process = present.get(target.id());
                 if (process == null) {
-                    pending.record(target, host.isComplete() ? Sighting.COMPLIES : Sighting.UNKNOWN);
+                    pending.record(target, wouldBeFound(target, host) ? Sighting.COMPLIES : Sighting.UNKNOWN);
                     continue;
                 }
                 var check = check(target, process, host, wanted.getOrDefault(target, List.of()), evidence);
@@ -72,9 +71,7 @@ public final class KillEscalation {
                 }
             }
         }
-        var treatedAsGone = new HashSet<>(pending.recentlySignalled());
-        treatedAsGone.removeAll(unconfirmed.keySet());
-        return new Review(evidence, records, kills, unconfirmed, treatedAsGone);
+        return new Review(evidence, records, kills, unconfirmed, pending.expectedToExit());
     }
 
     /**
@@ -97,6 +94,14 @@ public final class KillEscalation {
                         && pending.contains(terminate.target())))
                 .forEach(actions::add);
         return actions;
+    }
+
+    /** Whether a process would have been observed if it were still on a GPU. */
+    private boolean wouldBeFound(HostProcess target, HostReport host) {
+        return host.isComplete()
+                && (host.snapshot().unlisted().isComplete()
+                        || pending.causesOf(target).stream()
+                                .noneMatch(cause -> cause.rule().isOfUnlistedProcesses()));
     }
 
     private Check check(

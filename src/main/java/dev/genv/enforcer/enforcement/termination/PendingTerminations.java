@@ -46,6 +46,13 @@ public final class PendingTerminations {
         return List.of(TERMINATIONS);
     }
 
+    /** Returns the last action on each process in a saved state. */
+    public static List<PlannedAction> lastActions(SavedState saved) {
+        return saved.get(TERMINATIONS).values().stream()
+                .map(termination -> termination.pending.progress().last())
+                .toList();
+    }
+
     /** Returns the pending terminations, to continue them in another run of the service. */
     public synchronized SavedState save() {
         var saved = new HashMap<HostProcess, Saved>();
@@ -81,11 +88,11 @@ public final class PendingTerminations {
         return Set.copyOf(pending.keySet());
     }
 
-    /** Returns the processes that were signalled so recently that rules treat them as gone. */
-    public synchronized Set<HostProcess> recentlySignalled() {
+    /** Returns the signalled processes that rules treat as gone, because they exit or get SIGKILL. */
+    public synchronized Set<HostProcess> expectedToExit() {
         var now = ticker.mark();
         return pending.entrySet().stream()
-                .filter(entry -> entry.getValue().progress().age(now).compareTo(times.countsAsFreed()) < 0)
+                .filter(entry -> Termination.isExpectedToExit(entry.getValue(), now, times))
                 .map(Map.Entry::getKey)
                 .collect(Collectors.toUnmodifiableSet());
     }

@@ -189,6 +189,16 @@ public sealed interface Termination {
         };
     }
 
+    /** Whether rules treat the process as gone: its memory counts as freed, so that no other process is terminated for it. */
+    static boolean isExpectedToExit(Pending state, long now, TerminationTimes times) {
+        return switch (state) {
+            case Unkillable _ -> false;
+            case Overdue(var progress) -> times.isKillRecent(progress.brokenFor()); // SIGKILL may fail in every cycle
+            case Breaking breaking -> times.isExpectedToExit(breaking.progress().age(now));
+            case Compliant(var before, var _) -> isExpectedToExit(before, now, times);
+        };
+    }
+
     /** Nothing is due for a process that was not observed. */
     private static Pending unobserved(Pending state) {
         var progress = state.progress().unobserved();

@@ -14,13 +14,18 @@ public record TerminationTimes(@Nullable Duration killAfter, Duration compliance
     /** How long rules treat a signalled process as gone if SIGKILL is disabled. */
     private static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
 
-    /** How long rules treat a signalled process as gone. */
-    Duration countsAsFreed() {
-        return killAfter == null ? COUNTS_AS_FREED : killAfter.plus(Termination.PROCESS_REMOVAL_TIME);
+    /** Whether rules treat a signalled process as gone at this time after its first signal. A later SIGKILL makes it go in any case. */
+    boolean isExpectedToExit(Duration age) {
+        return killAfter != null || age.compareTo(COUNTS_AS_FREED) < 0;
     }
 
     boolean isKillDue(Duration brokenFor) {
         return killAfter != null && brokenFor.compareTo(killAfter) >= 0;
+    }
+
+    /** Whether SIGKILL became due so recently that rules still treat the process as gone. */
+    boolean isKillRecent(Duration brokenFor) {
+        return brokenFor.compareTo(afterSignal().plus(Termination.PROCESS_REMOVAL_TIME)) < 0;
     }
 
     /** Whether a process that may not have got SIGTERM gets it again. */

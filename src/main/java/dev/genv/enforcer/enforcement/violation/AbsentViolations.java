@@ -97,6 +97,8 @@ final class AbsentViolations {
         return fleet.snapshots().stream()
                 .filter(snapshot -> violation.hosts().contains(snapshot.host()))
                 .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.requiredParts())
+                        && (snapshot.unlisted().isComplete()
+                                || !violation.rule().isOfUnlistedProcesses())
                         && !isUncertain(violation, snapshot));
     }
 

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * An action that the service executes if nothing changes until then.
  *
  * @param sent the signal of a termination; empty for a detachment
- * @param notBefore the first cycle after this time, by the wall clock, executes it. The time may have passed: then it is the next cycle
+ * @param notBefore the first cycle after this time, by the wall clock, executes it. The time may have passed: then it is the next cycle,
+ *     or a later one because of the termination limit
  */
 public record NextAction(Target target, Optional<Signal> sent, Instant notBefore, WaitReason because) {
     public static NextAction of(Action action, Instant notBefore, WaitReason because) {

@@ -63,11 +63,14 @@ public record ViolationRecord(
         public sealed interface Target {
             static Target of(Action action) {
                 return switch (action) {
-                    case Action.Terminate(var _, var process, var _) -> new TargetProcess(process.pid());
-                    case Action.Detach(var _, var environment, var device, var _) ->
-                        new TargetAttachment(environment.eid(), device);
+                    case Action.Terminate(var host, var process, var _) -> new TargetProcess(host, process.pid());
+                    case Action.Detach(var host, var environment, var device, var _) ->
+                        new TargetAttachment(host, environment.eid(), device);
                 };
             }
+
+            /** Where it is; a violation may be on several hosts. */
+            String host();
 
             /** The kind of action: {@code terminate} or {@code detach}. */
             default String type() {
@@ -79,25 +82,25 @@ public record ViolationRecord(
 
             /** The process that is signalled; null for a detachment. */
             default @Nullable Integer processId() {
-                return this instanceof TargetProcess(var pid) ? pid : null;
+                return this instanceof TargetProcess(var _, var pid) ? pid : null;
             }
 
             /** The environment that is detached; null for a termination. */
             default @Nullable String detached() {
-                return this instanceof TargetAttachment(var environment, var _) ? environment : null;
+                return this instanceof TargetAttachment(var _, var environment, var _) ? environment : null;
             }
 
             /** The device that it is detached from; null for a termination. */
             default @Nullable Integer detachedFrom() {
-                return this instanceof TargetAttachment(var _, var device) ? device : null;
+                return this instanceof TargetAttachment(var _, var _, var device) ? device : null;
             }
         }
 
         /** A process that is to be terminated. */
-        public record TargetProcess(int pid) implements Target {}
+        public record TargetProcess(String host, int pid) implements Target {}
 
         /** An attachment that is to be removed. */
-        public record TargetAttachment(String environment, int device) implements Target {}
+        public record TargetAttachment(String host, String environment, int device) implements Target {}
 
         static ActionNote of(Action action, Result result, Instant at) {
             Optional<Signal> sent = action instanceof Action.Terminate terminate

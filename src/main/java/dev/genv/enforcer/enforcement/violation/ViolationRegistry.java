@@ -84,15 +84,6 @@ public final class ViolationRegistry {
             Set<HostProcess> ended,
             Instant at,
             Map<Violation.Key, List<NextAction>> next) {
-        /** The result of a cycle after which no action follows. */
-        public CycleOutcome(
-                List<ActionRecord> actions,
-                Map<Violation.Key, StateChange> changes,
-                Set<HostProcess> ended,
-                Instant at) {
-            this(actions, changes, ended, at, Map.of());
-        }
-
         private List<NextAction> next(Violation.Key violation) {
             return next.getOrDefault(violation, List.of()).stream()
                     .limit(ActionRecorder.MAX_ACTIONS)

@@ -60,11 +60,11 @@ public final class ViolationSize {
     }
 
     private static long of(ViolationRecord.ActionNote action) {
-        return ACTION + of(action.environment()) + of(action.detail());
+        return ACTION + of(action.target().host()) + of(action.environment()) + of(action.detail());
     }
 
     private static long of(NextAction action) {
-        return ACTION + of(action.target().detached());
+        return ACTION + of(action.target().host()) + of(action.target().detached());
     }
 
     public static long of(@Nullable String text) {

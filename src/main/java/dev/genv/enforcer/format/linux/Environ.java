@@ -18,16 +18,6 @@ public final class Environ {
 
     private Environ() {}
 
-    /** Returns the membership that the last {@code GENV_ENVIRONMENT_ID} names. */
-    public static Membership membership(byte[] environ) {
-        return named(id(environ));
-    }
-
-    /** Returns the value of the last {@code GENV_ENVIRONMENT_ID}; empty if there is none. */
-    public static byte[] id(byte[] environ) {
-        return values(environ).id();
-    }
-
     /**
      * The values of the last variables of these names, each empty if there is none.
      *

@@ -1,33 +1,6 @@
 package dev.genv.enforcer.model.problem;
 
-import static dev.genv.enforcer.model.problem.ProblemConsequence.ACCOUNTS_OUTDATED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.ATTACHMENT_RULES_STOP;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.CONTAINER_RECREATED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.COUNTED_ELSEWHERE;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.DEVICE_NOT_CHECKED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.ENTRY_IGNORED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.GPUS_SKIPPED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.KERNELS_COUNT_AS_ACTIVE;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.MACHINE_UNREACHABLE;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.MEMORY_NOT_CHECKED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.MEMORY_ONLY;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.NOTHING_DETACHED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.NOT_ALL_LISTED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.NO_EXEMPTIONS;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.NO_RULE_ACTS;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PRIVILEGE_NEEDED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PROCESSES_NOT_CHECKED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PROCESSES_SKIPPED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PROCESS_SKIPPED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.PROTECTION_UNCERTAIN;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.QUOTA_NOT_COUNTED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.QUOTA_NOT_ENFORCED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.READ_ONLY;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.REPORTED_ONLY;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.SAFEGUARDS_WEAKER;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.SETTING_IGNORED;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.STATE_RULES_STOP;
-import static dev.genv.enforcer.model.problem.ProblemConsequence.TERMINATIONS_WAIT;
+import static dev.genv.enforcer.model.problem.ProblemConsequence.*;
 
 import java.util.Locale;
 import java.util.Optional;
@@ -117,7 +90,7 @@ public enum ProblemCode {
             An active environment is attached to a device that nvidia-smi does not list. Any user can write such an attachment.
             If a GPU is gone, repair it; otherwise detach the environment."""),
     DEVICE_STATUS_UNKNOWN(REPORTED_ONLY, """
-            nvidia-smi does not answer the query for the memory, the temperature and the utilization of the GPUs, which only metrics need. They have no series while the problem lasts.
+            nvidia-smi does not answer the query for the memory, the temperature and the utilization of the GPUs, which only metrics and the page show. They lack these values while the problem lasts.
             Run the query of the detail on the machine. Without persistence mode nvidia-smi may be too slow. `GENV_ENFORCER_GENV_METRICS=off` disables the query."""),
     PROC_UNREADABLE(NO_RULE_ACTS, """
             The service cannot read `/proc`.
@@ -125,6 +98,9 @@ public enum ProblemCode {
     PROCESS_UNREADABLE(PROCESSES_SKIPPED, """
             The service cannot read what the kernel knows of a process on a GPU.
             See the detail."""),
+    PID_REUSED(PROCESS_SKIPPED, """
+            The driver still lists a process that has exited, because another process holds its files of the driver, and a later process has its pid.
+            See `gpu_unlisted` for the process that holds them. If there is none, reset the GPU."""),
     MEMBERSHIP_UNKNOWN(PROCESS_SKIPPED, """
             The service cannot determine to which environment a process belongs. The detail gives the reason.
             With genv's Python SDK and Ray this is normal. Otherwise see the reason."""),
@@ -224,7 +200,13 @@ public enum ProblemCode {
             Give the service a folder of its own, for example with `install -d -m 0700`."""),
     JOURNAL_LOCKED(MEMORY_ONLY, """
             Another service uses the same `GENV_ENFORCER_JOURNAL_DIR`.
-            Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped.""");
+            Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped."""),
+    RECORDING_UNWRITABLE(REPORTED_ONLY, """
+            The service cannot record its observations in `GENV_ENFORCER_JOURNAL_DIR`. `/report` and the replay of a policy count this time as not observed.
+            See the detail for the reason. It is reported for every machine, because the recording is about all of them."""),
+    JOURNAL_NOT_RESTORED(REPORTED_ONLY, """
+            The service started without a part of what its earlier runs wrote to the journal; the detail names it. Without the pending terminations a process can get a second SIGTERM. It is reported in the first cycle.
+            The log has the reason, which is an error of the service: report it.""");
 
     private final ProblemConsequence consequence;
     private final String meaning;

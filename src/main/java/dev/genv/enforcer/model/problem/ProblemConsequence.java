@@ -1,5 +1,7 @@
 package dev.genv.enforcer.model.problem;
 
+import java.util.Locale;
+
 /** What the service does not do on a machine while a problem lasts. */
 public enum ProblemConsequence {
     NO_RULE_ACTS("No rule acts on this machine. Readiness fails."),
@@ -36,11 +38,11 @@ public enum ProblemConsequence {
     PROTECTION_UNCERTAIN(
             "The program protects no process. If the service cannot examine its file, it terminates no process that may run it."),
     ACCOUNTS_OUTDATED(
-            "The service uses the accounts that it read last, if any. It does not know a user that a setting names if the account is missing there."),
+            "The service uses the accounts that it read last. Before it has read them once, it executes no action on the machine if a setting names a user."),
     SAFEGUARDS_WEAKER(
             "All rules act. A signal can reach a process that took over the pid between the last check and the signal."),
     NO_EXEMPTIONS("All rules act, also on protected programs and exempt users of this machine."),
-    NOT_ALL_LISTED("All rules act. Only the first 100 are listed."),
+    NOT_ALL_LISTED("All rules act. The list has 100 problems; those of the most frequent codes are cut first."),
     MEMORY_ONLY(
             "All rules act. The service keeps what happens in memory only, so its next run does not know it. The service tries again in every cycle."),
     REPORTED_ONLY("All rules act.");
@@ -49,6 +51,11 @@ public enum ProblemConsequence {
 
     ProblemConsequence(String text) {
         this.text = text;
+    }
+
+    /** The name in JSON, such as {@code read_only}. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
     }
 
     /** Sentences for an administrator, with code in Markdown's backquotes. */

@@ -13,14 +13,15 @@ import org.jspecify.annotations.Nullable;
  * @param shellStart when the process whose pid is the environment's id was started, in clock ticks since boot, if it is alive,
  *     listed, and has the recorded uid. No user can forge such a process, so the environment is at least as old. Null if there is
  *     none or it is unknown
- * @param isAccount whether the recorded user is an account of the machine that has the recorded uid
+ * @param account the account of the machine that has the recorded uid: the recorded user, or without a recorded user the first
+ *     account with this uid by its name. Null if there is none
  */
 public record Ownership(
         @Nullable String dispute,
         boolean exempt,
         Set<Long> uids,
         @Nullable Long shellStart,
-        boolean isAccount) {
+        @Nullable String account) {
     /** No source contradicts the record. */
     public static final Ownership UNDISPUTED = new Ownership(null, false, Set.of());
 
@@ -30,7 +31,7 @@ public record Ownership(
 
     /** Creates an ownership without a known shell and without an account. */
     public Ownership(@Nullable String dispute, boolean exempt, Set<Long> uids) {
-        this(dispute, exempt, uids, null, false);
+        this(dispute, exempt, uids, null, null);
     }
 
     public boolean isDisputed() {
@@ -38,10 +39,15 @@ public record Ownership(
     }
 
     public Ownership withShellStart(@Nullable Long ticks) {
-        return new Ownership(dispute, exempt, uids, ticks, isAccount);
+        return new Ownership(dispute, exempt, uids, ticks, account);
     }
 
-    public Ownership withAccount(boolean account) {
+    /** Whether an account of the machine confirms the owner. */
+    public boolean isAccount() {
+        return account != null;
+    }
+
+    public Ownership withAccount(@Nullable String account) {
         return new Ownership(dispute, exempt, uids, shellStart, account);
     }
 }

@@ -14,6 +14,14 @@ public record Workload(
         @Nullable SlurmJob slurmJob) {
     private static final Workload NONE = new Workload(null, null, null, null);
 
+    /**
+     * Whether root put the process into a container or a pod. Its uid can be any number there, also that of a user who has nothing to do
+     * with it. A container of a user's own engine has only uids of that user.
+     */
+    public boolean isInContainerOfRoot() {
+        return pod != null || (container != null && container.by() == WorkloadSource.CGROUP);
+    }
+
     /** Returns this, or null if nothing is known. */
     public @Nullable Workload orNull() {
         return equals(NONE) ? null : this;

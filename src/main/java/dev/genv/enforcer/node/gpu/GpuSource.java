@@ -16,9 +16,6 @@ public interface GpuSource<T extends GpuFacts> {
      */
     T read() throws InterruptedException;
 
-    /** Tells that a listed process cannot be shown to use a device. Only a source that has another one can act on it. */
-    default void doubt() {}
-
     /** Has the next reading query the devices again, which a source may keep from one reading to the next. */
     void forgetDevices();
 

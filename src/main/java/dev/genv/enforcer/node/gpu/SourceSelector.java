@@ -28,7 +28,6 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     private Optional<NvmlFacts.Answer<String>> trustedDriver = Optional.empty();
     private @Nullable Rejection rejection;
     private Optional<SourceComparison> different = Optional.empty();
-    private boolean isDoubted;
     private int attempts;
     private int failures;
     private int interruptions;
@@ -80,12 +79,6 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
         return selected;
     }
 
-    /** The next answer is nvidia-smi's, if it has one: a process can close its files and keep its GPU memory. */
-    @Override
-    public void doubt() {
-        isDoubted = true;
-    }
-
     @Override
     public void forgetDevices() {
         nvml.forgetDevices();
@@ -123,14 +116,6 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
             return withoutNvml(rejected);
         }
         rejection = null;
-        if (isDoubted && options.tool) {
-            isDoubted = false;
-            var answer = tool.read();
-            if (ToolList.of(answer).isPresent()) {
-                return new SelectedFacts(
-                        answer, "NVML listed a process that has no device file of the driver open", "");
-            }
-        }
         return switch (readNvml()) {
             case NvmlFacts.Failed failed -> failed(failed);
             case NvmlFacts.Listed listed -> {

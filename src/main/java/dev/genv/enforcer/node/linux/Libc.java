@@ -29,9 +29,19 @@ public final class Libc {
 
     private Libc() {}
 
-    /** Opens a pidfd, which refers to this process even if its pid is reused. */
+    /**
+     * Opens a pidfd, which refers to this process even if its pid is reused.
+     *
+     * @throws Errno ESRCH if there is no such process
+     */
     public static int pidfdOpen(int pid) throws Errno {
-        return (int) SYSCALL.call(SYS_PIDFD_OPEN, (long) pid, 0L, 0L, 0L);
+        try {
+            return (int) SYSCALL.call(SYS_PIDFD_OPEN, (long) pid, 0L, 0L, 0L);
+        } catch (Errno e) {
+            // The number of a thread, or of a process group whose leader has exited: ENOENT since Linux 6.15, EINVAL
+            // before.
+            throw e.is(Errno.ENOENT) || e.is(Errno.EINVAL) ? new Errno("pidfd_open", Errno.ESRCH) : e;
+        }
     }
 
     public static void pidfdSendSignal(int pidfd, int signal) throws Errno {

@@ -52,7 +52,8 @@ public final class ProcFs {
         return memory.readAll(pids, reading::apply);
     }
 
-    boolean exists(int pid) {
+    /** Whether there is such a process. */
+    public boolean exists(int pid) {
         return pid > 0 && Files.exists(file(pid, "stat"));
     }
 
@@ -149,9 +150,11 @@ public final class ProcFs {
     /**
      * Executes what may wait for the memory of a process, and never longer than such a read may take.
      *
+     * @param uid the real uid of the process
      * @throws ReadTimeoutException if it does not answer
+     * @throws IOException if the reading throws it
      */
-    <T> T guarded(ProcessId process, long uid, Callable<T> reading) throws IOException {
+    public <T> T guarded(ProcessId process, long uid, Callable<T> reading) throws IOException {
         return memory.read(process, uid, reading);
     }
 
@@ -179,7 +182,8 @@ public final class ProcFs {
         }
     }
 
-    List<Integer> pids() throws IOException {
+    /** Returns the pids of all processes. */
+    public List<Integer> pids() throws IOException {
         return numbers(root);
     }
 
@@ -208,15 +212,17 @@ public final class ProcFs {
     }
 
     /** Returns a file or directory of a process. */
-    Path file(int pid, String name) {
+    public Path file(int pid, String name) {
         return root.resolve(Integer.toString(pid)).resolve(name);
     }
 
-    static String text(Path file) throws IOException {
+    /** Returns the content of a file, up to a megabyte. */
+    public static String text(Path file) throws IOException {
         return new String(read(file, LARGEST_OTHER), StandardCharsets.UTF_8);
     }
 
-    static byte[] read(Path file, int limit) throws IOException {
+    /** Returns the first bytes of a file. */
+    public static byte[] read(Path file, int limit) throws IOException {
         return KernelFile.read(file.toString(), limit);
     }
 }

@@ -4,12 +4,12 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.host.RelatedOmission;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
@@ -45,9 +45,9 @@ public final class RelationsReader {
      * The listed processes and those to which they are related.
      *
      * @param processes the listed ones, with their cgroups and namespaces if relations were gathered
-     * @param complete whether no related one was left out
+     * @param omission of which users related ones were left out
      */
-    public record Relations(List<ProcessFacts> processes, List<ProcessFacts> related, boolean complete) {}
+    public record Relations(List<ProcessFacts> processes, List<ProcessFacts> related, RelatedOmission omission) {}
 
     /**
      * Reads the relations.
@@ -60,21 +60,19 @@ public final class RelationsReader {
                 .map(ProcessFacts::pid)
                 .toList();
         if (subjects.isEmpty()) {
-            return new Relations(listed, List.of(), true);
+            return new Relations(listed, List.of(), RelatedOmission.NONE);
         }
         var start = nanos.getAsLong();
         var processes = listed.stream().map(reader::withRelations).toList();
         try {
             var search = new RelationsSearch(proc, () -> nanos.getAsLong() - start > TIME.toNanos());
-            var found = new LinkedHashSet<>(search.find(subjects));
-            found.removeAll(pids(listed));
-            var related = found.stream()
+            var related = search.find(subjects, pids(listed)).stream()
                     .takeWhile(_ -> search.hasTime())
                     .map(reader::readRelated)
                     .toList();
-            return new Relations(processes, related, search.isComplete() && related.size() == found.size());
+            return new Relations(processes, related, search.omission());
         } catch (IOException e) {
-            return new Relations(processes, List.of(), false);
+            return new Relations(processes, List.of(), RelatedOmission.OF_ANY_USER);
         }
     }
 

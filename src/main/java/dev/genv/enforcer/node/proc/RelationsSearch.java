@@ -1,7 +1,8 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.RelatedOmission;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStat.Relations;
@@ -9,10 +10,13 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -30,56 +34,83 @@ final class RelationsSearch {
     private final Map<Integer, Long> uids = new HashMap<>();
     private final Map<Integer, Cgroup> cgroups = new HashMap<>();
     private final Set<Integer> found = new LinkedHashSet<>();
-    private boolean complete = true;
+    private final Set<Long> leftOut = new HashSet<>();
+    private boolean isOfAnyUserLeftOut;
 
     RelationsSearch(ProcFs proc, BooleanSupplier isLate) {
         this.proc = proc;
         this.isLate = isLate;
     }
 
-    /** Whether no process was left out so far. */
-    boolean isComplete() {
-        return complete;
+    /** Returns of which users processes were left out so far. */
+    RelatedOmission omission() {
+        return new RelatedOmission(isOfAnyUserLeftOut, leftOut);
     }
 
     /** Whether time is left. */
     boolean hasTime() {
         var isInTime = !isLate.getAsBoolean();
-        complete &= isInTime;
+        isOfAnyUserLeftOut |= !isInTime;
         return isInTime;
     }
 
     /**
-     * Returns the pids of the relatives, the nearest ones first.
+     * Returns the pids of the relatives. If there are too many, the users take turns, with the ancestors first.
      *
+     * @param known the pids that are not returned
      * @throws IOException if the list of processes cannot be read
      */
-    Set<Integer> find(Collection<Integer> subjects) throws IOException {
+    List<Integer> find(Collection<Integer> subjects, Set<Integer> known) throws IOException {
         for (var pid : proc.pids()) {
             if (!hasTime()) {
-                return found;
+                return List.of();
             }
             readStat(pid);
         }
+        collect(subjects);
+        found.removeAll(known);
+        return found.size() > HostFacts.MOST_RELATED ? takeTurns() : List.copyOf(found);
+    }
+
+    private List<Integer> takeTurns() {
+        var turns = new HashMap<@Nullable Long, Integer>();
+        var byTurn = found.stream()
+                .collect(Collectors.groupingBy(
+                        pid -> turns.merge(uid(pid), 1, Integer::sum), TreeMap::new, Collectors.toList()));
+        var inTurn = byTurn.values().stream().flatMap(List::stream).toList();
+        inTurn.subList(HostFacts.MOST_RELATED, inTurn.size()).forEach(this::leaveOut);
+        return inTurn.subList(0, HostFacts.MOST_RELATED);
+    }
+
+    private void leaveOut(int pid) {
+        var uid = uid(pid);
+        if (uid == null) {
+            isOfAnyUserLeftOut = true;
+        } else {
+            leftOut.add(uid);
+        }
+    }
+
+    /** Collects the relatives, the ancestors first. */
+    private void collect(Collection<Integer> subjects) {
         subjects.forEach(this::addAncestors);
-        var known = subjects.stream().filter(relations::containsKey).collect(Collectors.toSet());
-        var sessions = known.stream()
+        var present = subjects.stream().filter(relations::containsKey).collect(Collectors.toSet());
+        var sessions = present.stream()
                 .map(pid -> Objects.requireNonNull(relations.get(pid)).session())
                 .filter(session -> session != NO_SESSION)
                 .collect(Collectors.toSet());
-        var users = known.stream().map(this::uid).filter(Objects::nonNull).collect(Collectors.toSet());
-        var units = known.stream().map(this::cgroup).filter(Cgroup::isUnit).collect(Collectors.toSet());
+        var users = present.stream().map(this::uid).filter(Objects::nonNull).collect(Collectors.toSet());
+        var units = present.stream().map(this::cgroup).filter(Cgroup::isUnit).collect(Collectors.toSet());
         for (var process : relations.entrySet()) {
             if (!hasTime()) {
-                return found;
+                return;
             }
             if ((sessions.contains(process.getValue().session())
                             || (!units.isEmpty() && units.contains(cgroup(process.getKey()))))
                     && users.contains(uid(process.getKey()))) {
-                add(process.getKey());
+                found.add(process.getKey());
             }
         }
-        return found;
     }
 
     private void addAncestors(int subject) {
@@ -90,15 +121,7 @@ final class RelationsSearch {
             if (pid <= FIRST_PROCESS || uid == null || !uid.equals(uid(pid))) {
                 return;
             }
-            add(pid);
-        }
-    }
-
-    private void add(int pid) {
-        if (found.size() < HostFacts.MOST_RELATED) {
             found.add(pid);
-        } else {
-            complete &= found.contains(pid);
         }
     }
 
@@ -106,7 +129,7 @@ final class RelationsSearch {
         try {
             proc.stat(pid).map(ProcStat::relations).ifPresent(found -> relations.put(pid, found));
         } catch (IOException e) {
-            complete = false;
+            isOfAnyUserLeftOut = true;
         }
     }
 
@@ -115,7 +138,7 @@ final class RelationsSearch {
             try {
                 uids.put(pid, proc.realUid(pid));
             } catch (IOException e) {
-                complete = false;
+                isOfAnyUserLeftOut = true;
                 uids.put(pid, null);
             }
         }
@@ -130,7 +153,9 @@ final class RelationsSearch {
         try {
             return Cgroup.parse(new String(proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP), StandardCharsets.UTF_8));
         } catch (IOException e) {
-            complete &= !proc.exists(pid);
+            if (proc.exists(pid)) {
+                leaveOut(pid);
+            }
             return Cgroup.UNKNOWN;
         }
     }

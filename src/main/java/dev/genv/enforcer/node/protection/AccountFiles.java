@@ -14,10 +14,8 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
-/** Reads the files of the accounts in the host's {@code /etc}, or in the service's own if the host's cannot be read. */
+/** Reads the files of the accounts in the host's {@code /etc}, or in the service's own if the host's root directory is out of reach. */
 public final class AccountFiles {
-    private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
-
     private final ProcFs proc;
     private final EtcFile passwd = new EtcFile(Path.of("/etc/passwd"));
     private final EtcFile subuid = new EtcFile(Path.of("/etc/subuid"));
@@ -35,29 +33,18 @@ public final class AccountFiles {
     private final class EtcFile {
         private static final int LARGEST = 4 << 20;
 
-        private final WatchedFile<TextFile> onHost;
-        private final WatchedFile<TextFile> own;
+        private final WatchedFile<TextFile> file;
 
         EtcFile(Path path) {
-            onHost = watch(() -> proc.machine().hostFiles().follow(path, FileTree.Inspection.NONE));
-            own = watch(() -> OWN_FILES.follow(path, FileTree.Inspection.NONE));
-        }
-
-        private static WatchedFile<TextFile> watch(WatchedFile.Locator locator) {
-            return new WatchedFile<>(locator, LARGEST, bytes -> new TextFile(Sha256.hex(bytes), Bytes.of(bytes)));
+            file = new WatchedFile<>(
+                    () -> proc.machine().hostFiles().follow(path, FileTree.Inspection.NONE),
+                    LARGEST,
+                    bytes -> new TextFile(Sha256.hex(bytes), Bytes.of(bytes)));
         }
 
         Reading<TextFile> read() {
             try {
-                return Reading.of(onHost.current());
-            } catch (IOException unreadable) {
-                return readOwn();
-            }
-        }
-
-        private Reading<TextFile> readOwn() {
-            try {
-                return Reading.of(own.current());
+                return Reading.of(file.current());
             } catch (NoSuchFileException e) {
                 return Reading.failed(Failure.ABSENT, ErrorText.of(e));
             } catch (IOException e) {

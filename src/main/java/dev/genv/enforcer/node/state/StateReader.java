@@ -27,10 +27,6 @@ final class StateReader {
     private final Duration lockTimeout;
     private final LockHolders holders;
 
-    StateReader(Path path, Duration lockTimeout, ProcFs proc) {
-        this(path, lockTimeout, proc, new StateAccess(path, proc));
-    }
-
     StateReader(Path path, Duration lockTimeout, ProcFs proc, StateAccess access) {
         this.path = path;
         this.access = access;

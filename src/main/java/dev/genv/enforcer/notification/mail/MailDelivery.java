@@ -1,7 +1,6 @@
 package dev.genv.enforcer.notification.mail;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.DeliveryStatistics;
@@ -24,7 +23,7 @@ public final class MailDelivery implements Delivery {
     private static final Logger LOG = Logger.getLogger(MailDelivery.class);
     private static final Duration SHORTEST_RETRY = Duration.ofSeconds(30);
     private static final Duration LONGEST_RETRY = Duration.ofMinutes(15);
-    /** After this time a mail is no news. */
+    /** After this time the user does not need the mail any more. */
     private static final Duration LONGEST_AGE = Duration.ofHours(4);
 
     private static final int MOST_MAILS = 200;
@@ -83,7 +82,7 @@ public final class MailDelivery implements Delivery {
     @Override
     public Duration run(EventLog log) throws InterruptedException {
         var more = reader.read(log, this::collect, statistics::countDropped);
-        outbox.takeDue().forEach(this::enqueue);
+        outbox.takeDue(this::enqueue);
         showWaiting();
         var due = waiting.stream().filter(attempt -> untilDue(attempt).isZero()).findFirst();
         if (due.isPresent()) {
@@ -155,12 +154,7 @@ public final class MailDelivery implements Delivery {
     }
 
     @Override
-    public DeliveryFigures figures() {
-        return statistics.figures();
-    }
-
-    @Override
-    public Optional<String> problem() {
-        return statistics.problem();
+    public DeliveryStatistics statistics() {
+        return statistics;
     }
 }

@@ -4,7 +4,7 @@ package dev.genv.enforcer.notification.mail;
 final class MailException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** Whether the server refuses the mail for ever. */
+    /** Whether the server refuses the mail permanently. */
     private final boolean permanent;
 
     MailException(String message, boolean permanent) {

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -21,6 +22,8 @@ import java.util.function.UnaryOperator;
 public final class MailSender {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
     private static final int LONGEST_REASON = 200;
+    /** Replies of RFC 4954 that concern the login, and no mail. An administrator can correct the password while mails wait. */
+    private static final Set<Integer> LOGIN_REFUSED = Set.of(530, 534, 535, 538);
 
     private final Vertx vertx;
     private final MailServer server;
@@ -85,8 +88,12 @@ public final class MailSender {
     private static MailException failure(Throwable cause) {
         var text = SafeText.escape(String.valueOf(cause.getMessage()), LONGEST_REASON);
         return cause instanceof SMTPException refusal
-                ? new MailException("the mail server answered: " + text, refusal.isPermanent())
+                ? new MailException("the mail server answered: " + text, isPermanent(refusal))
                 : new MailException("the mail server cannot be used: " + text, false);
+    }
+
+    private static boolean isPermanent(SMTPException refusal) {
+        return refusal.isPermanent() && !LOGIN_REFUSED.contains(refusal.getReplyCode());
     }
 
     private MailMessage message(OutgoingMail mail) {

@@ -79,7 +79,7 @@ public record NoticeText(Optional<Duration> killAfter) {
         var action = Objects.requireNonNull(notice.action(), "a warning is about an action");
         var what = switch (action.target()) {
             case ActionNote.TargetProcess _ -> "terminate it";
-            case ActionNote.TargetAttachment(var environment, var device) ->
+            case ActionNote.TargetAttachment(var _, var environment, var device) ->
                 "detach GPU %d from environment %s".formatted(device, SafeText.escape(environment));
         };
         return sentences(Stream.of(
@@ -106,7 +106,7 @@ public record NoticeText(Optional<Duration> killAfter) {
         var why = "because of the rule %s: %s."
                 .formatted(notice.violation().violation().rule().name(), message(notice));
         return switch (action.target()) {
-            case ActionNote.TargetAttachment(var environment, var device) ->
+            case ActionNote.TargetAttachment(var _, var environment, var device) ->
                 "The service detached GPU %d from environment %s on %s, %s"
                         .formatted(device, SafeText.escape(environment), hosts(notice), why);
             case ActionNote.TargetProcess _ ->

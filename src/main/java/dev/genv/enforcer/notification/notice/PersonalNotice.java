@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -23,10 +24,11 @@ public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes
      * Returns the notices for each user concerned; none if no process is known, for example if only attachments are.
      *
      * @param inAudit whether users are informed of violations on which the service does not act
+     * @param isPerson whether the uid of a process stands for a person
      */
-    public static List<PersonalNotice> of(Notice notice, boolean inAudit) {
+    public static List<PersonalNotice> of(Notice notice, boolean inAudit, Predicate<GpuProcess> isPerson) {
         var byUid = new LinkedHashMap<Long, List<GpuProcess>>();
-        processes(notice, inAudit).forEach(process -> {
+        processes(notice, inAudit).filter(isPerson).forEach(process -> {
             var uid = process.uid();
             if (uid != null) {
                 byUid.merge(uid, List.of(process), PersonalNotice::both);
@@ -70,8 +72,8 @@ public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes
 
     private static boolean concerns(ActionNote action, GpuProcess process) {
         return switch (action.target()) {
-            case ActionNote.TargetProcess(var pid) -> process.pid() == pid;
-            case ActionNote.TargetAttachment(var environment, var device) ->
+            case ActionNote.TargetProcess(var _, var pid) -> process.pid() == pid;
+            case ActionNote.TargetAttachment(var _, var environment, var device) ->
                 process.names(environment) && process.uses(device);
         };
     }

@@ -17,7 +17,7 @@ final class Remedies {
             "env-memory",
             "Use less memory on this GPU, or give the environment a larger capacity with \"genv config gpu-memory\".",
             "unlisted-processes",
-            "Attach the GPU to the environment with \"genv attach\", or end the process.",
+            "Run the program in an environment that the GPU is attached to, or end the process.",
             "env-owner",
             "Run the program in an environment of your own.");
 

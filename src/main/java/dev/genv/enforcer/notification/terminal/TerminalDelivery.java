@@ -1,7 +1,6 @@
 package dev.genv.enforcer.notification.terminal;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.ErrorText;
@@ -18,7 +17,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -80,9 +78,8 @@ public final class TerminalDelivery implements Delivery {
     @Override
     public Duration run(EventLog log) {
         var more = reader.read(log, this::collect, statistics::countDropped);
-        var due = outbox.takeDue();
-        if (!due.isEmpty()) {
-            write(due);
+        if (outbox.isDue()) {
+            writeDue();
         }
         statistics.setWaiting(outbox.size(), outbox.oldest().orElse(null));
         return Stream.of(outbox.untilDue(), more)
@@ -100,14 +97,12 @@ public final class TerminalDelivery implements Delivery {
                 .ifPresent(_ -> statistics.countDropped(1));
     }
 
-    private void write(List<Outbox.Batch<Long>> due) {
+    private void writeDue() {
         try {
             var byUid = controlling.byUid();
-            for (var batch : due) {
-                write(batch, byUid);
-            }
+            outbox.takeDue(batch -> write(batch, byUid));
         } catch (IOException e) {
-            due.forEach(_ -> statistics.countFailed("the processes cannot be listed: " + ErrorText.of(e)));
+            outbox.takeDue(_ -> statistics.countFailed("the processes cannot be listed: " + ErrorText.of(e)));
         }
     }
 
@@ -139,12 +134,7 @@ public final class TerminalDelivery implements Delivery {
     }
 
     @Override
-    public DeliveryFigures figures() {
-        return statistics.figures();
-    }
-
-    @Override
-    public Optional<String> problem() {
-        return statistics.problem();
+    public DeliveryStatistics statistics() {
+        return statistics;
     }
 }

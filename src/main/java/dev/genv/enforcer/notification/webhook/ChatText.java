@@ -18,7 +18,7 @@ final class ChatText {
 
     static String of(Notice notice) {
         var violation = notice.violation().violation();
-        var hosts = violation.hosts().stream().map(ChatText::plain).sorted().collect(Collectors.joining(", "));
+        var hosts = plain(violation.hosts().stream().sorted().collect(Collectors.joining(", ")));
         return "%s: %s, rule %s (%s): `%s`"
                 .formatted(
                         hosts,
@@ -43,7 +43,7 @@ final class ChatText {
         }
         var outcome = action.outcome().label();
         return switch (action.target()) {
-            case ActionNote.TargetProcess(var pid) ->
+            case ActionNote.TargetProcess(var _, var pid) ->
                 "terminate process %d%s, %s"
                         .formatted(
                                 pid,
@@ -51,7 +51,8 @@ final class ChatText {
                                         .map(signal -> " with SIG" + signal)
                                         .orElse(""),
                                 outcome);
-            case ActionNote.TargetAttachment(var _, var device) -> "detach GPU %d, %s".formatted(device, outcome);
+            case ActionNote.TargetAttachment(var _, var _, var device) ->
+                "detach GPU %d, %s".formatted(device, outcome);
         };
     }
 

@@ -17,4 +17,11 @@ sealed interface Reply {
      * @param asked how long the receiver asks to wait; empty if it does not say
      */
     record Failed(String why, Optional<Duration> asked) implements Reply {}
+
+    /**
+     * The receiver refuses this event (400, 413 or 422), and perhaps accepts others.
+     *
+     * @param asked how long the receiver asks to wait; empty if it does not say
+     */
+    record Refused(String why, Optional<Duration> asked) implements Reply {}
 }

@@ -1,17 +1,21 @@
 package dev.genv.enforcer.notification.webhook;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.format.json.BoundedOutput;
 import dev.genv.enforcer.notification.notice.Notice;
+import java.io.IOException;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 
 /** Writes the bodies of the requests. */
 public final class WebhookBodies {
+    /** Many receivers accept no larger one, and users choose the length of what a violation shows. */
+    static final int LARGEST = 64 << 10;
+
     private final WebhookFormat format;
     private final URI source;
     private final ObjectMapper mapper;
@@ -49,27 +53,48 @@ public final class WebhookBodies {
         return "%s-%d".formatted(notice.violation().id(), notice.sequence());
     }
 
-    /** Returns the body of a request. */
+    /** Returns the body of a request, which has at most 64 KiB. The data of a larger event is reduced to fields of limited length. */
     byte[] of(Notice notice) {
-        var body = new LinkedHashMap<String, Object>();
-        if (format == WebhookFormat.CLOUDEVENTS) {
-            body.put("specversion", "1.0");
-            body.put("id", id(notice));
-            body.put("source", source.toString());
-            body.put(
-                    "type",
-                    "dev.genv.enforcer.violation.%s.v1".formatted(notice.kind().label()));
-            body.put("time", notice.at().toString());
-            body.put("subject", notice.violation().id());
-            body.put("datacontenttype", "application/json");
-            body.put("data", data(notice));
-        }
-        body.put("text", ChatText.of(notice));
         try {
-            return mapper.writeValueAsString(body).getBytes(StandardCharsets.UTF_8);
-        } catch (JsonProcessingException e) {
+            return switch (format) {
+                case CLOUDEVENTS -> write(event(notice, data(notice)));
+                case TEXT -> write(Map.of("text", ChatText.of(notice)));
+            };
+        } catch (BoundedOutput.FullException e) {
+            return reduced(notice);
+        } catch (IOException e) {
             throw new IllegalStateException("a violation has a representation", e);
         }
+    }
+
+    private byte[] reduced(Notice notice) {
+        try {
+            return write(event(notice, reducedData(notice)));
+        } catch (IOException e) {
+            throw new IllegalStateException("reduced data is short", e);
+        }
+    }
+
+    private byte[] write(Map<String, Object> body) throws IOException {
+        var bytes = new BoundedOutput(LARGEST);
+        mapper.writeValue(bytes, body);
+        return bytes.toByteArray();
+    }
+
+    private Map<String, Object> event(Notice notice, Map<String, Object> data) {
+        var event = new LinkedHashMap<String, Object>();
+        event.put("specversion", "1.0");
+        event.put("id", id(notice));
+        event.put("source", source.toString());
+        event.put(
+                "type",
+                "dev.genv.enforcer.violation.%s.v1".formatted(notice.kind().label()));
+        event.put("time", notice.at().toString());
+        event.put("subject", notice.violation().id());
+        event.put("datacontenttype", "application/json");
+        event.put("data", data);
+        event.put("text", ChatText.of(notice));
+        return event;
     }
 
     private Map<String, Object> data(Notice notice) {
@@ -80,5 +105,17 @@ public final class WebhookBodies {
             data.put("action", view.action(action));
         }
         return data;
+    }
+
+    /** Users choose the length of everything else. */
+    private static Map<String, Object> reducedData(Notice notice) {
+        var entry = notice.violation();
+        var violation = new LinkedHashMap<String, Object>();
+        violation.put("id", entry.id());
+        violation.put("rule", entry.violation().rule().name());
+        violation.put("host", entry.violation().host());
+        violation.put("status", entry.active() ? "active" : "resolved");
+        violation.put("mode", entry.mode().name().toLowerCase(Locale.ROOT));
+        return Map.of("violation", violation, "reduced", true);
     }
 }

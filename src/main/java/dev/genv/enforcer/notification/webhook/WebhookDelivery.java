@@ -2,7 +2,6 @@ package dev.genv.enforcer.notification.webhook;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursor;
-import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.event.EventPage;
@@ -16,8 +15,8 @@ import java.util.random.RandomGenerator;
 import org.jboss.logging.Logger;
 
 /**
- * Sends the events of violations to a receiver: in their order, one at a time, each until the receiver accepts it or the event is a day
- * old. The events wait in the log of events, so nothing else grows while the receiver does not answer.
+ * Sends the events of violations to a receiver: in their order, one at a time, each until the receiver accepts it, has refused it three
+ * times, or the event is a day old. The events wait in the log of events, so nothing else grows while the receiver does not answer.
  */
 public final class WebhookDelivery implements Delivery {
     /** The name of this kind of delivery. */
@@ -29,6 +28,7 @@ public final class WebhookDelivery implements Delivery {
     private static final Duration LONGEST_AGE = Duration.ofDays(1);
     private static final Duration IDLE = Duration.ofHours(1);
     private static final int PAGE = 100;
+    private static final int MOST_REFUSALS = 3;
     private static final String GONE = "the receiver wants no more events (status 410)";
 
     private final WebhookSender sender;
@@ -39,10 +39,12 @@ public final class WebhookDelivery implements Delivery {
     private long position;
     /** The failed attempts since the last accepted event. */
     private int failures;
+    /** How often the receiver has refused the event after the position. */
+    private int refusals;
 
     private Duration pause = Duration.ZERO;
     private long pausedAt;
-    private volatile boolean gone;
+    private boolean gone;
 
     /**
      * Creates a delivery.
@@ -58,10 +60,13 @@ public final class WebhookDelivery implements Delivery {
         pausedAt = ticker.mark();
     }
 
-    /** Begins after the event that the cursor names, or with the next one. The cursor is ahead of the log if the journal was removed. */
+    /**
+     * Begins after the event that the cursor names, or with the next one. The cursor is ahead of the log if the journal was removed.
+     * The position is stored at once, so that a restart before the first accepted event continues with the same event.
+     */
     @Override
     public void begin(EventLog log) {
-        position = Math.min(cursor.load().orElse(log.latest()), log.latest());
+        proceedTo(Math.min(cursor.load().orElse(log.latest()), log.latest()));
     }
 
     @Override
@@ -101,7 +106,7 @@ public final class WebhookDelivery implements Delivery {
     private void deliver(Event event) throws InterruptedException {
         var notice = Notice.of(event);
         if (notice.isEmpty()) {
-            position = event.sequence(); // a restart may read it again
+            proceedTo(event.sequence());
         } else if (failures > 0 && isOld(event)) {
             statistics.countFailed("events are given up, because they are a day old");
             proceedTo(event.sequence());
@@ -111,7 +116,7 @@ public final class WebhookDelivery implements Delivery {
     }
 
     private void deliver(Notice notice) throws InterruptedException {
-        switch (sender.send(notice)) {
+        switch (send(notice)) {
             case Reply.Accepted() -> {
                 statistics.countSent();
                 failures = 0;
@@ -120,19 +125,49 @@ public final class WebhookDelivery implements Delivery {
             }
             case Reply.Gone() -> {
                 gone = true;
-                statistics.countFailed(GONE);
+                statistics.countEnd(GONE + "; a restart of the service tries again");
                 LOG.errorf("The webhook: %s; none are sent until the service is restarted", GONE);
             }
-            case Reply.Failed(var why, var asked) -> postpone(why, asked);
+            case Reply.Failed(var why, var asked) -> retry(why, asked);
+            case Reply.Refused(var why, var asked) -> {
+                refusals++;
+                if (refusals < MOST_REFUSALS) {
+                    retry(why, asked);
+                } else {
+                    giveUp(notice, why, asked);
+                }
+            }
         }
     }
 
-    private void postpone(String why, Optional<Duration> asked) {
+    /** An error of the service counts as a refusal, so after three attempts the later events are sent. */
+    private Reply send(Notice notice) throws InterruptedException {
+        try {
+            return sender.send(notice);
+        } catch (RuntimeException e) {
+            LOG.errorf(e, "The event %s could not be sent to the webhook", WebhookBodies.id(notice));
+            return new Reply.Refused(DeliveryStatistics.reason(e), Optional.empty());
+        }
+    }
+
+    private void retry(String why, Optional<Duration> asked) {
         if (failures == 0) {
             LOG.warnf("An event was not sent to the webhook and is tried again: %s", why);
         }
-        failures++;
         statistics.countRetry(why);
+        postpone(asked);
+    }
+
+    private void giveUp(Notice notice, String why, Optional<Duration> asked) {
+        LOG.warnf("The event %s is not sent to the webhook: %s", WebhookBodies.id(notice), why);
+        statistics.countFailed(why);
+        postpone(asked);
+        proceedTo(notice.sequence());
+    }
+
+    /** The pauses grow also over events that are given up, because a receiver may refuse all of them. */
+    private void postpone(Optional<Duration> asked) {
+        failures++;
         pause = asked.filter(wait -> wait.compareTo(SHORTEST_RETRY) > 0).orElseGet(() -> retryDelay.after(failures));
         pausedAt = ticker.mark();
     }
@@ -151,6 +186,7 @@ public final class WebhookDelivery implements Delivery {
 
     private void proceedTo(long sequence) {
         position = sequence;
+        refusals = 0;
         cursor.store(sequence);
     }
 
@@ -161,12 +197,7 @@ public final class WebhookDelivery implements Delivery {
     }
 
     @Override
-    public DeliveryFigures figures() {
-        return statistics.figures();
-    }
-
-    @Override
-    public Optional<String> problem() {
-        return gone ? Optional.of(GONE + "; a restart of the service tries again") : statistics.problem();
+    public DeliveryStatistics statistics() {
+        return statistics;
     }
 }

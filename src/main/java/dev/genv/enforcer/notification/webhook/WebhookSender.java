@@ -20,6 +20,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -36,45 +37,38 @@ public final class WebhookSender {
     private static final int LONGEST_REASON = 200;
     private static final int LONGEST_HEADERS = 16 << 10;
 
+    /** Statuses of RFC 9110 that concern the content of a request. */
+    private static final Set<Integer> REFUSED = Set.of(400, 413, 422);
+
+    /** After a day, events are given up. */
+    private static final Duration LONGEST_WAIT = Duration.ofDays(1);
+
     private final Vertx vertx;
     private final URI receiver;
     private final Optional<SecretFile> secret;
     private final WebhookBodies bodies;
-    private final Limits limits;
+    private final Duration timeout;
     private final Ticker ticker;
-
-    /**
-     * The limits of a request.
-     *
-     * @param timeout the longest time for a request
-     * @param longestWait the longest time that a receiver can ask to wait
-     */
-    record Limits(Duration timeout, Duration longestWait) {
-        static final Limits DEFAULT = new Limits(Duration.ofSeconds(30), Duration.ofHours(1));
-    }
 
     /**
      * Creates a sender without connecting.
      *
      * @param receiver the address, with {@code http} or {@code https}
      * @param secret signs the requests; empty for requests without a signature
+     * @param timeout the longest time for a request
      */
-    public WebhookSender(Vertx vertx, URI receiver, Optional<SecretFile> secret, WebhookBodies bodies, Ticker ticker) {
-        this(vertx, receiver, secret, bodies, Limits.DEFAULT, ticker);
-    }
-
-    WebhookSender(
+    public WebhookSender(
             Vertx vertx,
             URI receiver,
             Optional<SecretFile> secret,
             WebhookBodies bodies,
-            Limits limits,
+            Duration timeout,
             Ticker ticker) {
         this.vertx = vertx;
         this.receiver = receiver;
         this.secret = secret;
         this.bodies = bodies;
-        this.limits = limits;
+        this.timeout = timeout;
         this.ticker = ticker;
     }
 
@@ -85,15 +79,14 @@ public final class WebhookSender {
                 .setKeepAlive(false)
                 .setVerifyHost(true)
                 .setMaxHeaderSize(LONGEST_HEADERS)
-                .setConnectTimeout((int) limits.timeout().toMillis()));
+                .setConnectTimeout((int) timeout.toMillis()));
         try {
             return request(client, notice)
                     .toCompletionStage()
                     .toCompletableFuture()
-                    .get(limits.timeout().toNanos(), TimeUnit.NANOSECONDS);
+                    .get(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
-            return failed("the receiver did not answer within %d s"
-                    .formatted(limits.timeout().toSeconds()));
+            return failed("the receiver did not answer within %d s".formatted(timeout.toSeconds()));
         } catch (ExecutionException e) {
             return failed("the receiver cannot be reached: "
                     + SafeText.escape(reason(Objects.requireNonNullElse(e.getCause(), e)), LONGEST_REASON));
@@ -136,10 +129,10 @@ public final class WebhookSender {
             return new Reply.Accepted();
         }
         var isRedirect = status >= FIRST_REDIRECT && status < FIRST_CLIENT_ERROR;
-        return new Reply.Failed(
-                "the receiver answered with the status %d%s"
-                        .formatted(status, isRedirect ? ", and redirects are not followed" : ""),
-                RetryAfter.parse(response.getHeader("Retry-After"), ticker.now(), limits.longestWait()));
+        var why = "the receiver answered with the status %d%s"
+                .formatted(status, isRedirect ? ", and redirects are not followed" : "");
+        var asked = RetryAfter.parse(response.getHeader("Retry-After"), ticker.now(), LONGEST_WAIT);
+        return REFUSED.contains(status) ? new Reply.Refused(why, asked) : new Reply.Failed(why, asked);
     }
 
     private static String reason(Throwable cause) {

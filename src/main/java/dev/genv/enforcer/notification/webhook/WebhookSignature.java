@@ -20,7 +20,7 @@ record WebhookSignature(String secret) {
     /**
      * Returns the value of the header {@code webhook-signature}.
      *
-     * @throws IOException if the secret is not valid Base64
+     * @throws IOException if the key is empty or not valid Base64
      */
     String of(String id, Instant at, byte[] body) throws IOException {
         try {
@@ -36,9 +36,12 @@ record WebhookSignature(String secret) {
     /**
      * Returns the key.
      *
-     * @throws IOException if it is not valid Base64; the message never has the secret
+     * @throws IOException if it is empty or not valid Base64; the message never has the secret
      */
     byte[] key() throws IOException {
+        if (secret.equals(PREFIX)) {
+            throw new IOException("after %s it has no key".formatted(PREFIX));
+        }
         try {
             return secret.startsWith(PREFIX)
                     ? Base64.getDecoder().decode(secret.substring(PREFIX.length()))

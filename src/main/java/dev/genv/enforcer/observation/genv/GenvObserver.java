@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation.genv;
 
-import dev.genv.enforcer.facts.GenvFacts;
+import dev.genv.enforcer.facts.host.GenvFacts;
 import dev.genv.enforcer.format.GenvSnapshot;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.GpuProcess;

@@ -29,11 +29,15 @@ import org.jspecify.annotations.Nullable;
  * @param devices the indices of all devices
  * @param usage by pid
  * @param memory the memory of the devices, in any order
- * @param graphics the pids of processes that have graphics contexts only: no rule applies to them; none if the source does not list them
+ * @param graphics by pid the devices on which a process has graphics contexts only: no rule applies to it there; none if the source does
+ *     not list them
  */
 public record GpuListing(
-        Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage, List<DeviceMemory> memory, Set<Integer> graphics) {
-    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of(), List.of(), Set.of());
+        Set<Integer> devices,
+        Map<Integer, List<DeviceUsage>> usage,
+        List<DeviceMemory> memory,
+        Map<Integer, Set<Integer>> graphics) {
+    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of(), List.of(), Map.of());
     private static final String HUNG =
             "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while";
 
@@ -66,8 +70,20 @@ public record GpuListing(
         }
     }
 
-    GpuListing withGraphics(Set<Integer> pids) {
-        return new GpuListing(devices, usage, memory, Set.copyOf(pids));
+    /** Returns the same without the use of devices by these pids. */
+    public GpuListing without(Set<Integer> pids) {
+        var others = new LinkedHashMap<>(usage);
+        others.keySet().removeAll(pids);
+        return new GpuListing(devices, others, memory, graphics);
+    }
+
+    /** Whether a process has graphics contexts only on a device. */
+    public boolean drawsOn(int device, int pid) {
+        return graphics.getOrDefault(pid, Set.of()).contains(device);
+    }
+
+    GpuListing withGraphics(Map<Integer, Set<Integer>> devicesByPid) {
+        return new GpuListing(devices, usage, memory, Map.copyOf(devicesByPid));
     }
 
     private static Found<GpuListing> of(GpuFacts.ToolFacts facts, DeviceOrder order) throws ToolException {
@@ -93,7 +109,7 @@ public record GpuListing(
         }
         var moved = order.compare(devices.byUuid());
         var listing = new GpuListing(
-                devices.indices(), usage(source, lines.value(), devices, problems), memory(devices), Set.of());
+                devices.indices(), usage(source, lines.value(), devices, problems), memory(devices), Map.of());
         var found = Found.of(listing, problems);
         if (!problems.isEmpty()) {
             found = found.without(SnapshotPart.EVERY_PROCESS);

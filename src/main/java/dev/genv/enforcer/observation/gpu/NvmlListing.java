@@ -17,6 +17,7 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -40,7 +41,7 @@ final class NvmlListing {
     private final Map<String, Integer> byUuid = new LinkedHashMap<>();
     private final Map<String, Memory> used = new LinkedHashMap<>();
     private final List<GpuLine> lines = new ArrayList<>();
-    private final Set<Integer> graphics = new HashSet<>();
+    private final Map<Integer, Set<Integer>> graphics = new HashMap<>();
 
     private NvmlListing(List<Device> devices) {
         var repeated = new HashSet<String>();
@@ -145,7 +146,8 @@ final class NvmlListing {
                             if (process.memory() == null) {
                                 return null;
                             }
-                            graphics.add((int) process.pid());
+                            graphics.computeIfAbsent((int) process.pid(), _ -> new HashSet<>())
+                                    .add(device.index());
                             bytes += process.memory();
                         }
                     }

@@ -7,7 +7,7 @@ import java.util.Optional;
 final class CgroupMembers implements Source {
     @Override
     public Optional<Decision> decide(RelatedProcess process, Evidence evidence) {
-        return evidence.processes().complete() && process.cgroup().isUnit()
+        return evidence.processes().areComplete(process) && process.cgroup().isUnit()
                 ? evidence.agreement(process, evidence.processes().unit(process), MembershipSource.CGROUP, "its cgroup")
                 : Optional.empty();
     }

@@ -77,7 +77,7 @@ record Evidence(RelatedProcesses processes, Listings listings) {
         if (!(named instanceof Membership.Outside)) {
             return Optional.of(new Decision(named, by));
         }
-        return processes.complete()
+        return processes.areComplete(process)
                         && process.relations() != null
                         && !listings.owners().contains(process.uid())
                         && !listings.mayHaveEnvironment(process)
@@ -92,7 +92,7 @@ record Evidence(RelatedProcesses processes, Listings listings) {
      * user can arrange both, so that they do not show that the process belongs to no environment.
      */
     boolean isIncomplete(RelatedProcess process) {
-        return !processes.complete()
+        return !processes.areComplete(process)
                 || process.relations() == null
                 || listings.hadEnvironment(process)
                 || listings.hadLeaderEnvironment(process)

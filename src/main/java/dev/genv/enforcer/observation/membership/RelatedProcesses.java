@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation.membership;
 
+import dev.genv.enforcer.facts.host.RelatedOmission;
 import dev.genv.enforcer.format.linux.Cgroup;
 import java.util.Collection;
 import java.util.List;
@@ -13,19 +14,24 @@ import java.util.stream.Stream;
 /**
  * The processes of one observation: those on the GPUs and those related to them.
  *
- * @param complete whether no related process was left out
+ * @param omission of which users related processes were left out
  */
-public record RelatedProcesses(Map<Integer, RelatedProcess> byPid, boolean complete) {
+public record RelatedProcesses(Map<Integer, RelatedProcess> byPid, RelatedOmission omission) {
     static final int MOST_ANCESTORS = 64;
     private static final int FIRST_PROCESS = 1;
 
     /** Creates the processes of an observation. */
-    public static RelatedProcesses of(Collection<RelatedProcess> processes, boolean complete) {
+    public static RelatedProcesses of(Collection<RelatedProcess> processes, RelatedOmission omission) {
         return new RelatedProcesses(
                 processes.stream()
                         .collect(Collectors.toUnmodifiableMap(
                                 RelatedProcess::pid, Function.identity(), (first, _) -> first)),
-                complete);
+                omission);
+    }
+
+    /** Whether no process of the user of this one was left out. */
+    boolean areComplete(RelatedProcess process) {
+        return !omission.mayConcern(process.uid());
     }
 
     /**

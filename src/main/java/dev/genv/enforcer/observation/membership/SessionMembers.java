@@ -7,7 +7,7 @@ import java.util.Optional;
 final class SessionMembers implements Source {
     @Override
     public Optional<Decision> decide(RelatedProcess process, Evidence evidence) {
-        return evidence.processes().complete()
+        return evidence.processes().areComplete(process)
                 ? evidence.agreement(
                         process, evidence.processes().leaderAndGroup(process), MembershipSource.SESSION, "its session")
                 : Optional.empty();

@@ -16,6 +16,9 @@ public final class IdentityFlapping {
     /** How often the identity of a process may have changed before the signal. */
     public static final int MAX_CHANGES = 2;
 
+    /** After so many observations without a change, a process that broke a rule was signalled or left in peace. */
+    private static final int FORGOTTEN_AFTER = 6;
+
     private static final int MAX_REMEMBERED = 10_000;
 
     /** How the membership directly before the signal compares with the one that the rules checked. */
@@ -25,14 +28,24 @@ public final class IdentityFlapping {
         UNKNOWN
     }
 
-    private final Map<ProcessId, Integer> changed = new LinkedHashMap<>() {
+    /** How often a process changed, and the number of the observation after which it did so last. */
+    private record Changes(int count, long last) {}
+
+    private long observations;
+    private final Map<ProcessId, Changes> changed = new LinkedHashMap<>() {
         private static final long serialVersionUID = 1L;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<ProcessId, Integer> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<ProcessId, Changes> eldest) {
             return size() > MAX_REMEMBERED;
         }
     };
+
+    /** Records that the host is observed: what happened long ago no longer counts. */
+    public void recordObservation() {
+        observations++;
+        changed.values().removeIf(changes -> observations - changes.last > FORGOTTEN_AFTER);
+    }
 
     /**
      * Whether a process has another identity than the rules checked, so that it is not signalled in this cycle.
@@ -59,6 +72,8 @@ public final class IdentityFlapping {
                 || (checked.uid() == null) != (uid == null)) {
             return true;
         }
-        return changed.merge(checked.id(), 1, Integer::sum) <= MAX_CHANGES;
+        var changes = changed.merge(
+                checked.id(), new Changes(1, observations), (before, now) -> new Changes(before.count + 1, now.last));
+        return changes.count <= MAX_CHANGES;
     }
 }

@@ -7,7 +7,6 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.OwnershipResolver;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.problem.Problem;

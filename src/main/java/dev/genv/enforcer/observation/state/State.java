@@ -49,10 +49,6 @@ public record State(
         return new State(envs, devices, problems, lockWait, at);
     }
 
-    public boolean isReadable() {
-        return !(envs instanceof File.Unreadable) && !(devices instanceof File.Unreadable);
-    }
-
     public static State unreadable(Problem why) {
         return new State(new File.Unreadable<>(why), new File.Unreadable<>(why));
     }

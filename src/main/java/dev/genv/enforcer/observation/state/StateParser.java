@@ -1,9 +1,9 @@
 package dev.genv.enforcer.observation.state;
 
-import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import org.jspecify.annotations.Nullable;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation.unlisted;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HolderFacts;
-import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
@@ -29,7 +29,6 @@ import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -101,11 +100,6 @@ public final class UnlistedProcesses {
                         facts.holders().incomplete()));
     }
 
-    private static Set<Integer> listed(GpuListing listing) {
-        return Stream.concat(listing.usage().keySet().stream(), listing.graphics().stream())
-                .collect(Collectors.toUnmodifiableSet());
-    }
-
     private Unlisted interpret(
             HostFacts facts,
             Map<String, Amount> amounts,
@@ -115,37 +109,41 @@ public final class UnlistedProcesses {
             BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> member) {
         var found = new ArrayList<Unlisted.Holder>();
         var before = since;
-        var held = new HashMap<ProcessId, Set<Integer>>();
+        var mappings = new HashMap<ProcessId, Set<Integer>>();
         var descent = Descent.of(facts.holders().holders(), listing);
-        var listed = listed(listing);
         for (var holder : facts.holders().holders()) {
-            var uses = holder.minors().stream()
+            var pid = holder.process().pid();
+            var held = holder.minors().stream()
                     .distinct()
-                    .flatMap(minor -> Optional.ofNullable(devices.get(minor)).stream())
+                    .filter(minor -> devices.containsKey(minor) && !listing.drawsOn(devices.get(minor), pid))
+                    .collect(Collectors.toUnmodifiableSet());
+            var uses = held.stream()
+                    .map(devices::get)
+                    .sorted()
                     .map(device -> new DeviceUsage(device, null))
                     .toList();
             // A process that was started after the listing may be in the next one.
             if (!uses.isEmpty()
                     && ProcessIdentity.of(holder.process()) instanceof ProcessIdentity.Present(var process)
                     && process.id().startTime() <= facts.machine().beforeListing()
-                    && !listed.contains(process.id().pid())
-                    && process.id().pid() != ownPid) {
+                    && !listing.usage().containsKey(pid)
+                    && pid != ownPid) {
                 var first = before.getOrDefault(process.id(), facts.machine().beforeListing());
                 // A process that was just started may be listed in a moment, so it must have been found before.
                 var earlier = minors.getOrDefault(process.id(), Set.of());
-                var mapped =
-                        holder.mapped().stream().filter(devices::containsKey).collect(Collectors.toUnmodifiableSet());
+                var mapped = holder.mapped().stream().filter(held::contains).collect(Collectors.toUnmodifiableSet());
                 found.add(new Unlisted.Holder(
                         member.apply(process, uses), first, used(process, earlier, mapped, devices, descent)));
-                held.put(process.id(), mapped);
+                mappings.put(process.id(), mapped);
             }
         }
         since = found.stream()
                 .collect(Collectors.toMap(holder -> holder.process().id(), Unlisted.Holder::since, Math::min));
-        minors = Map.copyOf(held);
+        minors = Map.copyOf(mappings);
         return new Unlisted(
                 amounts.values().stream().collect(Collectors.toMap(Amount::index, Amount::now, (first, _) -> first)),
-                found);
+                found,
+                facts.holders().incomplete().isEmpty());
     }
 
     private static List<Integer> used(

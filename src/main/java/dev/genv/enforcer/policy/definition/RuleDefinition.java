@@ -18,6 +18,7 @@ public final class RuleDefinition {
     private final Set<SnapshotPart> requiredParts;
     private final List<StateChangeKind> restsOn;
     private final boolean enforcedByUids;
+    private final boolean ofUnlistedProcesses;
     private final List<RuleSetting> settings;
 
     private RuleDefinition(Builder builder) {
@@ -27,6 +28,7 @@ public final class RuleDefinition {
         requiredParts = Set.copyOf(Objects.requireNonNull(builder.requiredParts, "a rule requires parts"));
         restsOn = List.copyOf(Objects.requireNonNull(builder.restsOn, "a rule rests on state changes, or on none"));
         enforcedByUids = builder.enforcedByUids;
+        ofUnlistedProcesses = builder.ofUnlistedProcesses;
         settings = List.copyOf(builder.settings);
     }
 
@@ -75,6 +77,11 @@ public final class RuleDefinition {
         return enforcedByUids;
     }
 
+    /** Whether the rule checks the processes that the GPU tool does not list, and no others. */
+    public boolean isOfUnlistedProcesses() {
+        return ofUnlistedProcesses;
+    }
+
     /** The settings of the rule, in the order of the documentation. */
     public List<RuleSetting> settings() {
         return settings;
@@ -105,6 +112,7 @@ public final class RuleDefinition {
         private @Nullable Set<SnapshotPart> requiredParts;
         private @Nullable List<StateChangeKind> restsOn;
         private boolean enforcedByUids;
+        private boolean ofUnlistedProcesses;
 
         private Builder(String name) {
             this.name = name;
@@ -149,6 +157,12 @@ public final class RuleDefinition {
         /** Declares that the rule acts only on the uids of processes. */
         public Builder enforcedByUids() {
             enforcedByUids = true;
+            return this;
+        }
+
+        /** Declares that the rule checks the processes that the GPU tool does not list, and no others. */
+        public Builder ofUnlistedProcesses() {
+            ofUnlistedProcesses = true;
             return this;
         }
 

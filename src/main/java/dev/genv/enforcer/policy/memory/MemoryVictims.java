@@ -29,13 +29,16 @@ public final class MemoryVictims {
     private final List<Load> loads = new ArrayList<>();
     private final Map<ProcessId, List<Load>> loadsOf = new HashMap<>();
     private final Map<ProcessId, GpuProcess> victims = new LinkedHashMap<>();
+    private final Predicate<GpuProcess> overdue;
 
     /**
      * Chooses among the processes of the exceeded shares of one machine.
      *
      * @param ending whether a process of the machine is treated as gone
+     * @param overdue whether a process of the machine was asked to exit and did not in time: these are chosen before all others
      */
-    public MemoryVictims(List<MemoryShare> over, Predicate<GpuProcess> ending) {
+    public MemoryVictims(List<MemoryShare> over, Predicate<GpuProcess> ending, Predicate<GpuProcess> overdue) {
+        this.overdue = overdue;
         for (var share : over) {
             var staying = share.processes().stream().filter(ending.negate()).toList();
             var load = new Load(share, staying);
@@ -51,12 +54,20 @@ public final class MemoryVictims {
         return Set.copyOf(victims.keySet());
     }
 
-    /** Takes the smallest process that frees enough; if there is none, the largest one, and repeats. */
     private void relieve(Load load) {
+        relieve(load, overdue);
+        relieve(load, overdue.negate());
+    }
+
+    /** Takes the smallest process that frees enough; if there is none, the largest one, and repeats. */
+    private void relieve(Load load, Predicate<GpuProcess> candidates) {
         var bySize = new TreeMap<Memory, TreeSet<GpuProcess>>();
         for (var process : load.staying) {
             var size = load.share.known(process);
-            if (process.immunity() == null && size.compareTo(Memory.ZERO) > 0 && !victims.containsKey(process.id())) {
+            if (candidates.test(process)
+                    && process.immunity() == null
+                    && size.compareTo(Memory.ZERO) > 0
+                    && !victims.containsKey(process.id())) {
                 bySize.computeIfAbsent(size, _ -> new TreeSet<>(NEWEST_FIRST)).add(process);
             }
         }

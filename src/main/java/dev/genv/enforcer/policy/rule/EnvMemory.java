@@ -47,7 +47,8 @@ final class EnvMemory implements Rule {
         for (var snapshot : DEFINITION.checkable(fleet)) {
             var shares = MemoryShare.of(snapshot);
             var over = shares.stream().filter(MemoryShare::isExceeded).toList();
-            var victims = new MemoryVictims(over, ending.on(snapshot.host())).choose();
+            var victims =
+                    new MemoryVictims(over, ending.on(snapshot.host()), ending.overdueOn(snapshot.host())).choose();
             for (var share : over) {
                 findings.add(finding(fleet, share, victims, ending));
             }

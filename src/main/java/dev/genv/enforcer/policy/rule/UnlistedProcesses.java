@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Violated by a process that is not listed, and proves to use a device on which memory is unexplained, although the process is in no
- * environment, or in an active one to which none of these devices is attached.
+ * active environment, or in one to which none of these devices is attached.
  */
 final class UnlistedProcesses implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("unlisted-processes")
@@ -29,7 +29,12 @@ final class UnlistedProcesses implements Rule {
                     first: nvidia-smi does not list graphics programs either.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
-            .restsOn(StateChangeKind.PID_REMOVED, StateChangeKind.ENVIRONMENT_ADDED, StateChangeKind.ATTACHMENT_REMOVED)
+            .restsOn(
+                    StateChangeKind.PID_REMOVED,
+                    StateChangeKind.ENVIRONMENT_ENDED,
+                    StateChangeKind.ENVIRONMENT_ADDED,
+                    StateChangeKind.ATTACHMENT_REMOVED)
+            .ofUnlistedProcesses()
             .build();
 
     @Override
@@ -59,11 +64,11 @@ final class UnlistedProcesses implements Rule {
                 continue; // another process may have passed the file to it
             }
             switch (holder.process().membership()) {
-                case Membership.Outside _ -> findings.add(finding(fleet, snapshot, holder, null));
+                case Membership.Outside _ -> findings.add(finding(fleet, snapshot, holder, null, null));
                 case Membership.InEnvironment(var eid) -> {
                     var environment = environments.get(eid);
-                    if (environment != null && areOthers(used, environment, devices)) {
-                        findings.add(finding(fleet, snapshot, holder, environment));
+                    if (environment == null || areOthers(used, environment, devices)) {
+                        findings.add(finding(fleet, snapshot, holder, eid, environment));
                     }
                 }
                 case Membership.Unknown _ -> {}
@@ -81,7 +86,11 @@ final class UnlistedProcesses implements Rule {
     }
 
     private static Finding finding(
-            Fleet fleet, Snapshot snapshot, Unlisted.Holder holder, @Nullable Environment environment) {
+            Fleet fleet,
+            Snapshot snapshot,
+            Unlisted.Holder holder,
+            @Nullable String eid,
+            @Nullable Environment environment) {
         var process = holder.process();
         var message = Messages.on(fleet, snapshot.host())
                 + "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
@@ -92,7 +101,7 @@ final class UnlistedProcesses implements Rule {
                 process,
                 message,
                 environment == null ? null : environment.user().orElse(null),
-                environment == null ? null : environment.eid(),
+                eid,
                 holder.used());
     }
 }

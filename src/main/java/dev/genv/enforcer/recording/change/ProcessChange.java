@@ -10,16 +10,15 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What changed of the processes of a host.
  *
- * @param put the new processes, and those of which more than the memory changed
+ * @param whole the new and the removed processes, and those of which more than the memory changed
  * @param memory the memory of the others
  */
-public record ProcessChange(Map<ProcessId, GpuProcess> put, Set<ProcessId> removed, List<MemoryUse> memory) {
+public record ProcessChange(MapChange<ProcessId, GpuProcess> whole, List<MemoryUse> memory) {
 
     /** The memory of a process on a device; null if it became unknown. */
     public record MemoryUse(
@@ -37,7 +36,7 @@ public record ProcessChange(Map<ProcessId, GpuProcess> put, Set<ProcessId> remov
                 put.put(id, now);
             }
         });
-        return new ProcessChange(put, change.removed(), memory);
+        return new ProcessChange(new MapChange<>(put, change.removed()), memory);
     }
 
     private static GpuProcess withoutMemory(GpuProcess process) {
@@ -56,16 +55,15 @@ public record ProcessChange(Map<ProcessId, GpuProcess> put, Set<ProcessId> remov
     }
 
     boolean isEmpty() {
-        return put.isEmpty() && removed.isEmpty() && memory.isEmpty();
+        return whole.isEmpty() && memory.isEmpty();
     }
 
     Map<ProcessId, GpuProcess> applyTo(Map<ProcessId, GpuProcess> before) throws UnreadableException {
-        if (isEmpty()) {
-            return before;
+        var others = whole.applyTo(before);
+        if (memory.isEmpty()) {
+            return others;
         }
-        var after = new HashMap<>(before);
-        after.keySet().removeAll(removed);
-        after.putAll(put);
+        var after = new HashMap<>(others);
         for (var use : memory) {
             var process = after.get(use.process);
             if (process == null) {

@@ -1,30 +1,40 @@
 package dev.genv.enforcer.recording.replay;
 
+import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
+import dev.genv.enforcer.enforcement.history.state.RecordedAppearances;
+import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.recording.RecordedCycle;
 import dev.genv.enforcer.recording.usage.ProcessUsers;
+import dev.genv.enforcer.recording.usage.UserKey;
+import dev.genv.enforcer.recording.usage.UserNames;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies a policy to the recorded past, one cycle after the other. Each process and each attachment is ended once: from then on it is
- * left out of the past. Protected processes and those of exempt users are spared, because that was recorded with them. Grace periods,
- * the termination limit and the modes of the service do not apply.
+ * Applies a policy to the recorded past, one cycle after the other. Each process is terminated once and each attachment detached once:
+ * from then on it is left out of the past. Protected processes and those of exempt users are spared, because that was recorded with
+ * them. Grace periods, the termination limit and the modes of the service do not apply, and neither does the protection of processes
+ * that other users may have added to their environments.
  */
 public final class Replay {
     /** The largest number of users with a result of their own: users can write any name. */
@@ -34,9 +44,19 @@ public final class Replay {
 
     private final Policy policy;
     private final boolean remote;
-    private final Map<String, EndedOnHost> ended = new HashMap<>();
-    private final Map<Optional<String>, ReplayedUser> users = new HashMap<>();
+    private final RecordedAppearances attachments;
+    private final UserNames names = new UserNames();
+    private final Map<String, ReplayedHost> hosts = new HashMap<>();
+    private final Map<UserKey, ReplayedUser> users = new HashMap<>();
     private final Map<String, HoldingState> holdings = new HashMap<>();
+    /** The hosts that changed since the last check, or on which it detached something: other rules may ask for more there. */
+    private final Set<String> unchecked = new HashSet<>();
+
+    private Appearances appearances = Appearances.NONE;
+    /** Whether what users hold has changed since the last check of it. */
+    private boolean mayHoldMore;
+
+    private boolean isUndecided;
     private int listed;
     private long cycles;
     private @Nullable Instant from;
@@ -59,57 +79,83 @@ public final class Replay {
      *
      * @param remote whether messages name the host
      */
-    public Replay(Policy policy, boolean remote) {
+    public Replay(Policy policy, AppearanceConfig config, boolean remote) {
         this.policy = policy;
         this.remote = remote;
+        attachments = new RecordedAppearances(config);
+    }
+
+    /** Observes a cycle outside of the period: it shows the age of attachments, and the names of users. */
+    public void observe(RecordedCycle cycle) {
+        if (take(cycle) && policy.checks(RuleScope.FLEET)) {
+            appearances = attachments.record(remaining(cycle, cycle.snapshots().keySet()));
+        }
     }
 
     /** Checks the next cycle. */
     public void check(RecordedCycle cycle) {
         cycles += from == null ? 1 : cycle.cycles();
-        var first = from == null;
-        from = first ? cycle.at() : from;
+        from = from == null ? cycle.at() : from;
         to = cycle.at();
-        var names = first ? cycle.snapshots().keySet() : cycle.changed();
-        if (names.isEmpty()) {
+        take(cycle);
+        var changed = Set.copyOf(unchecked);
+        unchecked.clear();
+        if (changed.isEmpty()) {
             return; // the same past gives the same plan
         }
-        ended.keySet().retainAll(cycle.snapshots().keySet());
-        holdings.keySet().retainAll(cycle.snapshots().keySet());
-        var mayHoldMore = false;
-        for (var name : names) {
-            var snapshot = cycle.snapshots().get(name);
-            if (snapshot != null) {
-                endedOn(name).forgetAbsent(snapshot);
-                var now = HoldingState.of(snapshot);
-                mayHoldMore |= !now.equals(holdings.put(name, now));
-            }
-        }
         // Only what users hold on all hosts together can exceed a limit on a host that did not change.
-        if (mayHoldMore && policy.checks(RuleScope.FLEET)) {
-            check(cycle, cycle.snapshots().keySet());
+        if ((mayHoldMore || isUndecided) && policy.checks(RuleScope.FLEET)) {
+            var fleet = remaining(cycle, cycle.snapshots().keySet());
+            appearances = attachments.record(fleet);
+            mayHoldMore = false;
+            check(cycle, fleet);
         } else if (policy.checks(RuleScope.HOST)) {
-            check(cycle, names);
+            check(cycle, remaining(cycle, changed));
         }
     }
 
-    private void check(RecordedCycle cycle, Collection<String> names) {
-        var fleet = new ArrayList<Snapshot>();
-        for (var name : names) {
+    /** Returns whether what users may hold has changed. */
+    private boolean take(RecordedCycle cycle) {
+        attachments.pass(cycle.at(), cycle.since());
+        names.add(cycle);
+        unchecked.addAll(cycle.changed());
+        hosts.keySet().retainAll(cycle.snapshots().keySet());
+        holdings.keySet().retainAll(cycle.snapshots().keySet());
+        var isOther = false;
+        for (var name : cycle.changed()) {
             var snapshot = cycle.snapshots().get(name);
             if (snapshot != null) {
-                fleet.add(endedOn(name).removeFrom(snapshot));
+                replayedHost(name).forgetAbsent(snapshot);
+                var now = HoldingState.of(snapshot);
+                isOther |= !now.equals(holdings.put(name, now));
             }
         }
-        for (var planned : policy.check(new Fleet(fleet, remote), Set.of()).actions()) {
-            if (planned.enforced() && !isImmune(planned.action()) && end(planned.action())) {
-                add(cycle, planned);
+        mayHoldMore |= isOther;
+        return isOther;
+    }
+
+    /** Returns what would have remained on these hosts. */
+    private List<Snapshot> remaining(RecordedCycle cycle, Collection<String> which) {
+        return which.stream()
+                .flatMap(name -> Optional.ofNullable(cycle.snapshots().get(name)).stream())
+                .map(snapshot -> replayedHost(snapshot.host()).removeFrom(snapshot))
+                .toList();
+    }
+
+    private void check(RecordedCycle cycle, List<Snapshot> fleet) {
+        var plan = policy.check(new Fleet(fleet, remote, appearances), Set.of());
+        isUndecided =
+                plan.problems().stream().anyMatch(problem -> problem.problem().code() == ProblemCode.QUOTA_UNDECIDED);
+        var usersOn = new HashMap<String, ProcessUsers>();
+        for (var planned : plan.actions()) {
+            if (planned.enforced() && !isImmune(planned.action()) && apply(planned.action())) {
+                add(cycle, planned, userOf(cycle, planned, usersOn));
             }
         }
     }
 
-    private EndedOnHost endedOn(String host) {
-        return ended.computeIfAbsent(host, _ -> new EndedOnHost());
+    private ReplayedHost replayedHost(String host) {
+        return hosts.computeIfAbsent(host, _ -> new ReplayedHost());
     }
 
     private static boolean isImmune(Action action) {
@@ -120,29 +166,45 @@ public final class Replay {
         };
     }
 
-    private boolean end(Action action) {
+    private boolean apply(Action action) {
         return switch (action) {
-            case Action.Terminate(var host, var process, var _) -> endedOn(host).terminate(process.id());
-            case Action.Detach(var host, var _, var device, var attachment) ->
-                endedOn(host).detach(device, attachment);
+            case Action.Terminate(var host, var process, var _) ->
+                replayedHost(host).terminate(process.id());
+            case Action.Detach detach -> detach(detach);
         };
     }
 
-    private void add(RecordedCycle cycle, PlannedAction planned) {
-        var user = userOf(cycle, planned.action());
-        var key = users.containsKey(user) || users.size() < MAX_USERS ? user : Optional.<String>empty();
-        var result = users.computeIfAbsent(key, name -> new ReplayedUser(name.orElse(null)));
+    private boolean detach(Action.Detach detach) {
+        var isNew = replayedHost(detach.host()).detach(detach.device(), detach.attachment());
+        if (isNew) {
+            attachments.detached(detach);
+            unchecked.add(detach.host());
+        }
+        return isNew;
+    }
+
+    private void add(RecordedCycle cycle, PlannedAction planned, UserKey user) {
+        var key = users.containsKey(user) || users.size() < MAX_USERS ? user : UserKey.UNKNOWN;
+        var result = users.computeIfAbsent(key, _ -> new ReplayedUser(names.nameOf(key)));
         if (result.add(ReplayedAction.of(cycle.at(), planned), listed < MAX_LISTED)) {
             listed++;
         }
     }
 
-    private static Optional<String> userOf(RecordedCycle cycle, Action action) {
-        return switch (action) {
+    /** A stranger in an environment is not the environment's user. */
+    private UserKey userOf(RecordedCycle cycle, PlannedAction planned, Map<String, ProcessUsers> usersOn) {
+        return switch (planned.action()) {
             case Action.Terminate(var host, var process, var _) ->
-                Optional.ofNullable(cycle.snapshots().get(host))
-                        .flatMap(snapshot -> new ProcessUsers(snapshot).of(process));
-            case Action.Detach(var _, var environment, var _, var _) -> ProcessUsers.of(environment);
+                planned.rules().stream().anyMatch(rule -> rule.restsOn(StateChangeKind.OWNER_FORGED))
+                        ? names.ofUid(host, process.uid())
+                        : usersOn.computeIfAbsent(
+                                        host,
+                                        name -> new ProcessUsers(
+                                                Objects.requireNonNull(
+                                                        cycle.snapshots().get(name)),
+                                                names))
+                                .of(process);
+            case Action.Detach(var host, var environment, var _, var _) -> names.ownerOf(host, environment);
         };
     }
 
@@ -162,9 +224,11 @@ public final class Replay {
 
     /** The users to whom the policy would have done something, those with the most actions first. */
     public List<ReplayedUser> users() {
-        return users.values().stream()
-                .sorted((one, other) -> Long.compare(
-                        other.terminations() + other.detachments(), one.terminations() + one.detachments()))
+        var byName = new HashMap<Optional<String>, ReplayedUser>();
+        users.forEach((user, result) ->
+                byName.computeIfAbsent(names.nameOf(user), ReplayedUser::new).add(result));
+        return byName.values().stream()
+                .sorted(Comparator.comparingLong(ReplayedUser::actions).reversed())
                 .toList();
     }
 }

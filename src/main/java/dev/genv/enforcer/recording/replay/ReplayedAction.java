@@ -1,5 +1,6 @@
 package dev.genv.enforcer.recording.replay;
 
+import dev.genv.enforcer.enforcement.history.state.BoundedText;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param message the violation in genv's words
  */
 public record ReplayedAction(Instant at, String host, Target target, List<RuleDefinition> rules, String message) {
-    /** What the action would have ended. It keeps no list whose length users choose. */
+    /** What the action would have terminated or detached. It keeps no list and no text whose length users choose. */
     public sealed interface Target {}
 
     /**
@@ -25,7 +26,7 @@ public record ReplayedAction(Instant at, String host, Target target, List<RuleDe
      * @param uid null if unknown
      * @param environment the id of the environment that it belongs to; null if none is known
      */
-    public record EndedProcess(
+    public record TerminatedProcess(
             int pid,
             long startTime,
             @Nullable Long uid,
@@ -35,7 +36,7 @@ public record ReplayedAction(Instant at, String host, Target target, List<RuleDe
             implements Target {}
 
     /** An attachment of an environment to a device. */
-    public record EndedAttachment(String environment, int device) implements Target {}
+    public record DetachedAttachment(String environment, int device) implements Target {}
 
     static ReplayedAction of(Instant at, PlannedAction planned) {
         var action = planned.action();
@@ -50,15 +51,15 @@ public record ReplayedAction(Instant at, String host, Target target, List<RuleDe
     private static Target target(Action action) {
         return switch (action) {
             case Action.Terminate(var _, var process, var _) ->
-                new EndedProcess(
+                new TerminatedProcess(
                         process.pid(),
                         process.id().startTime(),
                         process.uid(),
                         process.command(),
-                        action.environmentId().isEmpty() ? null : action.environmentId(),
+                        action.environmentId().isEmpty() ? null : BoundedText.of(action.environmentId()),
                         process.devices());
             case Action.Detach(var _, var environment, var device, var _) ->
-                new EndedAttachment(environment.eid(), device);
+                new DetachedAttachment(BoundedText.of(environment.eid()), device);
         };
     }
 }

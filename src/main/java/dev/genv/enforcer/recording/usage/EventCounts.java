@@ -30,7 +30,7 @@ public final class EventCounts {
     private final UserNames names;
     private final Map<Optional<String>, OfUser> users = new HashMap<>();
     /** The actions of one cycle, each of which has an event for every violation that asked for it. */
-    private final Set<DoneAction> ofCycle = new HashSet<>();
+    private final Set<ActionNote.Target> ofCycle = new HashSet<>();
 
     private @Nullable Instant cycle;
 
@@ -52,8 +52,6 @@ public final class EventCounts {
                     violations + other.violations, terminations + other.terminations, detachments + other.detachments);
         }
     }
-
-    private record DoneAction(@Nullable String host, ActionNote.Target target) {}
 
     /** The counts of one user. */
     public static final class OfUser {
@@ -79,7 +77,7 @@ public final class EventCounts {
     /**
      * Creates empty counts.
      *
-     * @param names gives the users of processes outside of environments their names
+     * @param names those that the recorded cycles show
      */
     public EventCounts(Instant from, Instant to, UserNames names) {
         this.from = from;
@@ -105,7 +103,7 @@ public final class EventCounts {
         }
         var counts = counts(action);
         if (!counts.equals(Counts.NONE)) {
-            var isNew = ofCycle.add(new DoneAction(record.violation().host(), action.target()));
+            var isNew = ofCycle.add(action.target());
             count(record.violation(), counts, isNew);
         }
     }
@@ -127,12 +125,8 @@ public final class EventCounts {
         users.computeIfAbsent(key, _ -> new OfUser()).add(violation.rule(), one, isNew);
     }
 
-    /** The user of the environment; without one, the user of the process. */
     private Optional<String> userOf(Violation violation) {
-        return Optional.ofNullable(violation.user())
-                .or(() -> violation.processes().stream()
-                        .findFirst()
-                        .flatMap(process -> names.of(violation.host(), process.uid())));
+        return names.nameOf(names.ofViolation(violation));
     }
 
     /** Returns the counts by user; an empty user stands for all who are not known. */

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.recording.usage;
 
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -14,21 +14,19 @@ import java.util.Set;
  *
  * @param isObserved whether the processes, the environments and the attachments were observed; otherwise nothing is counted
  */
-record HostUsage(boolean isObserved, Map<Optional<String>, Devices> byUser) {
+record HostUsage(boolean isObserved, Map<UserKey, Devices> byUser) {
     static final HostUsage UNOBSERVED = new HostUsage(false, Map.of());
 
     /** Numbers of devices. */
-    record Devices(int held, int used) {
-        static final Devices NONE = new Devices(0, 0);
-    }
+    record Devices(int held, int used) {}
 
-    static HostUsage of(Snapshot snapshot) {
+    static HostUsage of(Snapshot snapshot, UserNames names) {
         if (!snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
             return UNOBSERVED;
         }
-        var held = held(snapshot);
-        var used = used(snapshot);
-        var byUser = new HashMap<Optional<String>, Devices>();
+        var held = held(snapshot, names);
+        var used = used(snapshot, names);
+        var byUser = new HashMap<UserKey, Devices>();
         held.forEach((user, devices) -> byUser.put(
                 user,
                 new Devices(devices.size(), used.getOrDefault(user, Set.of()).size())));
@@ -36,15 +34,15 @@ record HostUsage(boolean isObserved, Map<Optional<String>, Devices> byUser) {
         return new HostUsage(true, byUser);
     }
 
-    private static Map<Optional<String>, Set<Integer>> held(Snapshot snapshot) {
-        var held = new HashMap<Optional<String>, Set<Integer>>();
+    private static Map<UserKey, Set<Integer>> held(Snapshot snapshot, UserNames names) {
+        var held = new HashMap<UserKey, Set<Integer>>();
         var environments = snapshot.environmentsById();
         for (var device : snapshot.devices()) {
             if (snapshot.listedDevices().contains(device.index())) {
                 for (var attachment : device.attachments()) {
                     var environment = environments.get(attachment.eid());
                     if (environment != null) {
-                        held.computeIfAbsent(ProcessUsers.of(environment), _ -> new HashSet<>())
+                        held.computeIfAbsent(names.ownerOf(snapshot.host(), environment), _ -> new HashSet<>())
                                 .add(device.index());
                     }
                 }
@@ -53,14 +51,24 @@ record HostUsage(boolean isObserved, Map<Optional<String>, Devices> byUser) {
         return held;
     }
 
-    private static Map<Optional<String>, Set<Integer>> used(Snapshot snapshot) {
-        var used = new HashMap<Optional<String>, Set<Integer>>();
-        var users = new ProcessUsers(snapshot);
+    private static Map<UserKey, Set<Integer>> used(Snapshot snapshot, UserNames names) {
+        var used = new HashMap<UserKey, Set<Integer>>();
+        var users = new ProcessUsers(snapshot, names);
         for (var process : snapshot.processes()) {
-            if (process.immunity() == null || process.immunity().kind() != Immunity.Kind.PROTECTED) {
+            if (!isProtected(process)) {
                 used.computeIfAbsent(users.of(process), _ -> new HashSet<>()).addAll(process.devices());
             }
         }
+        for (var holder : snapshot.unlisted().holders()) {
+            if (!isProtected(holder.process()) && !holder.used().isEmpty()) {
+                used.computeIfAbsent(users.of(holder.process()), _ -> new HashSet<>())
+                        .addAll(holder.used());
+            }
+        }
         return used;
+    }
+
+    private static boolean isProtected(GpuProcess process) {
+        return process.immunity() != null && process.immunity().kind() == Immunity.Kind.PROTECTED;
     }
 }

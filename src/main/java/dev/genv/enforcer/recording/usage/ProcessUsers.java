@@ -6,7 +6,6 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,40 +13,23 @@ import org.jspecify.annotations.Nullable;
  * environment lists too. Every other process is its uid's.
  */
 public final class ProcessUsers {
+    private final String host;
+    private final UserNames names;
     private final Map<String, Environment> environments;
     private final Map<Integer, Environment> listing = new HashMap<>();
-    private final Map<Long, String> names = new HashMap<>();
 
-    public ProcessUsers(Snapshot snapshot) {
+    public ProcessUsers(Snapshot snapshot, UserNames names) {
+        host = snapshot.host();
+        this.names = names;
         environments = snapshot.environmentsById();
         for (var environment : snapshot.environments()) {
             environment.pids().forEach(pid -> listing.putIfAbsent(pid, environment));
-            var uid = environment.uid();
-            var name = environment.username();
-            if (environment.ownership().isAccount() && uid != null && name != null) {
-                names.putIfAbsent(uid, name);
-            }
         }
     }
 
-    /** The names of uids, from the environments of accounts of the machine. */
-    Map<Long, String> names() {
-        return Map.copyOf(names);
-    }
-
-    /** Returns the user in whose name an environment counts; empty if it has none, or its owner is disputed. */
-    public static Optional<String> of(Environment environment) {
-        return environment.ownership().isDisputed() ? Optional.empty() : environment.user();
-    }
-
-    /** Returns the user of a process: a name, or else the uid. Empty if neither is known. */
-    public Optional<String> of(GpuProcess process) {
+    public UserKey of(GpuProcess process) {
         var environment = environmentOf(process);
-        if (environment != null) {
-            return of(environment);
-        }
-        var uid = process.uid();
-        return uid == null ? Optional.empty() : Optional.of(names.getOrDefault(uid, Long.toString(uid)));
+        return environment == null ? names.ofUid(host, process.uid()) : names.ownerOf(host, environment);
     }
 
     private @Nullable Environment environmentOf(GpuProcess process) {

@@ -19,16 +19,23 @@ public final class UsageMeter {
     private final Instant from;
     private final Instant to;
     private final Map<String, HostMeter> hosts = new TreeMap<>();
+    private final UserNames names;
     private int entries;
 
-    public UsageMeter(Instant from, Instant to) {
+    /**
+     * Creates a meter.
+     *
+     * @param names the meter adds the names that the cycles show
+     */
+    public UsageMeter(Instant from, Instant to, UserNames names) {
         this.from = from;
         this.to = to;
+        this.names = names;
     }
 
     /** One host. Times are added only when the usage changes. */
     private final class HostMeter {
-        private final Map<Optional<String>, DeviceTime> byUser = new HashMap<>();
+        private final Map<UserKey, DeviceTime> byUser = new HashMap<>();
         private HostUsage usage = HostUsage.UNOBSERVED;
         private Duration observed = Duration.ZERO;
         private Duration sinceChange = Duration.ZERO;
@@ -41,10 +48,10 @@ public final class UsageMeter {
             usage = next;
         }
 
-        private void add(Optional<String> user, HostUsage.Devices devices) {
+        private void add(UserKey user, HostUsage.Devices devices) {
             var known = byUser.get(user);
-            var key = known != null || entries < MAX_ENTRIES ? user : Optional.<String>empty();
-            if (known == null && key.isPresent()) {
+            var key = known != null || entries < MAX_ENTRIES ? user : UserKey.UNKNOWN;
+            if (known == null && !key.equals(UserKey.UNKNOWN)) {
                 entries++;
             }
             byUser.merge(key, DeviceTime.NONE.plus(devices, sinceChange), DeviceTime::plus);
@@ -64,10 +71,11 @@ public final class UsageMeter {
         if (time.isPositive()) {
             hosts.values().forEach(host -> host.elapse(time));
         }
+        names.add(cycle);
         for (var name : cycle.changed()) {
             var snapshot = cycle.snapshots().get(name);
             if (snapshot != null) {
-                hosts.computeIfAbsent(name, _ -> new HostMeter()).change(HostUsage.of(snapshot));
+                hosts.computeIfAbsent(name, _ -> new HostMeter()).change(HostUsage.of(snapshot, names));
             } else if (hosts.containsKey(name)) {
                 hosts.get(name).change(HostUsage.UNOBSERVED);
             }
@@ -87,10 +95,16 @@ public final class UsageMeter {
         hosts.forEach((name, host) -> {
             host.change(HostUsage.UNOBSERVED);
             if (host.observed.isPositive()) {
-                result.put(name, new Usage(host.observed, Map.copyOf(host.byUser)));
+                result.put(name, new Usage(host.observed, byName(host.byUser)));
             }
         });
         return result;
+    }
+
+    private Map<Optional<String>, DeviceTime> byName(Map<UserKey, DeviceTime> byUser) {
+        var byName = new HashMap<Optional<String>, DeviceTime>();
+        byUser.forEach((user, time) -> byName.merge(names.nameOf(user), time, DeviceTime::plus));
+        return byName;
     }
 
     /**

@@ -1,19 +1,25 @@
 package dev.genv.enforcer.recording.usage;
 
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
+import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.recording.RecordedCycle;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The names of uids on the hosts, as far as recorded environments of accounts show them. */
+/**
+ * Finds the user of a process, an environment or a violation. Uids have names as far as recorded environments of accounts show them,
+ * also earlier and later ones.
+ */
 public final class UserNames {
     private static final int MAX_NAMES = 10_000;
 
-    private final Map<Account, String> names = new HashMap<>();
-
-    private record Account(String host, long uid) {}
+    private final Map<UserKey.OfUid, UserKey.Named> names = new HashMap<>();
+    private final Map<String, SubordinateUids> subordinates = new HashMap<>();
 
     /** Adds the names that a cycle shows. */
     public void add(RecordedCycle cycle) {
@@ -26,19 +32,66 @@ public final class UserNames {
     }
 
     private void add(Snapshot snapshot) {
-        new ProcessUsers(snapshot).names().forEach((uid, name) -> {
-            if (names.size() < MAX_NAMES) {
-                names.put(new Account(snapshot.host(), uid), name);
+        if (!snapshot.subordinateUids().equals(SubordinateUids.NONE)) {
+            subordinates.put(snapshot.host(), snapshot.subordinateUids());
+        }
+        for (var environment : snapshot.environments()) {
+            var uid = environment.uid();
+            var account = environment.ownership().account();
+            if (uid != null && account != null && names.size() < MAX_NAMES) {
+                names.put(new UserKey.OfUid(snapshot.host(), uid), new UserKey.Named(account));
             }
-        });
+        }
     }
 
-    /** Returns the name of a uid, or else the uid; empty if the uid is unknown. */
-    Optional<String> of(@Nullable String host, @Nullable Long uid) {
-        if (uid == null) {
-            return Optional.empty();
+    /** Returns the user in whose name an environment counts. */
+    public UserKey ownerOf(String host, Environment environment) {
+        if (environment.ownership().isDisputed()) {
+            return UserKey.UNKNOWN;
         }
-        var name = host == null ? null : names.get(new Account(host, uid));
-        return Optional.of(name == null ? Long.toString(uid) : name);
+        var name = environment.username();
+        return name != null && !name.isEmpty()
+                ? new UserKey.Named(name)
+                : environment.user().isEmpty() ? UserKey.UNKNOWN : ofUid(host, environment.uid());
+    }
+
+    /** Returns the user of a uid. A subordinate uid is its account's, unless an environment shows that it is an account too. */
+    public UserKey ofUid(String host, @Nullable Long uid) {
+        if (uid == null) {
+            return UserKey.UNKNOWN;
+        }
+        var name = names.get(new UserKey.OfUid(host, uid));
+        if (name != null) {
+            return name;
+        }
+        var owner = subordinates.getOrDefault(host, SubordinateUids.NONE).ownerOf(uid);
+        var account = new UserKey.OfUid(host, owner == null ? uid : owner);
+        var known = names.get(account);
+        return known == null ? account : known;
+    }
+
+    /**
+     * Returns the user of a violation: that of the environment; without one, that of the process. A violation of `env-owner` counts
+     * for the user of the process, because the recorded user of the environment has not caused it.
+     */
+    UserKey ofViolation(Violation violation) {
+        var user = violation.user();
+        if (user != null && !violation.rule().restsOn(StateChangeKind.OWNER_FORGED)) {
+            return new UserKey.Named(user);
+        }
+        var host = violation.host();
+        return host == null || violation.processes().isEmpty()
+                ? UserKey.UNKNOWN
+                : ofUid(host, violation.processes().getFirst().uid());
+    }
+
+    /** Returns the name of a user, or else the uid; empty if neither is known. */
+    public Optional<String> nameOf(UserKey user) {
+        return switch (user) {
+            case UserKey.Named(var name) -> Optional.of(name);
+            case UserKey.OfUid uid ->
+                Optional.of(names.containsKey(uid) ? names.get(uid).name() : Long.toString(uid.uid()));
+            case UserKey.Unknown() -> Optional.empty();
+        };
     }
 }

@@ -6,9 +6,10 @@ import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
-import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.agent.message.AgentJson;
@@ -101,6 +102,8 @@ public final class AgentMachine implements Machine {
                 identities(interest.settled()),
                 identities(interest.attributed()),
                 interest.deviceHolders(),
+                List.copyOf(interest.reusedPids()),
+                interest.deviceHolders() ? ranges(interest.subordinateUids()) : List.of(),
                 omitted.passwd(),
                 omitted.subuid(),
                 config.programs());
@@ -109,6 +112,12 @@ public final class AgentMachine implements Machine {
     private static List<List<Long>> identities(Collection<ProcessId> processes) {
         return processes.stream()
                 .map(id -> List.of((long) id.pid(), id.startTime()))
+                .toList();
+    }
+
+    private static List<List<Long>> ranges(SubordinateUids uids) {
+        return uids.ranges().stream()
+                .map(range -> List.of(range.first(), range.count(), range.owner()))
                 .toList();
     }
 

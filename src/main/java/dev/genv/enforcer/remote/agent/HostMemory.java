@@ -2,8 +2,8 @@ package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.GpuFacts;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import java.util.Set;

@@ -24,6 +24,11 @@ final class Termination {
     private static final Result RELEASED =
             Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
+    private static final Result WITHOUT_DEVICE = Result.failed(
+            "it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not terminated");
+    private static final Result UNEXAMINED =
+            Result.failed("it is listed, but its open files cannot be examined, so it is not terminated");
+
     private final Order.Terminate order;
     /** What its environ must name. */
     private EnvironFacts environ;
@@ -82,6 +87,8 @@ final class Termination {
             case LATE -> Optional.of(Result.failed(RemoteActions.ABANDONED));
             case UNREADABLE -> Optional.of(OTHER);
             case RELEASED -> Optional.of(RELEASED);
+            case WITHOUT_DEVICE -> Optional.of(WITHOUT_DEVICE);
+            case UNEXAMINED -> Optional.of(UNEXAMINED);
             case OTHER_USER -> ofOtherUser(answer.uid());
             case CHANGED -> changed(answer.environ(), answer.stat());
         };

@@ -7,7 +7,7 @@ import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
-import dev.genv.enforcer.facts.GenvFacts;
+import dev.genv.enforcer.facts.host.GenvFacts;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.GenvSnapshot;
 import dev.genv.enforcer.format.GenvWarnings;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.telemetry.genv;
 
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import io.prometheus.client.Collector;
 import io.prometheus.client.Collector.MetricFamilySamples.Sample;
@@ -37,9 +37,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
 
     /** Takes the series of a cycle in place of those before. */
     public void record(CycleReport report) {
-        if (!report.hosts().isEmpty() || report.error() == null) { // otherwise a failed cycle has no data of hosts
-            last = report;
-        }
+        last = report; // a failed cycle has no data of hosts, so it has no series
     }
 
     @Override

@@ -15,8 +15,11 @@ class Handle:
             self.descriptor = library_call("syscall", PIDFD_OPEN, pid, 0)
         except ProcessLookupError:
             raise
-        except OSError:
-            pass  # this system has no handles
+        except OSError as error:
+            # The number of a thread, or of a process group whose leader has exited: ENOENT since Linux 6.15, EINVAL before.
+            if error.errno in (errno.ENOENT, errno.EINVAL):
+                raise ProcessLookupError
+            # Otherwise this system has no handles.
 
     def send(self, signal_number):
         if self.descriptor is None:
@@ -75,6 +78,8 @@ def refusal(machine, action):
     """Returns why a process is not signalled; None if nothing speaks against it."""
     if not is_there(machine, action):
         return {"result": "GONE"}
+    # It can wait, so it comes before the last check.
+    without_device = device_refusal(machine, action)
     uid = reading(machine.uid, action["pid"]).get("value")
     if uid is None or (uid in action["exempt"] if action["uid"] is None else uid != action["uid"]):
         return {"result": "OTHER_USER", "uid": uid}
@@ -92,15 +97,18 @@ def refusal(machine, action):
         return {"result": "CHANGED", "environ": environ, "stat": facts["before"]["value"]}
     if action["files"] and may_be_one_of(facts, action["files"]):
         return {"result": "PROTECTED"}
-    return {"result": "RELEASED"} if action["minors"] is not None and not still_maps(machine, action) else None
+    return without_device
 
 
-def still_maps(machine, action):
-    """Whether a process that is not listed maps a file of the GPU, without which nothing proves that it uses the GPU."""
+def device_refusal(machine, action):
+    """Returns why a process is not shown to use a device; None if it is. A listed pid can be that of a later process."""
+    is_listed = action["minors"] is None
     try:
-        return maps_one_of(machine, action["pid"], action["minors"])
+        if is_listed:
+            return None if holds_device(machine, action["pid"]) else {"result": "WITHOUT_DEVICE"}
+        return None if maps_one_of(machine, action["pid"], action["minors"]) else {"result": "RELEASED"}
     except (NoAnswer, OSError):
-        return False
+        return {"result": "UNEXAMINED" if is_listed else "RELEASED"}
 
 
 def may_be_one_of(facts, files):

@@ -9,6 +9,7 @@ It imports little: the modules json, re, signal and subprocess would double the 
 """
 import _signal
 import binascii
+import bisect
 import errno
 import fcntl
 import itertools

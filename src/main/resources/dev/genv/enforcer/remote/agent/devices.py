@@ -4,6 +4,7 @@ LARGEST_MAPS = 8 << 20
 FIRST_SHARED_MINOR = 254  # from here on, such as /dev/nvidiactl, the files belong to no single GPU
 O_PATH = 0o10000000  # of asm-generic/fcntl.h: such a descriptor names a file without opening it
 GPU_DRIVERS = (b"nvidia-frontend", b"nvidia")
+ALL_DRIVERS = GPU_DRIVERS + (b"nvidiactl", b"nvidia-uvm")
 
 
 class FileNumbers:
@@ -41,11 +42,26 @@ class FileNumbers:
         return file, (os.major(status.st_rdev), os.minor(status.st_rdev)) if stat.S_ISCHR(status.st_mode) else None
 
 
-def gpu_majors(machine):
-    """Returns the major numbers of the device files of single GPUs; empty if the driver is not loaded."""
+def majors_of(machine, drivers):
+    """Returns the major numbers of the device files of these drivers; empty if they are not loaded."""
     lines = read_file(machine.root + "/devices", 1 << 20).partition(b"Block devices:")[0].split(b"\n")
     words = [line.split() for line in lines]
-    return {int(each[0]) for each in words if len(each) == 2 and each[1] in GPU_DRIVERS and each[0].isdigit()}
+    return {int(each[0]) for each in words if len(each) == 2 and each[1] in drivers and each[0].isdigit()}
+
+
+def mapped_files(maps):
+    """Returns the addresses of the first mapping of each file, as maps names it."""
+    files = {}
+    for line in maps.split(b"\n"):
+        words = line.split(None, 5)  # addresses, permissions, offset, device, inode, path
+        if len(words) > 4 and words[4] != b"0":  # otherwise it is anonymous
+            files.setdefault((words[3], words[4]), words[0].decode())
+    return files
+
+
+def in_map_files(addresses):
+    """Returns the name of a mapping in map_files."""
+    return "map_files/" + "-".join(address.lstrip("0") for address in addresses.split("-"))
 
 
 class HeldGpus:
@@ -60,7 +76,7 @@ class HeldGpus:
 
     def examine(self, pid):
         """Yields which files of GPUs a process has open or maps, and what was not examined."""
-        held, why = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "cut": False}, ""
+        held = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "mappings": 0, "cut": False, "skipped": ""}
         try:
             self.examine_task(pid, self.machine.path(pid, "."), held)
             # The first thread may have exited, and then it shows neither descriptors nor mappings.
@@ -70,7 +86,8 @@ class HeldGpus:
         except (FileNotFoundError, ProcessLookupError):
             pass
         except OSError as error:
-            why = "the open files of a process cannot be examined: %s" % error.strerror
+            held["skipped"] = error.strerror
+        why = held["skipped"] and "the open files of a process cannot be examined: %s" % held["skipped"]
         if held["cut"]:
             why = "a process has more than %d open files or mappings" % MOST_FILES
         yield {"minors": sorted(held["minors"]), "mapped": sorted(held["mapped"]), "unexamined": why or self.unreadable}
@@ -84,11 +101,7 @@ class HeldGpus:
             self.add_descriptor(task, entry, held)
         maps = read_file(task + "/maps", LARGEST_MAPS)
         held["cut"] = held["cut"] or len(maps) == LARGEST_MAPS
-        files = {}
-        for line in maps.split(b"\n"):
-            words = line.split(None, 5)  # addresses, permissions, offset, device, inode, path
-            if len(words) > 4 and words[4] != b"0":  # otherwise it is anonymous
-                files.setdefault((words[3], words[4]), words[0].decode())
+        files = mapped_files(maps)
         held["files"] += len(files)
         for file, addresses in files.items():
             self.add_mapping(pid, file, addresses, held)
@@ -98,6 +111,9 @@ class HeldGpus:
             file, device = self.numbers.read(entry.path)
         except FileNotFoundError:
             return  # it was closed
+        except OSError as error:  # such as a file on another user's FUSE mount, which refuses root
+            held["skipped"] = error.strerror
+            return
         minor = self.gpu(device)
         if minor is not None:
             held["minors"].add(minor)
@@ -111,25 +127,121 @@ class HeldGpus:
         return bool(flags) and not int(flags[0], 8) & O_PATH
 
     def add_mapping(self, pid, file, addresses, held):
-        minor = self.known.get(file, held["opened"].get(file))
-        if file not in self.known and not self.unreadable:
-            name = "-".join(address.lstrip("0") for address in addresses.split("-"))
-            try:
-                examined, device = self.numbers.read(self.machine.path(pid, "map_files/" + name))
-                minor = self.gpu(device)
-                # The process may have mapped another file there meanwhile, which says nothing about other processes.
-                if examined == file:
-                    self.known[file] = minor
-            except PermissionError as error:
-                self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
-            except OSError:
-                pass  # it was unmapped
+        minor = held["opened"].get(file, self.known.get(file))
+        if minor is None and file not in self.known and not self.unreadable:
+            held["cut"] = held["cut"] or held["mappings"] == MOST_FILES
+            if held["mappings"] < MOST_FILES:
+                held["mappings"] += 1
+                minor = self.examine_mapping(pid, file, addresses)
         if minor is not None:
             held["minors"].add(minor)
             held["mapped"].add(minor)
 
+    def examine_mapping(self, pid, file, addresses):
+        """Returns the minor number of the GPU's file that is mapped there; None if it is another file."""
+        try:
+            examined, device = self.numbers.read(self.machine.path(pid, in_map_files(addresses)))
+            # The process may have mapped another file there meanwhile, which says nothing about other processes.
+            if examined == file:
+                self.known[file] = self.gpu(device)
+            return self.gpu(device)
+        except OSError as error:
+            if error.errno == errno.EPERM:  # the missing capability; a file on another user's FUSE mount has EACCES
+                self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
+        return None  # it may be unmapped
+
+
+class DeviceUse:
+    """Looks for a device file of the driver that one process has open or maps. A child process executes it."""
+
+    def __init__(self, machine, majors, pid):
+        self.machine, self.majors, self.pid, self.numbers = machine, majors, pid, FileNumbers()
+        self.examined, self.unexamined = 0, ""
+
+    def examine(self):
+        """Yields whether it has one, and what was not examined."""
+        yield {"isProven": self.has_open() or self.maps_one(), "unexamined": self.unexamined}
+
+    def tasks(self):
+        """Yields the process and then its threads: the first thread may have exited, and then it shows nothing."""
+        yield self.machine.path(self.pid, ".")
+        for thread in os.listdir(self.machine.path(self.pid, "task")):
+            yield self.machine.path(self.pid, "task/" + thread)
+
+    def has_open(self):
+        for number, task in enumerate(self.tasks()):
+            try:
+                for entry in os.scandir(task + "/fd"):
+                    self.examined += 1
+                    if self.examined > MOST_FILES:
+                        self.unexamined = "it has more than %d open files" % MOST_FILES
+                        return False
+                    if self.is_device(entry.path):
+                        return True
+            except (FileNotFoundError, ProcessLookupError):
+                if number == 0:
+                    raise
+                # This thread has exited.
+        return False
+
+    def is_device(self, path):
+        try:
+            device = self.numbers.read(path)[1]
+            return device is not None and device[0] in self.majors
+        except FileNotFoundError:
+            pass  # it was closed or unmapped
+        except OSError as error:  # such as a file on another user's FUSE mount, which refuses root
+            self.unexamined = error.strerror
+        return False
+
+    def maps(self):
+        for task in self.tasks():
+            try:
+                maps = read_file(task + "/maps", LARGEST_MAPS)
+                if maps:
+                    return maps
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # it has exited
+        return b""
+
+    def maps_one(self):
+        """Compares device files first: only a few capabilities permit to examine a mapping itself."""
+        maps = self.maps()
+        if len(maps) == LARGEST_MAPS:
+            self.unexamined = "it has too many mappings"
+        files = mapped_files(maps)
+        if self.has_device_among(files, 1) or self.has_device_among(files, self.pid):
+            return True
+        if len(files) > MOST_FILES:
+            self.unexamined = "it maps more than %d files" % MOST_FILES
+        return any(self.is_device(self.machine.path(self.pid, in_map_files(addresses)))
+                   for addresses in itertools.islice(files.values(), MOST_FILES))
+
+    def has_device_among(self, files, root):
+        """The names are not listed, because a user chooses how many files a container has."""
+        names = ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"] + ["nvidia%d" % minor for minor in range(FIRST_SHARED_MINOR)]
+        for name in names:
+            try:
+                file, device = self.numbers.read(self.machine.path(root, "root/dev/" + name))
+                if device is not None and device[0] in self.majors and file in files:
+                    return True
+            except OSError:
+                pass  # what is mapped is examined
+        return False
+
 
 def maps_one_of(machine, pid, minors):
     """Whether a process maps one of these files. Raises NoAnswer, OSError."""
-    held = call(lambda: HeldGpus(machine, gpu_majors(machine)).examine(pid), machine.limit(1, 0.05))
+    held = call(lambda: HeldGpus(machine, majors_of(machine, GPU_DRIVERS)).examine(pid), machine.limit(1, 0.05))
     return not set(minors).isdisjoint(held["mapped"])
+
+
+def holds_device(machine, pid):
+    """Whether a process has a device file of the driver open or maps one, if the driver has any. Raises NoAnswer, OSError."""
+    majors = majors_of(machine, ALL_DRIVERS)
+    if not majors:
+        return True  # as on WSL
+    use = call(DeviceUse(machine, majors, pid).examine, machine.limit(1, 0.05))
+    if use["unexamined"] and not use["isProven"]:
+        raise OSError(errno.EIO, use["unexamined"])
+    return use["isProven"]

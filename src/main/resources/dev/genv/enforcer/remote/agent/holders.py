@@ -14,19 +14,31 @@ def gpu_information(machine):
     yield {"gpus": [base64(read_file("%s/%s/information" % (folder, name), LARGEST_INFORMATION)) for name in names]}
 
 
+def account_of(machine, uid):
+    """Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged."""
+    ranges = machine.request["subordinates"]
+    number = bisect.bisect(ranges, [uid, float("inf")])
+    first, count, owner = ranges[number - 1] if number else (0, 0, 0)
+    return owner if uid - first < count else uid
+
+
 def holder_candidates(machine, listed, memories):
     """Returns the pids: the newest process of every user, then the second newest, and so on."""
     processes, turns, order = [], {}, []
-    for pid in machine.pids():
-        if time.monotonic() > memories.stop:
+    now = time.monotonic()
+    half = now + (memories.stop - now) / 2  # the other half is for the files of the processes
+    # The largest pids are mostly the newest, so a partial list has the newest of each user.
+    for pid in sorted(machine.pids(), reverse=True):
+        if time.monotonic() > half:
             memories.failures[pid] = NO_TIME
         elif pid not in listed and pid != os.getpid():
             now = fields(reading(machine.stat, pid).get("value", b""))
             if now[19] and not has_exited(now) and not int(now[6]) & KERNEL_THREAD:
                 processes.append((int(now[19]), pid))
     for _, pid in sorted(processes, reverse=True):
-        turns[memories.owner(pid)] = turns.get(memories.owner(pid), 0) + 1
-        order.append((turns[memories.owner(pid)], pid))
+        user = account_of(machine, memories.owner(pid))
+        turns[user] = turns.get(user, 0) + 1
+        order.append((turns[user], pid))
     return [pid for _, pid in sorted(order)]
 
 
@@ -39,7 +51,7 @@ def holder_facts(machine, listed, programs):
     stop = min(time.monotonic() + budget / 10, machine.finish - 0.22 * budget)
     try:
         facts.update(call(lambda: gpu_information(machine), max(stop - time.monotonic(), 0.2)))
-        majors = gpu_majors(machine)
+        majors = majors_of(machine, GPU_DRIVERS)
     except NoAnswer:
         facts["incomplete"] = "the driver does not answer"
         return facts

@@ -24,16 +24,21 @@ def take_lease(machine, directory, key):
         if time.monotonic() > stop:
             return {"secondsAgo": 0, "secondsLeft": 0}
         time.sleep(PAUSE)
-    now, other = machine.ticks(), read_lease(machine, directory, key)
-    if other and other[0] != holder:
+    now = machine.ticks()
+    # A user may exchange the state directory between the requests of two services.
+    leases = [(name, read_lease(machine, directory, name)) for name in os.listdir(directory)]
+    others = [each for name, each in leases if each and each[0] != holder and (name == key or each[3] == machine.state)]
+    if others:
+        other = max(others, key=lambda each: each[2])
         return {"secondsAgo": (now - other[1]) // 100, "secondsLeft": (other[2] - now) // 100 + 1}
     if seconds > 0:
         # A user who creates and removes state directories must not fill this one.
-        for name in os.listdir(directory):
-            if ":" in name and not read_lease(machine, directory, name):
+        for name, each in leases:
+            if ":" in name and not each:
                 os.unlink(name, dir_fd=directory)
         file = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, dir_fd=directory)
-        write(file, ("%s %d %d %s\n" % (holder, now, now + seconds * 100, machine.boot)).encode())
+        path = base64(os.fsencode(machine.state))
+        write(file, ("%s %d %d %s %s\n" % (holder, now, now + seconds * 100, machine.boot, path)).encode())
     return None
 
 
@@ -46,10 +51,14 @@ def is_locked(file):
 
 
 def read_lease(machine, directory, name):
-    """Returns the holder, the begin and the end of a lease; None if it has expired."""
+    """Returns the holder, the begin and the end of a lease, and the path of the state directory; None if it has expired.
+
+    The path is empty in a lease of an earlier version of the service.
+    """
     try:
         words = read(os.open(name, os.O_RDONLY, dir_fd=directory), 4096).decode("ascii", "replace").split()
         holder, begin, end, boot = words[0], int(words[1]), int(words[2]), words[3]
+        path = os.fsdecode(binascii.a2b_base64(words[4] if len(words) > 4 else ""))
     except (OSError, ValueError, IndexError):
         return None
-    return (holder, begin, end) if boot == machine.boot and end > machine.ticks() else None
+    return (holder, begin, end, path) if boot == machine.boot and end > machine.ticks() else None

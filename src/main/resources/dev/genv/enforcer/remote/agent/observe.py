@@ -132,9 +132,9 @@ def observe(machine):
     facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
     known = [program["value"] for program in facts["programs"] if "value" in program]
     facts["processes"] = process_facts(machine, sorted(pids), known)
-    facts["holders"] = holder_facts(machine, set(pids), known)
+    facts["holders"] = holder_facts(machine, set(pids) - set(request["reused"]), known)
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
-    facts["related"], facts["relatedIsComplete"] = related_facts(machine, subjects)
+    facts["related"], facts["relatedOmission"] = related_facts(machine, subjects)
     facts["pods"] = pod_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
     facts["state"], directory = state_facts(machine)
@@ -153,7 +153,7 @@ def observe(machine):
 def shorten(facts):
     """Leaves out what is too long for the answer: users choose its length, and without an answer no rule acts."""
     def omit_relations():
-        facts.update(related=[], relatedIsComplete=False)
+        facts.update(related=[], relatedOmission={"ofAnyUser": True, "uids": []})
         for fact in facts["processes"]:
             fact.update(cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
 

@@ -98,14 +98,14 @@ def is_intact(stat, environ):
 
 
 def related_facts(machine, facts):
-    """Returns ProcessFacts of the processes that are related to some of these, and whether none was left out.
+    """Returns ProcessFacts of the processes that are related to some of these, and RelatedOmission.
 
     Completes these facts if relations are needed.
     """
     settled = identities(machine.request["settled"])
     open_ones = [fact for fact in facts if needs_relations(fact, settled)]
     if not open_ones:
-        return [], True
+        return [], {"ofAnyUser": False, "uids": []}
     budget = machine.request["budget"]
     stop = min(time.monotonic() + budget / 10, machine.finish - 0.22 * budget)
     relations, found = Relations(machine, stop), {}
@@ -124,4 +124,7 @@ def related_facts(machine, facts):
     pids = [pid for _, _, pid in sorted(order)[:MOST_RELATED]]
     memories = Memories(machine, stop, 0.5)
     related = merged(machine, pids, memories.read(pids, machine.related_process), memories.failures)
-    return related, relations.is_complete and len(order) <= MOST_RELATED and not memories.failures
+    # Only processes of the same uid are related, so what one user has too much of says nothing about the others.
+    left_out = [pid for _, _, pid in sorted(order)[MOST_RELATED:]] + list(memories.failures)
+    uids = {relations.uid(pid) for pid in left_out}
+    return related, {"ofAnyUser": not relations.is_complete, "uids": sorted(uids)}

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.openapi;
 
+import static io.restassured.RestAssured.given;
 import static io.restassured.RestAssured.when;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -15,6 +16,8 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Everything in the description of the API has a text and an example. The texts are in src/main/resources/openapi. */
 @QuarkusTest
@@ -145,11 +148,23 @@ class OpenApiTest {
         assertThat(used).containsExactlyInAnyOrderElementsOf(new ApiTexts().keys());
     }
 
+    /** The journal is not configured here, so the past is not recorded. */
+    @ParameterizedTest
+    @CsvSource({"/report, /report, get", "/plan, /plan?since=2026-11-01T00:00:00Z, post"})
+    void theMissingPastIsDescribed(String path, String request, String method) {
+        var response = given().contentType("application/json").body("{}").request(method, request);
+        assertThat(response.statusCode()).isEqualTo(409);
+        assertThat(api.path("paths").path(path).path(method).path("responses").properties())
+                .extracting(Map.Entry::getKey)
+                .contains("409", "413");
+    }
+
     @Test
     void answersHaveTheDescribedForm() throws Exception {
         var answers = Map.of(
                 "/violations", "/violations",
                 "/hosts", "/hosts",
+                "/status", "/status",
                 "/snapshot", "/snapshot",
                 "/users/root", "/users/{name}");
         for (var answer : answers.entrySet()) {

@@ -155,7 +155,8 @@ class PastResourcesTest {
                 .body("usage[2].held_device_hours", equalTo(2.45f))
                 .body("usage[2].used_device_hours", equalTo(2.45f))
                 .body("users", hasSize(0))
-                .body("rules", hasSize(0));
+                .body("rules", hasSize(0))
+                .body("timeline", hasSize(0));
     }
 
     @Test

@@ -5,7 +5,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.journal.DiskRecording;
-import dev.genv.enforcer.journal.SegmentLimits;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.FleetRecorder;
 import io.quarkus.test.junit.QuarkusTestProfile;

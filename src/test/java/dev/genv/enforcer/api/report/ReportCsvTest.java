@@ -22,20 +22,32 @@ class ReportCsvTest {
                 Instant.EPOCH,
                 Instant.EPOCH,
                 null,
+                null,
                 true,
-                List.of(new HostHours("gpu-1", 24.5)),
+                List.of(new HostHours("gpu-1", 24.5), new HostHours("gpu-2", 12)),
                 List.of(new UserHours("raz", "gpu-1", 12.25, 3)),
                 List.of(),
-                List.of(new RuleCounts(null, "env-memory", 3, 2, 1)));
+                List.of(new RuleCounts(null, "env-memory", 3, 2, 1)),
+                List.of());
 
         assertThat(ReportCsv.of(report))
-                .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,,,,\r\n" + ",,,,,\"env-memory\",3,2,1\r\n");
+                .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,,,,\r\n" + ",\"gpu-2\",12.0,,,,,,\r\n"
+                        + ",,,,,\"env-memory\",3,2,1\r\n");
     }
 
     @Test
     void emptyReportIsTheHeader() {
         assertThat(ReportCsv.of(new ReportView(
-                        Instant.EPOCH, Instant.EPOCH, null, true, List.of(), List.of(), List.of(), List.of())))
+                        Instant.EPOCH,
+                        Instant.EPOCH,
+                        null,
+                        null,
+                        true,
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        List.of())))
                 .isEqualTo(HEADER);
     }
 
@@ -53,6 +65,7 @@ class ReportCsvTest {
                 "a,b | a,b",
                 "a\"b | a\"\"b",
                 "\"=1 | \"\"=1",
+                "\\u00e9 | \\u005cu00e9",
                 "é\u202e | \\u00e9\\u202e",
                 "\ud83d\ude00 | \\U0001f600",
                 "`a\r\n=1` | a\\u000d\\u000a=1",
@@ -72,9 +85,11 @@ class ReportCsvTest {
                 Instant.EPOCH,
                 Instant.EPOCH,
                 null,
+                null,
                 true,
                 List.of(),
                 List.of(new UserHours(user, "h", 0, 0)),
+                List.of(),
                 List.of(),
                 List.of());
         return ReportCsv.of(report).substring(HEADER.length());

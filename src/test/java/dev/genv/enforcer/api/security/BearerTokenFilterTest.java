@@ -62,6 +62,7 @@ class BearerTokenFilterTest {
                 "/hosts",
                 "/snapshot",
                 "/policy",
+                "/status",
                 "/q/metrics",
                 "/q/openapi",
                 "/q"

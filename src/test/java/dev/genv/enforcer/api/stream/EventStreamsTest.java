@@ -72,14 +72,14 @@ class EventStreamsTest extends StreamFixture {
 
     @ParameterizedTest
     @CsvSource({
-        "/violations/stream?user=raz, 1 3",
-        "/violations/stream?host=gpu-1, 1 2",
-        "/violations/stream?rule=env-memory, 1 2 3",
-        "/violations/stream?rule=env-devices, 4",
-        "/violations/stream?user=raz&host=gpu-1, 1",
-        "/events?user=raz, 1 3",
-        "/events?host=gpu-1, 1 2 5",
-        "/events?rule=env-devices, 4"
+        "/violations/stream?user=raz, 1 3 7",
+        "/violations/stream?host=gpu-1, 1 2 7",
+        "/violations/stream?rule=env-memory, 1 2 3 7",
+        "/violations/stream?rule=env-devices, 4 8",
+        "/violations/stream?user=raz&host=gpu-1, 1 7",
+        "/events?user=raz, 1 3 7",
+        "/events?host=gpu-1, 1 2 5 7",
+        "/events?rule=env-devices, 4 8"
     })
     void filtersEvents(String target, String expected) throws Exception {
         append(
@@ -88,7 +88,10 @@ class EventStreamsTest extends StreamFixture {
                 opened("raz", "gpu-2"),
                 new EventContent.ViolationResolved(violation(KnownRules.ENV_DEVICES, "paul", "gpu-2", "it is so")),
                 problem("gpu-1"),
-                problem("gpu-2"));
+                problem("gpu-2"),
+                // One of these is the last event of each stream, so that no other one can follow unseen.
+                opened("raz", "gpu-1"),
+                new EventContent.ViolationResolved(violation(KnownRules.ENV_DEVICES, "paul", "gpu-2", "it is so")));
         var client = connect(target, EventId.HEADER, id(0));
         var received = new ArrayList<String>();
         for (var count = expected.split(" ").length; count > 0; count--) {
@@ -163,9 +166,9 @@ class EventStreamsTest extends StreamFixture {
     }
 
     @Test
-    void theNumberOfClientsIsBounded() throws Exception {
+    void theNumberOfClientsOfAnAddressIsBounded() throws Exception {
         var clients = new ArrayList<SseClient>();
-        for (var i = 0; i < EventReaders.MAX_READERS; i++) {
+        for (var i = 0; i < EventReaders.MAX_OF_AN_ADDRESS; i++) {
             clients.add(connect("/events"));
             assertThat(clients.getLast().response().statusCode()).isEqualTo(200);
         }
@@ -173,6 +176,8 @@ class EventStreamsTest extends StreamFixture {
         assertThat(refused.status()).isEqualTo(503);
         assertThat(refused.head().toLowerCase(Locale.ROOT))
                 .contains("retry-after: 10", "content-type: application/problem+json");
+        assertThat(streams().following()).isEqualTo(EventReaders.MAX_OF_AN_ADDRESS);
+        assertThat(streams().refused()).isEqualTo(1);
 
         clients.getFirst().close();
         Awaitility.await()

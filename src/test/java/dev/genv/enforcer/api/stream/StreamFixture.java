@@ -59,7 +59,8 @@ abstract class StreamFixture {
     EventStreams streams() {
         var known = streams;
         if (known == null) {
-            known = new EventStreams(log, json(), heartbeat);
+            known = new EventStreams(
+                    log, json(), new EventReaders(heartbeat, new ReaderPlaces(64, EventReaders.MAX_OF_AN_ADDRESS)));
             streams = known;
         }
         return known;

@@ -9,6 +9,7 @@ import static org.assertj.core.groups.Tuple.tuple;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -82,6 +83,29 @@ class UserReportTest {
         assertThat(user("raz").violations())
                 .extracting(ViolationView::message)
                 .containsExactly("User raz is using 2 devices which is 1 more than the maximum allowed");
+    }
+
+    /** The quota does not check such a host, because it would not know which devices are idle. */
+    @Test
+    void countsNothingOnAHostThatWasNotObservedCompletely() {
+        observe(
+                host("gpu-1")
+                        .devices(4)
+                        .missing(SnapshotPart.EVERY_PROCESS)
+                        .with(env("a").user("raz").attached(0, 1)),
+                host("gpu-2").devices(4));
+
+        assertThat(user("raz").devicesHeld()).isZero();
+        assertThat(user("raz").devices()).hasSize(2);
+    }
+
+    @Test
+    void knowsAUserWhoseProcessesAreNotListed() {
+        observe(
+                host("gpu-1").devices(4).withUnlisted(process(7).uid(1003).usesUnknown(1)),
+                host("gpu-2").devices(4));
+
+        assertThat(user("1003").processes()).hasSize(1);
     }
 
     @Test

@@ -37,7 +37,8 @@ final class NodeAttacks {
                             AttackSteps.startStray(twoUserNode);
                         },
                         "device_unlisted",
-                        "non-env-processes"));
+                        "non-env-processes"),
+                ReusedPidAttack.attack());
     }
 
     /**

@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 final class UnlistedAttacks {
     private static final int DEVICE_OF_ATTACKER = 1;
     private static final int FREE_DEVICE = 2;
+    private static final String NO_ENVIRONMENT = "424242";
     private static final String[] REPORTED = {"gpu_unlisted", "unlisted-processes"};
 
     private UnlistedAttacks() {}
@@ -31,6 +32,10 @@ final class UnlistedAttacks {
                         Attack.withoutEffect(
                                 "uses a device without being listed",
                                 twoUserNode -> use(twoUserNode, Map.of()),
+                                REPORTED),
+                        Attack.withoutEffect(
+                                "uses a device without being listed, and names an environment that does not exist",
+                                twoUserNode -> use(twoUserNode, Map.of("GENV_ENVIRONMENT_ID", NO_ENVIRONMENT)),
                                 REPORTED),
                         Attack.withoutEffect(
                                 "uses a device without being listed, as the child of a process that is listed on the attacker's device",

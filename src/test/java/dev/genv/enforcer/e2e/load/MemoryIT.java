@@ -17,7 +17,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -31,7 +30,6 @@ class MemoryIT extends NodeSuite {
     private static final int PIPELINED = 2_000;
     private static final int CYCLES = 5;
     private static final int ENVIRONMENTS = 1_300;
-    private static final String LONG_TEXT = "\u20ac" + "x".repeat(4_000);
 
     /** Paths of the same resource. */
     private static final List<String> SNAPSHOTS = List.of("/snapshot", "/snapshot/", "/snapshot;x=1", "/snapshot/;x");
@@ -49,7 +47,8 @@ class MemoryIT extends NodeSuite {
     void survivesClientsThatDoNotReadLargeAnswers() throws IOException {
         Requirements.root();
         try (var shell = Child.ofUser(TestUsers.ATTACKER_UID)) {
-            write(0, shell);
+            var environments = new LongEnvironments(node, shell, ENVIRONMENTS);
+            environments.write(0);
             var service =
                     node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 1).startService();
             var serviceClient = new ServiceClient(service);
@@ -66,7 +65,7 @@ class MemoryIT extends NodeSuite {
                     sendRequest(service.port(), SNAPSHOTS.get(client % SNAPSHOTS.size()));
                     sendRequest(service.port(), "/violations?limit=1000");
                 }
-                write(cycle, shell);
+                environments.write(cycle);
                 awaitObservation(serviceClient);
             }
             assertThat(service.process().isAlive()).isTrue();
@@ -114,19 +113,5 @@ class MemoryIT extends NodeSuite {
         clients.add(client);
         var request = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
         client.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
-    }
-
-    /** Environments of this number of users, each above the quota: one violation each. */
-    private void write(int cycle, Child shell) throws IOException {
-        var eids = IntStream.range(0, ENVIRONMENTS)
-                .mapToObj(user -> "%d-%d".formatted(cycle, user))
-                .toArray(String[]::new);
-        for (var eid : eids) {
-            node.state.env(eid, TestUsers.ATTACKER_UID, eid + LONG_TEXT, null, shell.pid());
-        }
-        node.state.device(0, eids).device(1, eids).device(2).write();
-        for (var eid : eids) {
-            node.state.withoutEnv(eid);
-        }
     }
 }

@@ -3,9 +3,9 @@ package dev.genv.enforcer.e2e.load;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.report.CycleResult;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;

@@ -21,7 +21,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -33,7 +32,6 @@ class StreamIT extends NodeSuite {
     /** In each cycle as many violations appear, and those of the cycle before are resolved. */
     private static final int USERS = 100;
 
-    private static final String LONG_TEXT = "x".repeat(4_000);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
     private final List<SseClient> reading = new ArrayList<>();
@@ -51,7 +49,8 @@ class StreamIT extends NodeSuite {
     void clientsThatReadGetEveryEventBesideOthersThatDoNot() throws Exception {
         Requirements.root();
         try (var shell = Child.ofUser(TestUsers.ATTACKER_UID)) {
-            write(0, shell);
+            var environments = new LongEnvironments(node, shell, USERS);
+            environments.write(0);
             var service =
                     node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 1).startService();
             var client = new ServiceClient(service);
@@ -66,7 +65,7 @@ class StreamIT extends NodeSuite {
                 stalled.add(stall(service));
             }
             for (var cycle = 1; cycle <= CYCLES; cycle++) {
-                write(cycle, shell);
+                environments.write(cycle);
                 for (var reader : reading) {
                     awaitCycle(reader, cycle);
                 }
@@ -133,19 +132,5 @@ class StreamIT extends NodeSuite {
                 return true;
             }
         });
-    }
-
-    /** Environments of this number of users, each above the quota: one violation each. */
-    private void write(int cycle, Child shell) throws IOException {
-        var eids = IntStream.range(0, USERS)
-                .mapToObj(user -> "%d-%d".formatted(cycle, user))
-                .toArray(String[]::new);
-        for (var eid : eids) {
-            node.state.env(eid, TestUsers.ATTACKER_UID, eid + LONG_TEXT, null, shell.pid());
-        }
-        node.state.device(0, eids).device(1, eids).device(2).write();
-        for (var eid : eids) {
-            node.state.withoutEnv(eid);
-        }
     }
 }

@@ -5,15 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.TestMachine;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import dev.genv.enforcer.testsupport.linux.TestProcess;
-import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,15 +39,10 @@ abstract class TitledJobSuite {
     private Path directory;
 
     private final List<TestProcess> processes = new ArrayList<>();
-    private Machine machine;
+    private TestMachine machine;
     private ServiceClient client;
 
-    /** The machine with the jobs, and the program that enforces on it. */
-    record Machine(Node program, FakeNvidiaSmi gpus, StateFiles state, Path stateDirectory) {}
-
-    abstract Machine start(Path folder) throws IOException;
-
-    abstract void stop() throws IOException;
+    abstract TestMachine start(Path folder) throws IOException;
 
     @BeforeEach
     void startMachine() throws IOException {
@@ -57,14 +50,16 @@ abstract class TitledJobSuite {
         SteppedProcess.requireTitles();
         Files.setAttribute(directory, "unix:mode", 0755); // the users must be able to enter it
         machine = start(directory);
-        Files.setAttribute(machine.stateDirectory, "unix:mode", 0777);
-        machine.program.set("NON_ENV_PROCESSES", "enforce").set("STATE_CHANGE_GRACE", "0s");
+        Files.setAttribute(machine.stateDirectory(), "unix:mode", 0777);
+        machine.program().set("NON_ENV_PROCESSES", "enforce").set("STATE_CHANGE_GRACE", "0s");
     }
 
     @AfterEach
     void stopMachine() throws IOException {
         processes.forEach(TestProcess::close);
-        stop();
+        if (machine != null) { // the requirement may be missing
+            machine.close();
+        }
     }
 
     @Test
@@ -83,7 +78,7 @@ abstract class TitledJobSuite {
         var shell = startJob(
                 OUTSIDE, "fork-beside:GENV_ENVIRONMENT_ID=a", "pause", "fork", "exec:GENV_ENVIRONMENT_ID=a", TITLE);
         writeEnvironment(USER, shell.pid());
-        machine.gpus.process(0, shell.leftBehind(0), "10");
+        machine.gpus().process(0, shell.leftBehind(0), "10");
         startService();
         shell.closeLeftBehind(0);
         client.awaitNext(client.awaitNext(client.observe()));
@@ -157,7 +152,7 @@ abstract class TitledJobSuite {
     @Test
     void orphanWithoutASessionIsOutsideIfTheSettingSaysSo() throws IOException {
         var job = startOrphan();
-        machine.program.set("OVERWRITTEN_ENVIRON", "outside");
+        machine.program().set("OVERWRITTEN_ENVIRON", "outside");
         startService();
         assertTerminated(job, "non-env-processes", "setting");
     }
@@ -175,7 +170,7 @@ abstract class TitledJobSuite {
     private SteppedProcess startJob(Map<String, String> variables, String... steps) throws IOException {
         var all = new ArrayList<>(List.of("setsid"));
         all.addAll(List.of(steps));
-        return add(SteppedProcess.ofUser(USER, machine.stateDirectory, variables, all.toArray(String[]::new)));
+        return add(SteppedProcess.ofUser(USER, machine.stateDirectory(), variables, all.toArray(String[]::new)));
     }
 
     private <P extends TestProcess> P add(P process) {
@@ -184,7 +179,7 @@ abstract class TitledJobSuite {
     }
 
     private void writeEnvironment(int uid, int shell) throws IOException {
-        machine.state
+        machine.state()
                 .env(ENVIRONMENT, uid, null, null, shell)
                 .device(0, ENVIRONMENT)
                 .device(1)
@@ -193,11 +188,11 @@ abstract class TitledJobSuite {
     }
 
     private void use(int gpu, TestProcess job) throws IOException {
-        machine.gpus.process(gpu, job.pid(), "10");
+        machine.gpus().process(gpu, job.pid(), "10");
     }
 
     private void startService() throws IOException {
-        client = new ServiceClient(machine.program.startService());
+        client = new ServiceClient(machine.program().startService());
         client.awaitObservation();
     }
 

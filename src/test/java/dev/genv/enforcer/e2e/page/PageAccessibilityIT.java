@@ -49,6 +49,10 @@ class PageAccessibilityIT extends PageSuite {
             window.button("Show what it would do").click();
             window.awaitText("#plan-result", "violation");
             check(window);
+            showReport(window);
+            check(window);
+            showTable(window);
+            check(window);
             window.open("#/violations");
             window.page().locator("a.message").first().click();
             window.awaitText("dialog .steps", "Seen");
@@ -76,6 +80,15 @@ class PageAccessibilityIT extends PageSuite {
         withViolations(() -> {
             var window = openWindow(options().setViewportSize(375, 700).setDeviceScaleFactor(2));
             forEachView(window, PageAccessibilityIT::checkWidth);
+            window.open("#/plan");
+            assertThat(window.page().getByLabel("env-devices")).isChecked();
+            window.button("Show what it would do").click();
+            window.awaitText("#plan-result", "violation");
+            checkWidth(window);
+            showReport(window);
+            checkWidth(window);
+            showTable(window);
+            checkWidth(window);
             window.open("#/violations");
             window.page().locator("a.message").first().click();
             window.awaitText("dialog .steps", "Seen");
@@ -153,6 +166,26 @@ class PageAccessibilityIT extends PageSuite {
             client().awaitObservation();
             check.run();
         }
+    }
+
+    private static void showReport(Window window) {
+        window.open("#/report");
+        window.answer("**/report?*", 200, "application/json", """
+                { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": null, "events_recorded_since": null, "complete": true,
+                  "hosts": [ { "host": "gpu-1", "observed_hours": 1.5 } ],
+                  "usage": [ { "user": "raz", "host": "%1$s", "held_device_hours": 1.5, "used_device_hours": 0.25 } ],
+                  "users": [ { "user": "%1$s", "violations": 1, "terminations": 0, "detachments": 0 } ], "rules": [ ],
+                  "timeline": [ { "from": "2026-11-01T00:00:00Z", "rule": "env-memory", "violations": 1 } ] }
+                """.formatted("long-name".repeat(40)));
+        window.button("Show").click();
+        window.awaitText("#report .result", "Report of 2 users.");
+    }
+
+    private static void showTable(Window window) {
+        window.open("#/chart");
+        window.awaitText("main", "began in this period");
+        window.page().locator("summary").click();
+        assertThat(window.page().locator("table tbody tr").first()).isVisible();
     }
 
     private static void forEachView(Window window, Consumer<Window> check) {

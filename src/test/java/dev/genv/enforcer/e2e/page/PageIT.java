@@ -9,7 +9,11 @@ import com.microsoft.playwright.options.AriaRole;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -67,7 +71,8 @@ class PageIT extends PageSuite {
         startService();
         client().awaitObservation();
         var window = openWindow();
-        window.open("#/violations");
+        // A violation between the last poll and the begin of the stream would never be shown.
+        window.page().waitForResponse("**/violations/stream", () -> window.open("#/violations"));
         window.awaitText("#summary", "0 violations");
         window.page().route(blocked, route -> route.fulfill(new Route.FulfillOptions().setStatus(404)));
         if (blocked.endsWith("stream")) {
@@ -99,7 +104,8 @@ class PageIT extends PageSuite {
             window.page().keyboard().press("Escape");
             assertThat(window.dialog()).hasCount(0);
             assertThat(link).isFocused();
-            assertThat(window.page().url()).endsWith("#/violations");
+            assertThat(window.page())
+                    .hasURL(Pattern.compile("#/violations$")); // a closed dialog leaves its address later
         }
     }
 
@@ -182,6 +188,29 @@ class PageIT extends PageSuite {
             window.page().locator("summary").click();
             assertThat(window.page().locator("table tbody tr").first()).isVisible();
         }
+    }
+
+    /** The service answers with a thousand violations at most. */
+    @Test
+    void theChartBeginsWithTheOldestViolationOfTheAnswer() throws IOException {
+        startService();
+        var window = openWindow();
+        var oldest = Instant.now().minusSeconds(120);
+        var newest = IntStream.rangeClosed(1, 1000)
+                .mapToObj(number -> "{\"rule\": \"env-memory\", \"first_seen\": \"%s\"}"
+                        .formatted(oldest.plusMillis(100L * (1000 - number))))
+                .collect(Collectors.joining(", ", "[", "]"));
+        window.page()
+                .route(
+                        "**/violations?*since=*",
+                        route -> route.fulfill(new Route.FulfillOptions()
+                                .setContentType("application/json")
+                                .setBody(newest)));
+
+        window.open("#/chart");
+
+        window.awaitText("main .facts", "The newest 1000 violations began since ");
+        assertThat(window.page().locator(".chart > svg rect[class]").nth(15)).isVisible();
     }
 
     @Test

@@ -4,6 +4,7 @@ import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertTha
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.microsoft.playwright.Locator;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
@@ -11,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -34,7 +36,7 @@ class PagePlanIT extends PageSuite {
             window.page().getByLabel("GPUs per user").fill("0");
             window.button("Show what it would do").click();
 
-            window.awaitText("#plan-result .result", "1 violation, 1 termination, 1 detachment");
+            window.awaitText("#plan-result .result", "Result for now: 1 violation, 1 termination, 1 detachment");
             window.awaitText("#plan-result", "terminate process " + member.pid());
             assertThat(window.page().locator("#plan-result table")).containsText(CurrentProcess.name());
             client().awaitNext(client().observe());
@@ -48,13 +50,16 @@ class PagePlanIT extends PageSuite {
 
     @Test
     void whatIfAndReportShowTheRecordedPast() throws IOException {
-        node.set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal"), PRIVATE));
+        node.set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal"), PRIVATE))
+                .set("MODE", "audit")
+                .set("MAX_DEVICES_PER_USER", 0);
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
             writeEnvironment(shell);
             node.gpus.process(0, member.pid(), "10");
             startService();
             await().until(() -> !client().json("/report").path("usage").isEmpty());
+            await().until(() -> !client().json("/report").path("timeline").isEmpty());
             var window = openWindow().open("#/plan");
             assertThat(window.page().getByLabel("env-devices")).isChecked();
 
@@ -67,11 +72,93 @@ class PagePlanIT extends PageSuite {
             window.open("#/report");
             window.button("Show").click();
             assertThat(window.page().locator("#report")).containsText(CurrentProcess.name());
+            assertThat(window.page().locator("#report .chart > svg"))
+                    .hasAttribute("aria-label", "Violations that began, by rule: max-devices-per-user 1");
             var download = window.page()
                     .waitForDownload(() -> window.button("Download CSV").click());
             assertThat(Files.readString(download.path()))
                     .startsWith("user,host,")
                     .contains(CurrentProcess.name());
         }
+    }
+
+    @Test
+    void limitsOfUsersHaveTheFormOfTheSetting() throws IOException {
+        node.set("MAX_DEVICES_PER_USER", 4).set("MAX_DEVICES_FOR_USER", "ann=1");
+        startService();
+        client().awaitObservation();
+        var window = openWindow().open("#/plan");
+        var limits = window.page().getByLabel("Limits of single users");
+        assertThat(limits).hasValue("ann=1");
+
+        limits.fill("john=3 paul=2,\tann=1");
+        var request = window.page()
+                .waitForRequest(
+                        "**/plan", () -> window.button("Show what it would do").click());
+
+        assertThat(request.postData()).contains("{\"john\":3,\"paul\":2,\"ann\":1}");
+    }
+
+    @Test
+    void aLimitThatIsNotEnforcedIsNotFilledIn() throws IOException {
+        node.set("MAX_DEVICES_PER_USER", 4).set("MAX_DEVICES_PER_USER_MODE", "audit");
+        startService();
+        client().awaitObservation();
+        var window = openWindow().open("#/plan");
+        assertThat(window.page().getByLabel("env-devices")).isChecked();
+
+        assertThat(window.page().getByLabel("GPUs per user")).hasValue("");
+    }
+
+    /** For example the login page of a proxy. */
+    @Test
+    void anAnswerThatIsNoJsonIsAnError() throws IOException {
+        startService();
+        client().awaitObservation();
+        var window = openWindow();
+        for (var path : List.of("**/plan", "**/report?*")) {
+            window.answer(path, 200, "text/html", "<title>Login</title>");
+        }
+        window.open("#/plan");
+        assertThat(window.page().getByLabel("env-devices")).isChecked();
+        window.button("Show what it would do").click();
+        window.awaitText("#plan-result .error", "the answer cannot be read");
+        window.open("#/report");
+        window.button("Show").click();
+        window.awaitText("#report .error", "the answer cannot be read");
+    }
+
+    @Test
+    void aReportWithoutADateIsNotRequested() throws IOException {
+        startService();
+        var window = openWindow().open("#/report");
+        var from = window.page().getByLabel("From");
+        from.fill("");
+
+        window.button("Download CSV").click();
+
+        assertThat(from).isFocused(); // by the browser, with the reason
+    }
+
+    /** Users can name themselves like an instant. */
+    @Test
+    void namesInTheReportAreText() throws IOException {
+        startService();
+        var name = "2026-99-99T9Z";
+        var window = openWindow().answer("**/report?*", 200, "application/json", """
+                { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": "2026-11-01T00:00:00Z",
+                  "events_recorded_since": "2026-11-01T06:00:00Z", "complete": false,
+                  "hosts": [ { "host": "%1$s", "observed_hours": 1.5 } ], "usage": [ ],
+                  "users": [ { "user": "%1$s", "violations": 1, "terminations": 0, "detachments": 0 } ], "rules": [ ], "timeline": [ ] }
+                """.formatted(name));
+        window.open("#/report");
+
+        window.button("Show").click();
+
+        assertThat(window.page().locator("#report td").filter(new Locator.FilterOptions().setHasText(name)))
+                .hasCount(2);
+        window.awaitText("#report .result", "Report of 1 user. The time limit ended the reading");
+        window.awaitText("#report .result", "Violations and actions before 1 Nov 2026, 06:00:00 are not recorded.");
+        window.awaitText("#report dd", "1 Nov 2026, 00:00:00");
     }
 }

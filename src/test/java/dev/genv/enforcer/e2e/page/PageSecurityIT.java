@@ -3,7 +3,10 @@ package dev.genv.enforcer.e2e.page;
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.browser.Window;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,6 +22,14 @@ class PageSecurityIT extends PageSuite {
     private static final String TOKEN = "correct-horse.battery~staple";
     private static final Path FILES = Path.of("src/main/resources/META-INF/resources");
     private static final Pattern ETAG = Pattern.compile("(?i)\r\netag: (\"[0-9a-f]+\")\r\n");
+
+    /** Not on the empty page, which has no storage. */
+    private static final String RECORD_TITLES = """
+            if (location.protocol === 'http:') {
+              new MutationObserver(() => sessionStorage.setItem('titles', `${sessionStorage.getItem('titles')}\\n${document.title}`))
+                .observe(document, { subtree: true, childList: true, characterData: true });
+            }
+            """;
 
     private static final List<String> HOSTILE = List.of(
             "<img src=x onerror=document.title='taken'>",
@@ -49,13 +60,16 @@ class PageSecurityIT extends PageSuite {
             node.gpus.process(0, stray.pid(), "10").process(1, guest.pid(), "10");
             startService();
             client().awaitObservation();
-            var window = openWindow().open("#/hosts");
+            var window = openWindow();
+            window.page().addInitScript(RECORD_TITLES); // each view sets another one
+            window.open("#/hosts");
             window.awaitText(".tile", HOSTILE.getFirst());
             window.awaitText(".tile", "\\u{202e}gnitset");
             for (var view :
                     List.of("violations", "plan", "chart", "report", "users/" + "%3Cimg src=x%3E", "users/%", "%zz")) {
                 window.open("#/" + view);
             }
+            showPlanAndReport(window);
             window.open("#/violations");
             var links = window.page().locator(".violation a.message");
             assertThat(links.first()).isVisible();
@@ -75,8 +89,36 @@ class PageSecurityIT extends PageSuite {
             }
 
             assertThat(window.page().locator("img, iframe, script:not([src])")).hasCount(0);
-            assertThat(window.page().title()).doesNotContain("taken");
+            var titles = (String) window.page().evaluate("sessionStorage.getItem('titles')");
+            assertThat(titles.split("\n"))
+                    .contains("Violations · genv-enforcer")
+                    .anyMatch(title -> title.startsWith("User <img"))
+                    .doesNotContain("taken");
         }
+    }
+
+    private static void showPlanAndReport(Window window) {
+        window.open("#/plan");
+        assertThat(window.page().getByLabel("env-devices")).isChecked();
+        window.page().getByLabel("env-owner").check(); // the environments are disputed
+        window.button("Show what it would do").click();
+        window.awaitText("#plan-result th", HOSTILE.getFirst());
+        window.open("#/report");
+        window.answer("**/report?*", report());
+        window.button("Show").click();
+        window.awaitText("#report td", HOSTILE.getFirst());
+        assertThat(window.page().locator("#report .scroll tbody tr")).hasCount(HOSTILE.size());
+    }
+
+    private static ObjectNode report() {
+        var report = new ObjectMapper().createObjectNode();
+        report.put("complete", true).put("from", "2026-11-01T00:00:00Z").put("to", "2026-11-02T00:00:00Z");
+        report.putNull("recorded_since").putNull("events_recorded_since");
+        report.putArray("usage");
+        report.putArray("timeline");
+        var users = report.putArray("users");
+        HOSTILE.forEach(name -> users.addObject().put("user", name).put("violations", 1));
+        return report;
     }
 
     @Test
@@ -124,6 +166,7 @@ class PageSecurityIT extends PageSuite {
         for (var path : List.of(
                 "/violations",
                 "/policy",
+                "/status",
                 "/index.htm",
                 "//",
                 "/./",

@@ -156,6 +156,31 @@ class MessagesIT extends NodeSuite {
         }
     }
 
+    /** The service is killed before the receiver has accepted any event. */
+    @Test
+    void eventThatWasNeverAcceptedIsSentAfterARestart() throws Exception {
+        try (var receiver = new ScriptedReceiver(status(500));
+                var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            node.set("NON_ENV_PROCESSES", "audit")
+                    .set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal")))
+                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
+            var running = node.startService();
+            await().until(() -> !receiver.requests().isEmpty());
+            running.kill();
+            receiver.use(status(200));
+            var before = receiver.requests().size();
+
+            node.startService();
+            await().until(() -> receiver.requests().size() > before);
+
+            assertThat(receiver.requests())
+                    .extracting(request -> request.headers().get("webhook-id"))
+                    .as("the same event")
+                    .containsOnly(receiver.requests().getFirst().headers().get("webhook-id"));
+        }
+    }
+
     @Test
     void failuresAreAProblemOfTheNodeAndCounted() throws Exception {
         try (var receiver = new ScriptedReceiver(status(410));

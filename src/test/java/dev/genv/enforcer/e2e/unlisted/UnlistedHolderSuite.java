@@ -152,7 +152,8 @@ abstract class UnlistedHolderSuite {
         enforce();
         outside.awaitExit();
         stranger.awaitExit();
-        assertUnharmed(member, inactive, bystander);
+        inactive.awaitExit();
+        assertUnharmed(member, bystander);
     }
 
     @Test

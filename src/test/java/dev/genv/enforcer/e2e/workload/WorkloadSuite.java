@@ -3,15 +3,13 @@ package dev.genv.enforcer.e2e.workload;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.TestMachine;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import dev.genv.enforcer.testsupport.linux.TestCgroup;
 import dev.genv.enforcer.testsupport.linux.TestProcess;
-import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,29 +32,26 @@ abstract class WorkloadSuite {
     private Path directory;
 
     private final List<TestProcess> processes = new ArrayList<>();
-    private Machine machine;
+    private TestMachine machine;
 
-    /** The machine with the processes, and the program that enforces on it. */
-    record Machine(Node program, FakeNvidiaSmi gpus, StateFiles state, Path stateDirectory) {}
-
-    abstract Machine start(Path folder) throws IOException;
-
-    abstract void stop() throws IOException;
+    abstract TestMachine start(Path folder) throws IOException;
 
     @BeforeEach
     void startMachine() throws IOException {
         Requirements.rootWithCapabilities();
         Files.setAttribute(directory, "unix:mode", 0755); // the user must be able to enter it
         machine = start(directory);
-        Files.setAttribute(machine.stateDirectory, "unix:mode", 0777);
-        machine.state.device(0).write();
-        machine.program.set("NON_ENV_PROCESSES", "audit");
+        Files.setAttribute(machine.stateDirectory(), "unix:mode", 0777);
+        machine.state().device(0).write();
+        machine.program().set("NON_ENV_PROCESSES", "audit");
     }
 
     @AfterEach
     void stopMachine() throws IOException {
         processes.forEach(TestProcess::close);
-        stop();
+        if (machine != null) { // the requirement may be missing
+            machine.close();
+        }
     }
 
     @Test
@@ -83,15 +78,15 @@ abstract class WorkloadSuite {
     }
 
     private SteppedProcess startProcess(Map<String, String> variables, String... steps) throws IOException {
-        var process = SteppedProcess.start(machine.stateDirectory, variables, steps);
+        var process = SteppedProcess.start(machine.stateDirectory(), variables, steps);
         processes.add(process);
-        machine.gpus.process(0, process.pid(), "10");
+        machine.gpus().process(0, process.pid(), "10");
         return process;
     }
 
     /** Returns the workload of a process in its violation, which is the same as in the snapshot and in the plan. */
     private JsonNode workload(TestProcess process) throws IOException {
-        var client = new ServiceClient(machine.program.startService());
+        var client = new ServiceClient(machine.program().startService());
         client.awaitNext(client.observe());
         var violation = client.json("/violations").get(0);
         assertThat(violation.at("/processes/0/pid").asInt()).isEqualTo(process.pid());

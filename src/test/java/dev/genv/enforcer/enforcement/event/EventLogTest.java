@@ -79,6 +79,38 @@ class EventLogTest {
     }
 
     @Test
+    void returnsEventsUpToOneThatIsLost() {
+        append("a");
+        log.raise(3);
+        append("d", "e");
+
+        assertThat(log.after(0, 10).hasGap()).isFalse();
+        assertThat(log.after(0, 10).events()).extracting(EventLogTest::text).containsExactly("a");
+        assertThat(log.after(1, 10).hasGap()).isTrue();
+        assertThat(log.after(1, 10).events()).extracting(EventLogTest::text).containsExactly("d", "e");
+        assertThat(log.after(2, 10).hasGap()).isTrue();
+        assertThat(log.after(3, 10).hasGap()).isFalse();
+    }
+
+    @Test
+    void readerOfARunBeforeItsPositionsWereRaisedIsUnknownLater() {
+        append("a");
+        log.raise(3);
+        append("d");
+        var next = new EventLog();
+        next.restore(log.save());
+        next.continueFrom(List.of(), 4);
+
+        assertThat(log.isKnown(log.streamId(), 1)).isTrue();
+        assertThat(next.isKnown(log.streamId(), 1))
+                .as("the journal has other events there")
+                .isFalse();
+        assertThat(next.isKnown(log.streamId(), 3)).isTrue();
+        assertThat(next.isKnown(log.streamId(), 4)).isTrue();
+        assertThat(next.isKnown(log.streamId(), 5)).isFalse();
+    }
+
+    @Test
     void informsListenersOnAnotherThread() {
         var calls = new AtomicInteger();
         var caller = Thread.currentThread();

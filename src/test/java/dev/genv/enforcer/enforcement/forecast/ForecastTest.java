@@ -49,6 +49,41 @@ class ForecastTest extends ForecastFixture {
     }
 
     @Test
+    void announcesNoSigkillThatASafeguardHoldsBack() {
+        runCycle(0);
+        node.readOnly("another enforcer acts here");
+        runCycle(10);
+
+        assertThat(next()).isEmpty();
+    }
+
+    /** It gets SIGKILL although others may have added it to their environment, because a process without an active one gets it too. */
+    @Test
+    void announcesSigkillForAProcessOlderThanItsEnvironment() {
+        node.setSnapshot(host().devices(1));
+        runCycle(0);
+        node.setSnapshot(host().devices(1)
+                .with(env("a"))
+                .with(process(1).inEnvironment("a").uses(0)));
+        runCycle(10);
+
+        assertThat(next()).containsExactly("terminate 1 KILL 40 kill_after");
+        runCycle(39);
+        assertThat(node.executed).hasSize(1);
+        runCycle(40);
+        assertThat(node.executed).hasSize(2);
+    }
+
+    @Test
+    void announcesNoSigkillForAProcessWhoseUserBecameExempt() {
+        runCycle(0);
+        node.setSnapshot(host().devices(1).with(process(1).uses(0).immune(Immunity.Kind.EXEMPT, "its user is exempt")));
+        runCycle(10);
+
+        assertThat(next()).isEmpty();
+    }
+
+    @Test
     void timeWithoutAViolationPostponesSigkill() {
         runCycle(0);
         runCycle(10);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.clock.ObservationAge;
+import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
@@ -23,8 +24,8 @@ class CycleHistoryTest {
 
     private final FakeTime time = new FakeTime();
     private final FakeHost node = new FakeHost(host().devices(1).with(process(1).uses(0)));
-    private final CycleHistory history =
-            new CycleHistory(Duration.ofSeconds(60), Duration.ofSeconds(60), INTERVAL, time.ticker());
+    private final CycleHistory history = new CycleHistory(
+            AppearanceConfig.of(Duration.ofSeconds(60), INTERVAL), Duration.ofSeconds(60), time.ticker());
 
     @Test
     void recordsThePlanOfAnObservationOnce() {

@@ -13,7 +13,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.membership.ProgramEnviron.Content;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
@@ -27,7 +27,7 @@ class SignalCheckTest {
     private static final long ALICE = 1003;
     private static final Membership IN_A = new Membership.InEnvironment("a");
     private static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
-    private static final EnvironFacts OVERWRITTEN = new EnvironFacts(22, Bytes.EMPTY, "", false);
+    private static final EnvironFacts OVERWRITTEN = new EnvironFacts(22, Bytes.EMPTY, "", false, Bytes.EMPTY);
 
     private final IdentityFlapping identityFlapping = new IdentityFlapping();
 
@@ -100,7 +100,7 @@ class SignalCheckTest {
     }
 
     private static EnvironFacts intact(String eid) {
-        return new EnvironFacts(22, bytes(eid), "", true);
+        return new EnvironFacts(22, bytes(eid), "", true, Bytes.EMPTY);
     }
 
     private static Bytes stat(long begin) {

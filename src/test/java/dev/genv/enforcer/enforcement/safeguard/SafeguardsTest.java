@@ -5,12 +5,14 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.history.SeenFleet;
+import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.definition.Limits;
@@ -122,7 +124,8 @@ class SafeguardsTest {
 
     /** The environment appears only in the second observation. */
     private Evidence evidence(HostBuilder second) {
-        var history = new CycleHistory(Duration.ZERO, GRACE, Duration.ofSeconds(10), time.ticker());
+        var history =
+                new CycleHistory(AppearanceConfig.of(Duration.ZERO, Duration.ofSeconds(10)), GRACE, time.ticker());
         history.record(seen(host().devices(1)));
         var seen = history.record(seen(second));
         var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);

@@ -5,10 +5,10 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -79,7 +79,13 @@ abstract class TerminationFixture {
     }
 
     Enforcer enforcer(SafetyLimits safetyLimits) {
-        var modes = Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE, KnownRules.ENV_MEMORY, RuleMode.ENFORCE);
+        var modes = Map.of(
+                KnownRules.NON_ENV_PROCESSES,
+                RuleMode.ENFORCE,
+                KnownRules.ENV_MEMORY,
+                RuleMode.ENFORCE,
+                KnownRules.UNLISTED_PROCESSES,
+                RuleMode.ENFORCE);
         var config = EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(hosts))
                 .rules(modes, Limits.NONE)
                 .safetyLimits(safetyLimits)

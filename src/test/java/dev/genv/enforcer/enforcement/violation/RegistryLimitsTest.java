@@ -4,11 +4,11 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -18,18 +18,7 @@ class RegistryLimitsTest extends RegistryFixture {
     /** The host never tells whether they have ended. */
     @Test
     void keepsALimitedAmountOfViolationsThatAreNotFoundAnyMore() {
-        var all = new ViolationRegistry(10_000);
-        for (var cycle = 0; cycle < 60; cycle++) {
-            var violations = new ArrayList<Violation>();
-            for (var i = 0; i < 100; i++) {
-                violations.add(withTexts("%d-%d".formatted(cycle, i) + "x".repeat(4_000)));
-            }
-            all.update(
-                    new Plan(violations, List.of(), List.of()),
-                    cycleOutcome(List.of()),
-                    _ -> RuleMode.AUDIT,
-                    remote(unobserved("gpu-1")));
-        }
+        var all = withLongTexts(60, remote(unobserved("gpu-1")));
         var texts = all.find(ViolationRecord::active, 10_000).stream()
                 .mapToLong(entry -> entry.violation().message().length())
                 .sum();
@@ -39,6 +28,19 @@ class RegistryLimitsTest extends RegistryFixture {
                 .as("what the last cycle found is kept")
                 .hasSize(100);
         assertThat(all.find(entry -> !entry.active(), 10_000)).as("resolved").isNotEmpty();
+    }
+
+    /** The registry after cycles that find a hundred violations each, others every time and with the longest texts of a state file. */
+    private ViolationRegistry withLongTexts(int cycles, Fleet fleet) {
+        var all = new ViolationRegistry(10_000);
+        for (var cycle = 0; cycle < cycles; cycle++) {
+            var number = cycle;
+            var violations = IntStream.range(0, 100)
+                    .mapToObj(i -> withTexts("%d-%d".formatted(number, i) + "x".repeat(4_000)))
+                    .toList();
+            all.update(new Plan(violations, List.of(), List.of()), cycleOutcome(List.of()), _ -> RuleMode.AUDIT, fleet);
+        }
+        return all;
     }
 
     @Test
@@ -54,21 +56,9 @@ class RegistryLimitsTest extends RegistryFixture {
         assertThat(registry.find(ViolationRecord::active, 100)).hasSize(5);
     }
 
-    /** In every cycle others, each with the longest texts that a state file may have. */
     @Test
     void keepsFewerResolvedViolationsTheLongerTheirTextsAre() {
-        var all = new ViolationRegistry(10_000);
-        for (var cycle = 0; cycle < 40; cycle++) {
-            var violations = new ArrayList<Violation>();
-            for (var i = 0; i < 100; i++) {
-                violations.add(withTexts("%d-%d".formatted(cycle, i) + "x".repeat(4_000)));
-            }
-            all.update(
-                    new Plan(violations, List.of(), List.of()),
-                    cycleOutcome(List.of()),
-                    _ -> RuleMode.AUDIT,
-                    remote(host("gpu-1")));
-        }
+        var all = withLongTexts(40, remote(host("gpu-1")));
         var texts = all.find(entry -> !entry.active(), 10_000).stream()
                 .mapToLong(entry -> entry.violation().message().length())
                 .sum();

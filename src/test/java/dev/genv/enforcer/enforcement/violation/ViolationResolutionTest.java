@@ -72,6 +72,18 @@ class ViolationResolutionTest extends RegistryFixture {
         assertThat(registry.active()).hasSize(1);
     }
 
+    /** A user can start so many processes that the search does not reach the holder. */
+    @Test
+    void violationOfAnUnlistedProcessIsResolvedOnlyByACompleteSearch() {
+        observeViolations(broken(KnownRules.UNLISTED_PROCESSES), strayOn("gpu-1", 1));
+        observeFleet(remote(host("gpu-1").withUnexaminedProcesses()));
+        assertThat(registry.active())
+                .singleElement()
+                .satisfies(key -> assertThat(key.rule()).isEqualTo(KnownRules.UNLISTED_PROCESSES));
+        observeFleet(remote(host("gpu-1")));
+        assertThat(registry.active()).isEmpty();
+    }
+
     @Test
     void violationOnRemovedHostIsResolved() {
         observeViolations(strayOn("gpu-1", 1), quota("gpu-1", "gpu-2"));

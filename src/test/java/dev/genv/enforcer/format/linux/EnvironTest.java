@@ -77,7 +77,7 @@ class EnvironTest {
         Arrays.fill(id, (byte) 0xff);
         var variable = "GENV_ENVIRONMENT_ID=".getBytes(ISO_8859_1);
         System.arraycopy(variable, 0, id, 0, variable.length);
-        assertThat(Environ.membership(id))
+        assertThat(Environ.named(Environ.values(id).id()))
                 .isInstanceOfSatisfying(
                         Membership.InEnvironment.class,
                         own -> assertThat(own.eid()).startsWith("too-long:").hasSizeLessThan(200));
@@ -90,6 +90,7 @@ class EnvironTest {
     }
 
     private static Membership membership(String environ) {
-        return Environ.membership(environ.replace('|', '\0').getBytes(ISO_8859_1));
+        return Environ.named(
+                Environ.values(environ.replace('|', '\0').getBytes(ISO_8859_1)).id());
     }
 }

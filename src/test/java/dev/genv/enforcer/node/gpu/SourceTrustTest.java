@@ -101,26 +101,4 @@ class SourceTrustTest extends SourceSelectorFixture {
         }
         assertThat(tool.readings).isEqualTo(2);
     }
-
-    /** So that a process that closed its files is terminated if nvidia-smi lists it too. */
-    @Test
-    void doubtMeansNvidiaSmiOnce() throws Exception {
-        var selector = selector(AUTO);
-        selector.read();
-        selector.doubt();
-        assertThat(selector.read().answer()).isEqualTo(TOOL);
-        assertThat(selector.read().answer()).isEqualTo(SAME);
-        assertThat(tool.readings).isEqualTo(2);
-    }
-
-    @Test
-    void doubtChangesNothingWithoutNvidiaSmi() throws Exception {
-        tool.give(List.of(NO_TOOL));
-        for (var options : List.of(AUTO, ONLY_NVML)) {
-            var selector = selector(options);
-            selector.read();
-            selector.doubt();
-            assertThat(selector.read().answer()).isEqualTo(SAME);
-        }
-    }
 }

@@ -82,7 +82,8 @@ class ProcFsTest {
     void readsALargeEnvironmentCompletely() throws IOException {
         var big = "A".repeat(3 << 20);
         fake.process(812).environ(big, "GENV_ENVIRONMENT_ID=15971");
-        assertThat(Environ.membership(proc.environ(new ProcessId(812, 1000), 1000))
+        assertThat(Environ.named(Environ.values(proc.environ(new ProcessId(812, 1000), 1000))
+                                .id())
                         .toString())
                 .contains("15971");
         assertThat(proc.environ(new ProcessId(812, 1000), 1000)).hasSize(big.length() + 1 + 26);

@@ -3,10 +3,11 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.RelatedOmission;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
@@ -44,7 +45,7 @@ class RelationsReaderTest {
         proc.process(9);
         var relations = read(Set.of(), JOB);
         assertThat(relations.related()).extracting(ProcessFacts::pid).containsExactlyInAnyOrder(20, 30);
-        assertThat(relations.complete()).isTrue();
+        assertThat(relations.omission()).isEqualTo(RelatedOmission.NONE);
         var parent = relations.related().stream()
                 .filter(process -> process.pid() == 30)
                 .findFirst()
@@ -84,7 +85,7 @@ class RelationsReaderTest {
         proc.process(40).session(JOB);
         var relations = read(settled, JOB, 813);
         assertThat(relations.related()).isEmpty();
-        assertThat(relations.complete()).isTrue();
+        assertThat(relations.omission()).isEqualTo(RelatedOmission.NONE);
         assertThat(relations.processes())
                 .extracting(ProcessFacts::cgroup)
                 .containsOnly(Reading.failed(Failure.SKIPPED, ""));
@@ -98,8 +99,23 @@ class RelationsReaderTest {
             proc.process(pid).session(JOB);
         }
         var relations = read(Set.of(), JOB);
-        assertThat(relations.related()).hasSizeBetween(HostFacts.MOST_RELATED - 1, HostFacts.MOST_RELATED);
-        assertThat(relations.complete()).isFalse();
+        assertThat(relations.related()).hasSize(HostFacts.MOST_RELATED);
+        assertThat(relations.omission()).isEqualTo(new RelatedOmission(false, Set.of(1000L)));
+    }
+
+    @Test
+    void tooManyOfOneUserLeaveOutNoneOfAnother() throws IOException {
+        for (var pid = 1000; pid < 1000 + HostFacts.MOST_RELATED + 1; pid++) {
+            proc.process(pid).session(JOB);
+        }
+        proc.process(813).environ("HOME=/").overwrite().uid(1001).session(40);
+        proc.process(9000).uid(1001).session(40);
+        var relations = read(Set.of(), JOB, 813);
+        assertThat(relations.related())
+                .hasSize(HostFacts.MOST_RELATED)
+                .extracting(ProcessFacts::pid)
+                .contains(9000);
+        assertThat(relations.omission()).isEqualTo(new RelatedOmission(false, Set.of(1000L)));
     }
 
     @Test
@@ -110,7 +126,7 @@ class RelationsReaderTest {
         var slow = new RelationsReader(
                 files, reader, () -> nanos.getAndAdd(Duration.ofSeconds(1).toNanos()));
         var relations = slow.read(List.of(reader.read(JOB, List.of())), Set.of());
-        assertThat(relations.complete()).isFalse();
+        assertThat(relations.omission()).isEqualTo(RelatedOmission.OF_ANY_USER);
         assertThat(relations.related()).isEmpty();
     }
 

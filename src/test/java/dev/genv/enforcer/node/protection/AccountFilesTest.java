@@ -33,7 +33,8 @@ class AccountFilesTest {
 
     @BeforeEach
     void makeHost() throws IOException {
-        file = Files.createDirectories(proc.hostRoot().resolve("etc")).resolve("passwd");
+        file = proc.hostRoot().resolve("etc/passwd");
+        Files.delete(file);
     }
 
     @Test
@@ -78,14 +79,24 @@ class AccountFilesTest {
         assertThat(accounts().uidOf("alice")).hasValue(1003L);
     }
 
+    /** The image's accounts have other uids than those of the host. */
     @Test
-    void usesTheContainersAccountsWhenTheHostsAreUnreadable() throws Exception {
-        assertThat(accounts().uidOf("root")).hasValue(0L);
+    void neverUsesTheContainersAccountsInPlaceOfTheHosts() throws Exception {
+        assertThat(accountFiles.read().passwd())
+                .isInstanceOfSatisfying(
+                        Reading.Failed.class,
+                        failed -> assertThat(failed.failure()).isEqualTo(Reading.Failure.ABSENT));
         Fifo.at(file);
-        assertThat(accounts().uidOf("root")).hasValue(0L);
+        assertThat(accountFiles.read().passwd()).isInstanceOf(Reading.Failed.class);
         Files.delete(file);
         Files.write(file, new byte[(4 << 20) + 1]);
-        assertThat(accounts().uidOf("root")).hasValue(0L);
+        assertThat(accountFiles.read().passwd()).isInstanceOf(Reading.Failed.class);
+    }
+
+    @Test
+    void usesTheContainersAccountsIfTheHostsFilesAreOutOfReach(@TempDir Path noHost) {
+        var passwd = new AccountFiles(new ProcFs(noHost)).read().passwd();
+        assertThat(passwd).isInstanceOf(Reading.Value.class);
     }
 
     @Test

@@ -11,13 +11,14 @@ import dev.genv.enforcer.format.linux.PasswdFile;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.observation.Advice;
-import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.observation.workload.WorkloadReadings;
@@ -164,12 +165,13 @@ class RunningProgramTest {
                 true,
                 true,
                 false,
-                Advice.CONTAINER);
+                Advice.CONTAINER,
+                Memory.ZERO);
         var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
         files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();
         var accounts = PasswdFile.parse(requireNonNull(passwd.value().content()).text());
-        var found = ImmunityRules.of(settings, 4711, accounts, files);
+        var found = ImmunityRules.of(settings.exemptUsers(), settings.programs(), 4711, accounts, files);
         problems.addAll(found.problems());
         return found.value();
     }

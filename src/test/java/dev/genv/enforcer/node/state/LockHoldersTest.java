@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 class LockHoldersTest {
     private static final Duration LIMIT = Duration.ofSeconds(5);
     private static final FileStatus FILE =
-            new FileStatus(0100666, 0, 2147295, 0, FileStatus.device(0xfe, 0x10), 0, 1, 0, 0, 0);
+            new FileStatus(0100666, 0, 0, 2147295, 0, FileStatus.device(0xfe, 0x10), 0, 1, 0, 0, 0);
     private static final String BEFORE = "genv.lock is held by another program, for longer than 5000 ms: ";
     private final FakeProc fake;
     private final LockHolders holders;

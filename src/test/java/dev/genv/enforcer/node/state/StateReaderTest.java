@@ -8,7 +8,7 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
@@ -41,7 +41,7 @@ class StateReaderTest {
     StateReaderTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
         parser = new StateParser(path.toString());
-        reader = new StateReader(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
+        reader = StateReaders.of(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
     }
 
     @Test

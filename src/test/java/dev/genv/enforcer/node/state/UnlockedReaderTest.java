@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.state;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.problem.Problem;
@@ -40,7 +40,7 @@ class UnlockedReaderTest {
     UnlockedReaderTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
         parser = new StateParser(path.toString());
-        reader = new StateReader(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
+        reader = StateReaders.of(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
     }
 
     /** So nobody escapes by holding the lock. */

@@ -14,7 +14,6 @@ import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.notification.NoticeReader;
 import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.notification.mail.MailServer.Tls;
-import dev.genv.enforcer.notification.mail.ScriptedSmtp.Behaviour;
 import dev.genv.enforcer.notification.notice.NoticeText;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
@@ -89,7 +88,7 @@ class MailDeliveryTest {
                 .contains("SIGTERM to process 5 (python)")
                 .doesNotContain("process 6")
                 .contains("at most 6 such mails in an hour");
-        assertThat(delivery.figures().sent()).isEqualTo(2);
+        assertThat(delivery.statistics().figures().sent()).isEqualTo(2);
     }
 
     @Test
@@ -102,7 +101,7 @@ class MailDeliveryTest {
             runAll(delivery);
         }
         assertThat(recipients()).hasSize(2);
-        assertThat(delivery.figures().waiting()).isEqualTo(2);
+        assertThat(delivery.statistics().figures().waiting()).isEqualTo(2);
         time.pass(Duration.ofHours(1));
         runAll(delivery);
         assertThat(recipients()).hasSize(3);
@@ -131,12 +130,12 @@ class MailDeliveryTest {
         time.pass(COLLECTED);
         runAll(delivery);
         assertThat(recipients()).isEmpty();
-        assertThat(delivery.figures().waiting()).isZero();
+        assertThat(delivery.statistics().figures().waiting()).isZero();
     }
 
     @Test
     void refusedMailIsTriedAgainLaterAndTheThirdFailureIsAProblem() throws Exception {
-        try (var smtp = new ScriptedSmtp(Behaviour.REFUSE_NOW, null)) {
+        try (var smtp = ScriptedSmtp.refusing("RCPT", "451 try again later")) {
             var delivery = delivery(smtp.port(), 6);
             act("a", 1, 1003);
             runAll(delivery);
@@ -144,18 +143,18 @@ class MailDeliveryTest {
             assertThat(runAll(delivery)).isEqualTo(Duration.ofSeconds(30));
             time.pass(Duration.ofSeconds(30));
             assertThat(runAll(delivery)).isEqualTo(Duration.ofMinutes(1));
-            assertThat(delivery.problem()).isEmpty();
+            assertThat(delivery.statistics().problem()).isEmpty();
             time.pass(Duration.ofMinutes(1));
             runAll(delivery);
-            assertThat(delivery.problem().orElseThrow()).contains("451 try again later");
-            assertThat(delivery.figures().retried()).isEqualTo(3);
-            assertThat(delivery.figures().waiting()).isEqualTo(1);
+            assertThat(delivery.statistics().problem().orElseThrow()).contains("451 try again later");
+            assertThat(delivery.statistics().figures().retried()).isEqualTo(3);
+            assertThat(delivery.statistics().figures().waiting()).isEqualTo(1);
         }
     }
 
     @Test
     void mailIsGivenUpAfterSomeHours() throws Exception {
-        try (var smtp = new ScriptedSmtp(Behaviour.REFUSE_NOW, null)) {
+        try (var smtp = ScriptedSmtp.refusing("RCPT", "451 try again later")) {
             var delivery = delivery(smtp.port(), 6);
             act("a", 1, 1003);
             runAll(delivery);
@@ -164,22 +163,22 @@ class MailDeliveryTest {
                 runAll(delivery);
                 time.pass(Duration.ofMinutes(15));
             }
-            assertThat(delivery.figures().failed()).isEqualTo(1);
-            assertThat(delivery.figures().waiting()).isZero();
+            assertThat(delivery.statistics().figures().failed()).isEqualTo(1);
+            assertThat(delivery.statistics().figures().waiting()).isZero();
         }
     }
 
     @Test
-    void mailThatIsRefusedForEverIsNotTriedAgain() throws Exception {
-        try (var smtp = new ScriptedSmtp(Behaviour.REFUSE_FOR_EVER, null)) {
+    void mailThatIsRefusedPermanentlyIsNotTriedAgain() throws Exception {
+        try (var smtp = ScriptedSmtp.refusing("RCPT", "550 no such user")) {
             var delivery = delivery(smtp.port(), 6);
             act("a", 1, 1003);
             runAll(delivery);
             time.pass(COLLECTED);
             runAll(delivery);
-            assertThat(delivery.figures().failed()).isEqualTo(1);
-            assertThat(delivery.figures().retried()).isZero();
-            assertThat(delivery.figures().waiting()).isZero();
+            assertThat(delivery.statistics().figures().failed()).isEqualTo(1);
+            assertThat(delivery.statistics().figures().retried()).isZero();
+            assertThat(delivery.statistics().figures().waiting()).isZero();
         }
     }
 

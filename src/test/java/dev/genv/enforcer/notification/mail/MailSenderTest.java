@@ -28,6 +28,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -152,14 +153,27 @@ class MailSenderTest {
     }
 
     @Test
-    void refusalForEverIsPermanentAndALaterOneIsNot() throws Exception {
-        try (var never = new ScriptedSmtp(Behaviour.REFUSE_FOR_EVER, null);
-                var later = new ScriptedSmtp(Behaviour.REFUSE_NOW, null)) {
+    void refusalOfTheRecipientIsPermanentAndALaterOneIsNot() throws Exception {
+        try (var never = ScriptedSmtp.refusing("RCPT", "550 no such user");
+                var later = ScriptedSmtp.refusing("RCPT", "451 try again later")) {
             var refused = failure(sender(server(Tls.NONE, never.port())));
             assertThat(refused.isPermanent()).isTrue();
             assertThat(refused.reason()).contains("550 no such user");
             assertThat(failure(sender(server(Tls.NONE, later.port()))).isPermanent())
                     .isFalse();
+        }
+    }
+
+    /** An expired password must not lose the mails until somebody renews it. */
+    @ParameterizedTest
+    @CsvSource({"MAIL,530", "AUTH,530", "AUTH,534", "AUTH,535", "AUTH,538"})
+    void refusalOfTheLoginIsNotPermanent(String command, int status) throws Exception {
+        var password = new SecretFile(Files.writeString(folder.resolve("password"), "s3cret\n"));
+        try (var smtp = ScriptedSmtp.refusing(command, status + " 5.7.0 not with this login")) {
+            var login = Optional.of(new Login("genv", password));
+            var failure = failure(sender(new MailServer(LOOPBACK, smtp.port(), Tls.NONE, login)));
+            assertThat(failure.isPermanent()).isFalse();
+            assertThat(failure.reason()).contains(status + " 5.7.0 not with this login");
         }
     }
 

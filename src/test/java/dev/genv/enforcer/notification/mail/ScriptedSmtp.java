@@ -1,50 +1,36 @@
 package dev.genv.enforcer.notification.mail;
 
+import dev.genv.enforcer.testsupport.ScriptedServer;
 import java.io.BufferedReader;
-import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.OutputStream;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
-import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 
 /** An SMTP server for what a real one does not do: it hangs, refuses, or begins TLS with STARTTLS. */
-final class ScriptedSmtp implements Closeable {
-    private final ServerSocket listener;
+final class ScriptedSmtp extends ScriptedServer {
     private final Behaviour behaviour;
     private final @Nullable SSLContext tls;
     private final boolean implicit;
+    private final @Nullable Refusal refusal;
     private final List<String> lines = new CopyOnWriteArrayList<>();
-    private final List<Socket> open = new CopyOnWriteArrayList<>();
-    private final AtomicInteger closedByClient = new AtomicInteger();
-
     /** What the server does. */
     enum Behaviour {
-        ACCEPT("250 ok"),
-        REFUSE_FOR_EVER("550 no such user"),
-        REFUSE_NOW("451 try again later"),
+        ACCEPT,
         /** It sends no greeting. */
-        HANG(""),
+        HANG,
         /** It sends a byte of its greeting now and then, without an end. */
-        DRIP("");
-
-        private final String answerToRecipient;
-
-        Behaviour(String answer) {
-            answerToRecipient = answer;
-        }
+        DRIP
     }
+
+    /** The answer to a command that is not accepted, such as RCPT. */
+    private record Refusal(String command, String answer) {}
 
     ScriptedSmtp(Behaviour behaviour, @Nullable SSLContext tls) throws IOException {
         this(behaviour, tls, false);
@@ -52,15 +38,21 @@ final class ScriptedSmtp implements Closeable {
 
     /** With TLS from the start or by STARTTLS. */
     ScriptedSmtp(Behaviour behaviour, @Nullable SSLContext tls, boolean implicit) throws IOException {
-        this.implicit = implicit;
-        this.behaviour = behaviour;
-        this.tls = tls;
-        listener = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
-        Thread.ofVirtual().start(this::accept);
+        this(behaviour, tls, implicit, null);
     }
 
-    int port() {
-        return listener.getLocalPort();
+    private ScriptedSmtp(Behaviour behaviour, @Nullable SSLContext tls, boolean implicit, @Nullable Refusal refusal)
+            throws IOException {
+        this.behaviour = behaviour;
+        this.tls = tls;
+        this.implicit = implicit;
+        this.refusal = refusal;
+        start();
+    }
+
+    /** Accepts all commands except for one. */
+    static ScriptedSmtp refusing(String command, String answer) throws IOException {
+        return new ScriptedSmtp(Behaviour.ACCEPT, null, false, new Refusal(command, answer));
     }
 
     /** The lines of the client, those of the mail included. */
@@ -68,48 +60,16 @@ final class ScriptedSmtp implements Closeable {
         return List.copyOf(lines);
     }
 
-    /** The number of connections that the client closed. */
-    int closedByClient() {
-        return closedByClient.get();
-    }
-
-    private void accept() {
-        try {
-            while (true) {
-                var socket = listener.accept();
-                open.add(socket);
-                Thread.ofVirtual().start(() -> serve(socket));
+    @Override
+    protected void serve(Socket socket) throws IOException, InterruptedException {
+        switch (behaviour) {
+            case HANG -> socket.getInputStream().read();
+            case DRIP -> drip(socket.getOutputStream(), '2');
+            case ACCEPT -> {
+                var first = implicit && tls != null ? secure(tls, socket) : socket;
+                answer(first, "220 test ESMTP");
+                converse(first, tls != null && !implicit);
             }
-        } catch (SocketException e) {
-            // closed
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private void serve(Socket socket) {
-        try (socket) {
-            switch (behaviour) {
-                case HANG -> socket.getInputStream().read();
-                case DRIP -> drip(socket.getOutputStream());
-                case ACCEPT, REFUSE_FOR_EVER, REFUSE_NOW -> {
-                    var first = implicit && tls != null ? secure(tls, socket) : socket;
-                    answer(first, "220 test ESMTP");
-                    converse(first, tls != null && !implicit);
-                }
-            }
-            closedByClient.incrementAndGet();
-        } catch (IOException e) {
-            closedByClient.incrementAndGet();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private static void drip(OutputStream out) throws IOException, InterruptedException {
-        while (true) {
-            out.write('2');
-            Thread.sleep(20); // the pace of the server, not a condition to wait for
         }
     }
 
@@ -146,11 +106,11 @@ final class ScriptedSmtp implements Closeable {
     }
 
     private String answerTo(String command, boolean offersTls) {
-        if (command.startsWith("EHLO")) {
-            return offersTls ? "250-test\r\n250 STARTTLS" : "250 test";
+        if (refusal != null && command.startsWith(refusal.command())) {
+            return refusal.answer();
         }
-        if (command.startsWith("RCPT")) {
-            return behaviour.answerToRecipient;
+        if (command.startsWith("EHLO")) {
+            return "250-test\r\n%s250 AUTH PLAIN".formatted(offersTls ? "250-STARTTLS\r\n" : "");
         }
         return command.equals("DATA") ? "354 go on" : "250 ok";
     }
@@ -158,13 +118,5 @@ final class ScriptedSmtp implements Closeable {
     private static void answer(Socket socket, String line) throws IOException {
         socket.getOutputStream().write((line + "\r\n").getBytes(StandardCharsets.US_ASCII));
         socket.getOutputStream().flush();
-    }
-
-    @Override
-    public void close() throws IOException {
-        listener.close();
-        for (var socket : open) {
-            socket.close();
-        }
     }
 }

@@ -70,7 +70,11 @@ class NoticeTextTest {
     @Test
     void secondSignalIsNamed() {
         var kill = new ActionNote(
-                new ActionNote.TargetProcess(812), Optional.of(Signal.KILL), FakeTime.START, Outcome.SIGNALLED, null);
+                new ActionNote.TargetProcess("here", 812),
+                Optional.of(Signal.KILL),
+                FakeTime.START,
+                Outcome.SIGNALLED,
+                null);
         assertThat(text(personal(lastAction(violation.action(kill)))))
                 .startsWith("The service sent SIGKILL to process 812")
                 .doesNotContain("after 30 s");
@@ -79,7 +83,11 @@ class NoticeTextTest {
     @Test
     void detachmentNamesEnvironmentAndGpu() {
         var detachment = new ActionNote(
-                new ActionNote.TargetAttachment("a", 2), Optional.empty(), FakeTime.START, Outcome.DETACHED, null);
+                new ActionNote.TargetAttachment("here", "a", 2),
+                Optional.empty(),
+                FakeTime.START,
+                Outcome.DETACHED,
+                null);
         var detached = violationOf(process(812).uid(1003).inEnvironment("a").uses(2))
                 .rule(KnownRules.MAX_DEVICES_PER_USER)
                 .message("User raz is using 3 devices which is 1 more than the maximum allowed")

@@ -53,7 +53,11 @@ class PersonalNoticeTest {
                 process(813).uid(1004).inEnvironment("a").uses(1),
                 process(814).uid(1005).inEnvironment("b").uses(2));
         var note = new ActionNote(
-                new ActionNote.TargetAttachment("a", 2), Optional.empty(), FakeTime.START, Outcome.DETACHED, null);
+                new ActionNote.TargetAttachment("here", "a", 2),
+                Optional.empty(),
+                FakeTime.START,
+                Outcome.DETACHED,
+                null);
         assertThat(uids(personal(lastAction(violation.action(note))))).containsExactly(1003L);
     }
 

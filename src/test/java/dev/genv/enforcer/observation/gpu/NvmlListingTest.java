@@ -15,6 +15,7 @@ import dev.genv.enforcer.model.device.MigInstance;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -46,7 +47,7 @@ class NvmlListingTest {
                 new DeviceOrder());
         assertThat(found.value().memory())
                 .containsExactly(new GpuListing.DeviceMemory("GPU-0", 0, Memory.ofMebibytes(700)));
-        assertThat(found.value().graphics()).containsExactly(99);
+        assertThat(found.value().graphics()).isEqualTo(Map.of(99, Set.of(0)));
     }
 
     @Test

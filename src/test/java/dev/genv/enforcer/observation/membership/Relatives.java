@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation.membership;
 
+import dev.genv.enforcer.facts.host.RelatedOmission;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.format.linux.ProcStat.Relations;
@@ -28,7 +29,7 @@ final class Relatives {
 
     private final Map<Integer, RelatedProcess> processes = new LinkedHashMap<>();
     private final List<Environment> environments = new ArrayList<>();
-    private boolean complete = true;
+    private RelatedOmission omission = RelatedOmission.NONE;
     private boolean environmentsKnown = true;
 
     Relatives() {
@@ -51,7 +52,12 @@ final class Relatives {
     }
 
     Relatives incomplete() {
-        complete = false;
+        omission = RelatedOmission.OF_ANY_USER;
+        return this;
+    }
+
+    Relatives incomplete(long uid) {
+        omission = new RelatedOmission(false, Set.of(uid));
         return this;
     }
 
@@ -80,12 +86,12 @@ final class Relatives {
 
     /** Observes the environments at these ticks, without any process. */
     void observeEnvironments(MembershipResolver resolver, long ticks) {
-        resolver.begin(RelatedProcesses.of(List.of(), true), environments, ticks);
+        resolver.begin(RelatedProcesses.of(List.of(), RelatedOmission.NONE), environments, ticks);
     }
 
     /** Observes all processes at these ticks. */
     Relatives observe(MembershipResolver resolver, long ticks) {
-        resolver.begin(RelatedProcesses.of(processes.values(), complete), environments, ticks);
+        resolver.begin(RelatedProcesses.of(processes.values(), omission), environments, ticks);
         return this;
     }
 
@@ -97,7 +103,7 @@ final class Relatives {
     /** Observes a process after these ticks. */
     Decision decide(MembershipResolver resolver, long ticks, int pid) {
         return resolver.begin(
-                        RelatedProcesses.of(processes.values(), complete),
+                        RelatedProcesses.of(processes.values(), omission),
                         environmentsKnown ? environments : null,
                         ticks)
                 .decide(known(pid));

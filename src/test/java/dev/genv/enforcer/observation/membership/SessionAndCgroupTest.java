@@ -52,6 +52,14 @@ class SessionAndCgroupTest {
         assertUnknown(machine.incomplete());
     }
 
+    /** Otherwise a user with many processes could make the memberships of others unknown. */
+    @Test
+    void missingProcessesOfAnotherUserDoNotMatter() {
+        machine.change(SHELL).intact("a").add();
+        assertThat(machine.incomplete(BOB).decide()).isEqualTo(in("a", MembershipSource.SESSION));
+        assertUnknown(machine.incomplete(ALICE));
+    }
+
     @Test
     void processThatCannotBeReadMayDisagree() {
         machine.change(SHELL).intact("a").add();

@@ -90,7 +90,7 @@ class ProcessIdentityTest {
     }
 
     private static EnvironFacts environ(long size, String id, boolean wellFormed) {
-        return new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.US_ASCII)), "", wellFormed);
+        return new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.US_ASCII)), "", wellFormed, Bytes.EMPTY);
     }
 
     /** The fields 48 to 51: the arguments end at 7000 unless the environment has no address. */

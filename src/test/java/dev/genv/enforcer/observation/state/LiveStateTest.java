@@ -26,7 +26,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class LiveStateTest {
-    private static final Ownership OF_ITS_UID = new Ownership(null, false, Set.of(1000L)).withAccount(true);
+    private static final Ownership OF_ITS_UID = new Ownership(null, false, Set.of(1000L)).withAccount("alice");
     private static final Environment ALIVE = environment("alive", 40);
     private static final Environment DEAD = environment("dead", 41);
     private static final Device SHARED_DEVICE =

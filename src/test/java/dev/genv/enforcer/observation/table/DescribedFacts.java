@@ -6,17 +6,18 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.HolderFacts;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.LockFacts;
-import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.MachineFacts;
+import dev.genv.enforcer.facts.host.RelatedOmission;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,7 +38,7 @@ record DescribedFacts(DescribedMachine machine) {
                     pid, machine.uids.get(pid) instanceof Reading.Value<Long>(var uid) ? uid : null, null));
         }
         return new HostFacts(
-                new MachineFacts("", "", "", 100 * DescribedMachine.UPTIME, 100 * DescribedMachine.UPTIME),
+                new MachineFacts("", "", "", machine.ticks, machine.ticks),
                 machine.access,
                 new AccountFacts(text("passwd"), text("subuid")),
                 machine.settings().programs().stream()
@@ -47,7 +48,7 @@ record DescribedFacts(DescribedMachine machine) {
                 machine.tool.facts(),
                 listed,
                 relatedFacts(),
-                true,
+                RelatedOmission.NONE,
                 holderFacts(),
                 machine.directory == null
                         ? present()

@@ -1,10 +1,8 @@
 package dev.genv.enforcer.observation.table;
 
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
-import dev.genv.enforcer.facts.AccessFacts;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.PodFacts;
@@ -14,8 +12,10 @@ import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.facts.host.AccessFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.remote.agent.LocalAgent;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -44,6 +44,9 @@ final class DescribedMachine implements AutoCloseable {
     static final long BOB = 1004;
     /** In seconds; every process was started before. */
     static final long UPTIME = 10_000_000;
+
+    /** The time of the observation in the facts, in clock ticks. */
+    long ticks = 100 * UPTIME;
 
     static final Duration LOCK_LIMIT = Duration.ofMillis(250);
 

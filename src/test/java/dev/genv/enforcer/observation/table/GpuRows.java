@@ -117,7 +117,7 @@ final class GpuRows {
                         machine.process(900, DescribedMachine.BOB, "HOME=/")
                                 .overwrite()
                                 .parent(901);
-                        machine.environs.put(900, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false)));
+                        machine.environs.put(900, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false, Bytes.EMPTY)));
                         machine.driver("GPU-1");
                         machine.holdsGpu(900);
                     })

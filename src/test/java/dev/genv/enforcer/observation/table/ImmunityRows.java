@@ -10,7 +10,7 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -34,13 +34,15 @@ final class MembershipRows {
                         var rest = ("title\0" + ID + "a\0").getBytes(StandardCharsets.US_ASCII);
                         overwritten(machine, 1).environ(rest);
                         var id = Bytes.of("a".getBytes(StandardCharsets.US_ASCII));
-                        machine.environs.put(812, Reading.of(new EnvironFacts(rest.length, id, "", false)));
+                        machine.environs.put(
+                                812, Reading.of(new EnvironFacts(rest.length, id, "", false, Bytes.EMPTY)));
                     })
                     .problem(NOTHING_FOUND),
             row("an environ that was intact in an earlier observation", _ -> {})
                     .then(machine -> {
                         machine.process(812, ALICE, ID + "a").overwrite();
-                        machine.environs.put(812, Reading.of(new EnvironFacts(22, Bytes.EMPTY, "", false)));
+                        machine.environs.put(
+                                812, Reading.of(new EnvironFacts(22, Bytes.EMPTY, "", false, Bytes.EMPTY)));
                     })
                     .check(membership("a", MembershipSource.EARLIER)),
             row("an ancestor that names an environment", machine -> {
@@ -87,7 +89,7 @@ final class MembershipRows {
                                 .threads(2)
                                 .state('Z');
                         process.thread(813).environ("HOME=/").overwrite();
-                        machine.environs.put(812, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false)));
+                        machine.environs.put(812, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false, Bytes.EMPTY)));
                     })
                     .check(membership("b", MembershipSource.ANCESTOR)));
 
@@ -98,7 +100,7 @@ final class MembershipRows {
         machine.process(950, ALICE);
         machine.envs(env("a", ALICE, "alice", "950"));
         var process = machine.process(812, ALICE, "HOME=/").overwrite().parent(parent);
-        machine.environs.put(812, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false)));
+        machine.environs.put(812, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false, Bytes.EMPTY)));
         return process;
     }
 

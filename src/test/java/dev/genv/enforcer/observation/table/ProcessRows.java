@@ -50,14 +50,16 @@ final class ProcessRows {
             row("an id that is not UTF-8", machine -> {
                         byte[] id = {'x', (byte) 0xff};
                         machine.process(812, ALICE).environ(environ(id));
-                        machine.environs.put(812, Reading.of(new EnvironFacts(23, Bytes.of(id), "", true)));
+                        machine.environs.put(
+                                812, Reading.of(new EnvironFacts(23, Bytes.of(id), "", true, Bytes.EMPTY)));
                     })
                     .check(membership(new Membership.InEnvironment("not-utf-8:78ff"))),
             row("an id that is too long", machine -> {
                         var id = "i".repeat(5000).getBytes(StandardCharsets.US_ASCII);
                         machine.process(812, ALICE).environ(environ(id));
                         var first = Bytes.of("i".repeat(EnvironFacts.LONGEST_ID).getBytes(StandardCharsets.US_ASCII));
-                        machine.environs.put(812, Reading.of(new EnvironFacts(5021, first, Sha256.hex(id), true)));
+                        machine.environs.put(
+                                812, Reading.of(new EnvironFacts(5021, first, Sha256.hex(id), true, Bytes.EMPTY)));
                     })
                     .check(membership(new Membership.InEnvironment("too-long:" + "i".repeat(32) + ":"
                             + Sha256.hex("i".repeat(5000).getBytes(StandardCharsets.US_ASCII))))),
@@ -127,7 +129,7 @@ final class ProcessRows {
                         machine.environs.put(
                                 812,
                                 Reading.of(new EnvironFacts(
-                                        22, Bytes.of("b".getBytes(StandardCharsets.US_ASCII)), "", true)));
+                                        22, Bytes.of("b".getBytes(StandardCharsets.US_ASCII)), "", true, Bytes.EMPTY)));
                     })
                     .check(membership(new Membership.InEnvironment("b"))),
             row(

@@ -19,7 +19,7 @@ class UnexplainedMemoryTest {
                 Set.of(0),
                 Map.of(7, List.of(uses)),
                 List.of(new GpuListing.DeviceMemory("GPU-0", 0, used == null ? null : Memory.ofMebibytes(used))),
-                Set.of());
+                Map.of());
     }
 
     private static DeviceUsage use(int device, int mebibytes) {
@@ -100,7 +100,7 @@ class UnexplainedMemoryTest {
     @Test
     void aDeviceThatIsNoLongerListedIsForgotten() {
         record(listing(4096), 3);
-        memory.record(new GpuListing(Set.of(), Map.of(), List.of(), Set.of()), true);
+        memory.record(new GpuListing(Set.of(), Map.of(), List.of(), Map.of()), true);
         assertThat(memory.isSuspected()).isFalse();
     }
 }

@@ -78,7 +78,8 @@ class RulesTest {
     @ParameterizedTest
     @MethodSource("dev.genv.enforcer.policy.rule.Rules#all")
     void noRuleFindsAnythingInAnEmptyFleet(Rule rule) {
-        var nothing = new RuleContext(new ExpectedExits(Set.of(), Set.of()), new Limits(0, java.util.Map.of()));
+        var nothing =
+                new RuleContext(new ExpectedExits(Set.of(), Set.of(), Set.of()), new Limits(0, java.util.Map.of()));
         var result = rule.check(new Fleet(List.of(), true), nothing);
         assertThat(result.findings()).isEmpty();
         assertThat(result.problems()).isEmpty();

@@ -44,12 +44,24 @@ class UnlistedProcessesTest {
         assertThat(plan.violations()).isEmpty();
     }
 
+    /** Otherwise an id that names no environment would be a shield. */
     @Test
-    void ignoresUnknownMembershipAndInactiveEnvironment() {
-        var plan = check(host().devices(1)
-                .withUnlisted(
-                        process(7).membershipUnknown().usesUnknown(0),
-                        process(8).inEnvironment("gone").usesUnknown(0)));
+    void terminatesProcessOfAnEnvironmentThatIsNotActive() {
+        var plan = check(host().devices(2)
+                .undescribed(1)
+                .withUnlisted(process(8).inEnvironment("made up").uses(0).usesUnknown(1)));
+        assertThat(plan.actions()).hasSize(1);
+        assertThat(plan.violations()).singleElement().satisfies(violation -> {
+            assertThat(violation.environment()).isEqualTo("made up");
+            assertThat(violation.user()).isNull();
+            assertThat(violation.devices()).containsExactly(0, 1);
+        });
+    }
+
+    @Test
+    void ignoresUnknownMembership() {
+        var plan = check(
+                host().devices(1).withUnlisted(process(7).membershipUnknown().usesUnknown(0)));
         assertThat(plan.violations()).isEmpty();
     }
 
@@ -75,6 +87,15 @@ class UnlistedProcessesTest {
     void ignoresListedProcess() {
         assertThat(check(host().devices(1).with(process(7).uses(0))).violations())
                 .isEmpty();
+    }
+
+    /** Which environments are active is unknown then. */
+    @Test
+    void doesNotActWithoutTheEnvironments() {
+        var plan = check(host().devices(1)
+                .missing(SnapshotPart.ENVIRONMENTS)
+                .withUnlisted(process(7).inEnvironment("1").usesUnknown(0)));
+        assertThat(plan.violations()).isEmpty();
     }
 
     @Test

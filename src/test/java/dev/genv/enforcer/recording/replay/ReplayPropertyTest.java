@@ -2,6 +2,8 @@ package dev.genv.enforcer.recording.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
+import dev.genv.enforcer.enforcement.history.state.RecordedAppearances;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
@@ -11,10 +13,12 @@ import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.recording.Playback;
 import dev.genv.enforcer.recording.RandomPast;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedAttachment;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
+import dev.genv.enforcer.recording.RecordedCycle;
+import dev.genv.enforcer.recording.replay.ReplayedAction.DetachedAttachment;
+import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -27,41 +31,55 @@ class ReplayPropertyTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_122);
     private static final int PASTS = Integer.getInteger("fuzz.pasts", 100);
     private static final int CYCLES = 20;
+    /** In this past, a process still holds a device after the device was detached from its environment. */
+    private static final long DETACHED_AND_HELD = 1_558;
 
-    private final Map<String, EndedOnHost> ended = new HashMap<>();
+    private static final AppearanceConfig APPEARANCES = AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
+
+    private RecordedAppearances attachments = new RecordedAppearances(APPEARANCES);
+    private final Map<String, ReplayedHost> ended = new HashMap<>();
     private final List<String> expected = new ArrayList<>();
 
     @Test
     void endsWhatChecksOfAllHostsInEveryCycleEnd() {
+        replayAsChecked(DETACHED_AND_HELD);
         for (var seed = SEED; seed < SEED + PASTS; seed++) {
-            ended.clear();
-            expected.clear();
-            var past = new RandomPast(seed);
-            var policy = policy(past.random());
-            var replay = new Replay(policy, true);
-            var playback = new Playback();
-            for (var cycle = 0; cycle < CYCLES; cycle++) {
-                var before = playback.cycles.size();
-                playback.cycle(past.next().snapshots());
-                if (playback.cycles.size() > before) {
-                    replay.check(playback.last());
-                    checkAll(policy, playback.snapshots());
-                }
-            }
-            assertThat(names(replay)).as("-Dfuzz.seed=" + seed).containsExactlyInAnyOrderElementsOf(expected);
+            replayAsChecked(seed);
         }
     }
 
-    private void checkAll(Policy policy, Map<String, Snapshot> snapshots) {
+    private void replayAsChecked(long seed) {
+        ended.clear();
+        expected.clear();
+        attachments = new RecordedAppearances(APPEARANCES);
+        var past = new RandomPast(seed);
+        var policy = policy(past.random());
+        var replay = new Replay(policy, APPEARANCES, true);
+        var playback = new Playback();
+        for (var cycle = 0; cycle < CYCLES; cycle++) {
+            var before = playback.cycles.size();
+            playback.cycle(past.next().snapshots());
+            if (playback.cycles.size() > before) {
+                replay.check(playback.last());
+                checkAll(policy, playback.last());
+            }
+        }
+        assertThat(names(replay)).as("-Dfuzz.seed=" + seed).containsExactlyInAnyOrderElementsOf(expected);
+    }
+
+    private void checkAll(Policy policy, RecordedCycle cycle) {
+        var snapshots = cycle.snapshots();
+        attachments.pass(cycle.at(), cycle.since());
         ended.keySet().retainAll(snapshots.keySet());
         var fleet = new ArrayList<Snapshot>();
         snapshots.forEach((name, snapshot) -> {
-            var ofHost = ended.computeIfAbsent(name, _ -> new EndedOnHost());
+            var ofHost = ended.computeIfAbsent(name, _ -> new ReplayedHost());
             ofHost.forgetAbsent(snapshot);
             fleet.add(ofHost.removeFrom(snapshot));
         });
-        for (var planned : policy.check(new Fleet(fleet, true), Set.of()).actions()) {
-            var ofHost = ended.computeIfAbsent(planned.action().host(), _ -> new EndedOnHost());
+        for (var planned : policy.check(new Fleet(fleet, true, attachments.record(fleet)), Set.of())
+                .actions()) {
+            var ofHost = ended.computeIfAbsent(planned.action().host(), _ -> new ReplayedHost());
             switch (planned.action()) {
                 case Action.Terminate(var host, var process, var _) -> {
                     if (planned.enforced() && process.immunity() == null && ofHost.terminate(process.id())) {
@@ -69,9 +87,14 @@ class ReplayPropertyTest {
                                 + process.id().startTime());
                     }
                 }
-                case Action.Detach(var host, var environment, var device, var attachment) -> {
-                    if (planned.enforced() && !environment.ownership().exempt() && ofHost.detach(device, attachment)) {
-                        expected.add(host + " environment " + environment.eid() + " device " + device);
+                case Action.Detach detach -> {
+                    var environment = detach.environment();
+                    if (planned.enforced()
+                            && !environment.ownership().exempt()
+                            && ofHost.detach(detach.device(), detach.attachment())) {
+                        attachments.detached(detach);
+                        expected.add(
+                                detach.host() + " environment " + environment.eid() + " device " + detach.device());
                     }
                 }
             }
@@ -83,8 +106,8 @@ class ReplayPropertyTest {
                 .flatMap(user -> user.listed().stream())
                 .map(action -> action.host()
                         + switch (action.target()) {
-                            case EndedProcess process -> " process " + process.pid() + " " + process.startTime();
-                            case EndedAttachment(var environment, var device) ->
+                            case TerminatedProcess process -> " process " + process.pid() + " " + process.startTime();
+                            case DetachedAttachment(var environment, var device) ->
                                 " environment " + environment + " device " + device;
                         })
                 .toList();

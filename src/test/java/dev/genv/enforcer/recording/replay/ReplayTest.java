@@ -2,7 +2,6 @@ package dev.genv.enforcer.recording.replay;
 
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
-import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -10,29 +9,20 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.recording.Playback;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedAttachment;
-import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
+import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-class ReplayTest {
-    private final Playback past = new Playback();
-
+class ReplayTest extends ReplayFixture {
     @Test
     void processIsTerminatedOnceHoweverLongItRan() {
         var stray =
@@ -50,7 +40,7 @@ class ReplayTest {
         assertThat(action.host()).isEqualTo("here");
         assertThat(action.message()).isEqualTo("Process 7 is not running in a GPU environment");
         assertThat(action.rules()).containsExactly(NON_ENV_PROCESSES);
-        assertThat(action.target()).isInstanceOfSatisfying(EndedProcess.class, process -> {
+        assertThat(action.target()).isInstanceOfSatisfying(TerminatedProcess.class, process -> {
             assertThat(process.pid()).isEqualTo(7);
             assertThat(process.devices()).containsExactly(0);
             assertThat(process.environment()).isNull();
@@ -78,66 +68,6 @@ class ReplayTest {
         assertThat(replay.users()).isEmpty();
     }
 
-    /** After the newest device is detached, the user holds two, so nothing more happens although the past still holds three. */
-    @Test
-    void surplusDeviceIsDetachedOnceAndItsProcessesAreTerminated() {
-        var three = threeDevices();
-        past.cycle(three.snapshot())
-                .cycle(three.with(process(9).inEnvironment("1").uses(0, "900mi"))
-                        .snapshot());
-
-        var user = replay(quota(2)).users().getFirst();
-
-        assertThat(user.name()).isEqualTo("raz");
-        assertThat(user.detachments()).isOne();
-        assertThat(user.terminations()).isOne();
-        assertThat(user.listed())
-                .extracting(ReplayedAction::target)
-                .anySatisfy(target -> assertThat(target).isEqualTo(new EndedAttachment("3", 2)))
-                .anySatisfy(target -> assertThat(target)
-                        .isInstanceOfSatisfying(
-                                EndedProcess.class,
-                                process -> assertThat(process.pid()).isEqualTo(13)));
-    }
-
-    @Test
-    void attachmentThatIsMadeAgainCountsAgain() {
-        past.cycle(threeDevices().snapshot())
-                .cycle(host().devices(3).snapshot())
-                .cycle(threeDevices().snapshot());
-
-        assertThat(replay(quota(2)).users().getFirst().detachments()).isEqualTo(2);
-    }
-
-    @Test
-    void hostThatDoesNotAnswerForgetsNothing() {
-        past.cycle(threeDevices().snapshot())
-                .cycle(unreachable())
-                .cycle(threeDevices().snapshot());
-
-        assertThat(replay(quota(2)).users().getFirst().detachments()).isOne();
-    }
-
-    @Test
-    void quotaCountsTheHostsThatDidNotChangeToo() {
-        var one = HostBuilder.host("a").devices(1).with(env("1").attached(0)).snapshot();
-        past.cycle(one, HostBuilder.host("b").devices(1).snapshot())
-                .cycle(
-                        one,
-                        HostBuilder.host("b")
-                                .devices(1)
-                                .with(env("2").attachedAt("01/12/2026 00:00:00", 0))
-                                .snapshot());
-
-        var replay = new Replay(quota(1), true);
-        past.cycles.forEach(replay::check);
-
-        assertThat(replay.users().getFirst().listed()).singleElement().satisfies(action -> {
-            assertThat(action.host()).isEqualTo("b");
-            assertThat(action.message()).contains("2 devices on 2 hosts");
-        });
-    }
-
     @Test
     void memoryIsFreedByWhatWasTerminated() {
         var full = host().devices(1)
@@ -151,19 +81,7 @@ class ReplayTest {
         assertThat(replay(enforcing(ENV_MEMORY)).users().getFirst().listed())
                 .singleElement()
                 .satisfies(action ->
-                        assertThat(((EndedProcess) action.target()).pid()).isEqualTo(2));
-    }
-
-    @Test
-    void sparesProtectedProcessesAndThoseOfExemptUsers() {
-        past.cycle(stray(process(1).immune(Immunity.Kind.PROTECTED, "it runs Xorg")));
-        past.cycle(host().devices(3)
-                .with(env("1").attached(0, 1, 2).exempt())
-                .with(process(2).inEnvironment("1").uses(0, "1mi").immune(Immunity.Kind.EXEMPT, "exempt"))
-                .snapshot());
-
-        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
-        assertThat(replay(quota(1)).users()).isEmpty();
+                        assertThat(((TerminatedProcess) action.target()).pid()).isEqualTo(2));
     }
 
     @Test
@@ -214,6 +132,48 @@ class ReplayTest {
     }
 
     @Test
+    void sparesProtectedProcessesAndThoseOfExemptUsers() {
+        past.cycle(stray(process(1).immune(Immunity.Kind.PROTECTED, "it runs Xorg")));
+        past.cycle(host().devices(3)
+                .with(env("1").attached(0, 1, 2).exempt())
+                .with(process(2).inEnvironment("1").uses(0, "1mi").immune(Immunity.Kind.EXEMPT, "exempt"))
+                .snapshot());
+
+        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
+        assertThat(replay(quota(1)).users()).isEmpty();
+    }
+
+    @Test
+    void nameThatIsRecordedLaterIsTheNameOfEarlierProcessesToo() {
+        past.cycle(stray(process(1).uid(1005)))
+                .cycle(host().devices(1)
+                        .with(env("1").user("alice").uid(1005).account())
+                        .with(process(2).uid(1005).uses(0, "1mi"))
+                        .snapshot())
+                .cycle(stray(process(3).uid(1005)));
+
+        var user = replay(enforcing(NON_ENV_PROCESSES)).users();
+
+        assertThat(user).singleElement().satisfies(alice -> {
+            assertThat(alice.name()).isEqualTo("alice");
+            assertThat(alice.terminations()).isEqualTo(3);
+            assertThat(alice.listed()).extracting(ReplayedAction::at).isSorted();
+        });
+    }
+
+    @Test
+    void strangerInAnEnvironmentIsNotItsUser() {
+        past.cycle(host().devices(1)
+                .with(env("1").user("alice").uid(1005).livePidsOf(1005).attached(0))
+                .with(process(9).uid(6666).inEnvironment("1").uses(0, "1mi"))
+                .snapshot());
+
+        assertThat(replay(enforcing(KnownRules.ENV_OWNER)).users())
+                .extracting(ReplayedUser::name)
+                .containsExactly("6666");
+    }
+
+    @Test
     void listsAHundredActionsOfAUserAndCountsAll() {
         IntStream.range(0, 300).forEach(number -> past.cycle(stray(process(10 + number))));
 
@@ -250,39 +210,5 @@ class ReplayTest {
 
         assertThat(replay(enforcing(NON_ENV_PROCESSES)).users().getFirst().terminations())
                 .isEqualTo(30);
-    }
-
-    private Replay replay(Policy policy) {
-        var replay = new Replay(policy, false);
-        past.cycles.forEach(replay::check);
-        return replay;
-    }
-
-    private static Policy enforcing(RuleDefinition rule) {
-        return KnownRules.policy(Map.of(rule, RuleMode.ENFORCE), Limits.NONE);
-    }
-
-    private static Policy quota(int limit) {
-        return KnownRules.policy(Map.of(MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(limit, Map.of()));
-    }
-
-    private static Snapshot stray(GpuProcessBuilder process) {
-        return host().devices(1).with(process.uses(0, "100mi")).snapshot();
-    }
-
-    private static HostBuilder threeDevices() {
-        return host().devices(3)
-                .with(
-                        env("1").attachedAt("20/11/2026 09:00:00", 0),
-                        env("2").attachedAt("20/11/2026 10:00:00", 1),
-                        env("3").attachedAt("20/11/2026 11:00:00", 2))
-                .with(
-                        process(11).inEnvironment("1").uses(0, "1mi"),
-                        process(12).inEnvironment("2").uses(1, "1mi"),
-                        process(13).inEnvironment("3").uses(2, "1mi"));
-    }
-
-    private static Snapshot unreachable() {
-        return Snapshot.unseen("here", new Problem(ProblemCode.UNREACHABLE, "no answer"));
     }
 }

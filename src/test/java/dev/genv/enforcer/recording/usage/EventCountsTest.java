@@ -2,6 +2,8 @@ package dev.genv.enforcer.recording.usage;
 
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_OWNER;
+import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -98,6 +100,37 @@ class EventCountsTest {
     }
 
     @Test
+    void equalPidsAndEnvironmentsOnTwoHostsAreDifferentOnes() {
+        var quota = new Violation(
+                MAX_DEVICES_PER_USER,
+                null,
+                Set.of("a", "b"),
+                "user raz",
+                "message",
+                "raz",
+                null,
+                List.of(0),
+                List.of());
+        for (var host : List.of("a", "b")) {
+            counts.add(done(quota, new ActionNote.TargetAttachment(host, "ml", 0), Outcome.DETACHED));
+            counts.add(done(quota, new ActionNote.TargetProcess(host, 7), Outcome.SIGNALLED));
+        }
+        counts.add(done(violation(ENV_MEMORY, "raz", 7), new ActionNote.TargetProcess("a", 7), Outcome.SIGNALLED));
+
+        assertThat(of("raz").total()).isEqualTo(new Counts(0, 2, 2));
+    }
+
+    @Test
+    void forgedEnvironmentAndStrangersInOneAreNotItsUsers() {
+        counts.add(opened(BEGIN, violation(ENV_OWNER, "alice", 1)));
+        counts.add(opened(
+                BEGIN,
+                new Violation(ENV_OWNER, "here", "environment 1", "is disputed", "alice", "1", List.of(), List.of())));
+
+        assertThat(counts.byUser()).containsOnlyKeys(Optional.of("1000"), Optional.empty());
+    }
+
+    @Test
     void namesAboveTheLargestNumberAreCountedTogether() {
         IntStream.range(0, EventCounts.MAX_USERS + 7)
                 .forEach(number -> counts.add(opened(BEGIN, violation(ENV_MEMORY, "user" + number, 1))));
@@ -131,14 +164,21 @@ class EventCountsTest {
 
     private static Event terminated(Instant at, Violation violation, Outcome outcome, @Nullable Signal sent) {
         var pid = violation.processes().getFirst().pid();
-        var note = new ActionNote(new ActionNote.TargetProcess(pid), Optional.ofNullable(sent), at, outcome, null);
+        var note =
+                new ActionNote(new ActionNote.TargetProcess("here", pid), Optional.ofNullable(sent), at, outcome, null);
         return new Event(1, at, new EventContent.ActionRecorded(record(violation), note));
     }
 
     private static Event detached(Instant at, Violation violation) {
-        var note =
-                new ActionNote(new ActionNote.TargetAttachment("1", 0), Optional.empty(), at, Outcome.DETACHED, null);
+        var note = new ActionNote(
+                new ActionNote.TargetAttachment("here", "1", 0), Optional.empty(), at, Outcome.DETACHED, null);
         return new Event(1, at, new EventContent.ActionRecorded(record(violation), note));
+    }
+
+    private static Event done(Violation violation, ActionNote.Target target, Outcome outcome) {
+        var sent = target instanceof ActionNote.TargetProcess ? Optional.of(Signal.TERM) : Optional.<Signal>empty();
+        var note = new ActionNote(target, sent, BEGIN, outcome, null);
+        return new Event(1, BEGIN, new EventContent.ActionRecorded(record(violation), note));
     }
 
     private static ViolationRecord record(Violation violation) {

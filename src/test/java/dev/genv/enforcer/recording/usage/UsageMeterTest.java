@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.recording.Playback;
 import dev.genv.enforcer.recording.RecordedCycle;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
@@ -137,6 +138,45 @@ class UsageMeterTest {
     }
 
     @Test
+    void processOfAnAccountIsTheAccountsBeforeAndAfterItsEnvironment() {
+        var stray = process(9).uid(1000).uses(1);
+        observe(60, host().devices(2).with(stray).snapshot());
+        observe(
+                60,
+                host().devices(2)
+                        .with(env("1").user("john").uid(1000).account().attached(0))
+                        .with(stray)
+                        .snapshot());
+        observe(60, host().devices(2).with(stray).snapshot());
+
+        assertThat(usage().byUser()).containsOnlyKeys(Optional.of("john"));
+        assertThat(time("john").used()).isEqualTo(Duration.ofMinutes(30));
+    }
+
+    @Test
+    void processOfASubordinateUidIsItsAccounts() {
+        observe(
+                60,
+                host().devices(1)
+                        .with(env("1").user("john").uid(1000).account().attached(0))
+                        .subordinate(1000, 100_000, 65_536)
+                        .with(process(9).uid(100_033).uses(0))
+                        .snapshot());
+
+        assertThat(time("john")).isEqualTo(minutes(10, 10));
+    }
+
+    @Test
+    void holderThatIsNotListedUsesTheDevicesThatItProvesToUse() {
+        var holder = new Unlisted.Holder(
+                process(5).uid(1001).usesUnknown(0).usesUnknown(1).build(), 1, List.of(1));
+        observe(60, host().devices(2).snapshot().with(new Unlisted(Map.of(), List.of(holder))));
+        past.cycle(host().devices(2).snapshot());
+
+        assertThat(time("1001").used()).isGreaterThanOrEqualTo(Duration.ofMinutes(10));
+    }
+
+    @Test
     void countsOnlyTheTimeBetweenTheInstants() {
         observe(60, host().devices(1).with(env("1").attached(0)).snapshot());
 
@@ -147,11 +187,25 @@ class UsageMeterTest {
     }
 
     @Test
+    void longNamesAreReplacedByTheirDigest() {
+        observe(
+                6,
+                host().devices(1)
+                        .with(env("1").user("x".repeat(4_096)).attached(0))
+                        .snapshot());
+
+        assertThat(usage().byUser().keySet())
+                .singleElement()
+                .satisfies(user ->
+                        assertThat(user.orElseThrow()).startsWith("sha256:").hasSizeLessThan(100));
+    }
+
+    @Test
     void namesAboveTheLargestNumberAreCountedTogether() {
         var environments = IntStream.range(0, UsageMeter.MAX_ENTRIES + 50)
                 .mapToObj(number -> env("e" + number).user("u" + number).attached(0))
                 .toArray(EnvBuilder[]::new);
-        var meter = new UsageMeter(FIRST, LATE);
+        var meter = new UsageMeter(FIRST, LATE, new UserNames());
         var snapshot = host().devices(1).with(environments).snapshot();
         new Playback().cycle(snapshot);
         meter.add(cycle(snapshot, Duration.ZERO));
@@ -182,7 +236,7 @@ class UsageMeterTest {
     }
 
     private Map<String, UsageMeter.Usage> meter(Instant from, Instant to) {
-        var meter = new UsageMeter(from, to);
+        var meter = new UsageMeter(from, to, new UserNames());
         past.cycles.forEach(meter::add);
         return meter.finish();
     }

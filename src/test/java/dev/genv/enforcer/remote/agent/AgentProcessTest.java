@@ -95,8 +95,11 @@ class AgentProcessTest {
         Files.delete(silent.file("environ"));
         Fifo.at(silent.file("environ"));
         assertThat(onlyProcess(observe()).membership()).isEqualTo(SILENT);
+        machine.setGpuProcesses();
+        assertThat(observe().snapshot().processes()).isEmpty();
         Files.delete(silent.file("environ"));
         silent.startTime(2000).environ(VARIABLE_A);
+        machine.setGpuProcesses(7);
         assertThat(onlyProcess(observe()).membership()).isEqualTo(SILENT);
         assertThat(onlyProcess(observe()).membership()).isEqualTo(inEnvironment("a"));
     }

@@ -8,11 +8,11 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.HolderFacts;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.remote.agent.message.SampleFacts;
@@ -140,7 +140,7 @@ class HostMemoryTest {
                 gpus,
                 sample.processes(),
                 sample.related(),
-                sample.relatedIsComplete(),
+                sample.relatedOmission(),
                 holders,
                 sample.state(),
                 liveness,

@@ -5,10 +5,11 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
@@ -180,7 +181,16 @@ final class Machine {
 
     private ObserverSettings settings() {
         return new ObserverSettings(
-                "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, false, Advice.LOGIN);
+                "gpu-1",
+                state.toString(),
+                programs,
+                exemptUsers,
+                requireHostPid,
+                canAct,
+                true,
+                false,
+                Advice.LOGIN,
+                Memory.ofMebibytes(512));
     }
 
     ObservedHost host(ProgramRunner connection) {

@@ -4,85 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.remote.agent.python.PythonMachine;
-import dev.genv.enforcer.remote.agent.python.PythonOutput;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The agent as a program that answers one request after the other. */
 @Timeout(600)
-class PythonResidentTest {
+class PythonResidentTest extends PythonAgentFixture {
     private static final Duration LONG = Duration.ofMinutes(10);
-    private static final AgentProgram PROGRAM = AgentProgram.withIdleTime(LONG);
-
-    @TempDir
-    private Path folder;
-
-    private PythonMachine machine;
-
-    @BeforeEach
-    void create() throws IOException {
-        machine = new PythonMachine(folder);
-        machine.files().device(0).write();
-    }
-
-    /** A connection may be lost while the program is sent. */
-    @Test
-    void truncatedProgramDoesNothing() throws Exception {
-        var length = PROGRAM.text().length();
-        for (var sent : List.of(0, 10, length / 3, length / 2, length - 20, length - 1)) {
-            var output = send(PROGRAM.text().substring(0, sent));
-            assertThat(output.errors()).as("%d of it", sent).isEqualTo("the agent arrived damaged\n");
-            assertThat(output.text()).isEmpty();
-            assertThat(output.exitCode()).isEqualTo(1);
-        }
-        assertThat(machine.run).doesNotExist();
-    }
-
-    @Test
-    void damagedProgramDoesNothing() throws Exception {
-        for (var change : List.of("observe, 'act'", "return", "\n")) {
-            var damaged = PROGRAM.text().replaceFirst(change, "x".repeat(change.length()));
-            var output = send(damaged + observe());
-            assertThat(output.errors()).isEqualTo("the agent arrived damaged\n");
-            assertThat(output.text()).isEmpty();
-        }
-        // A login that reads a part of the input leaves too little of it.
-        assertThat(send(PROGRAM.text().substring(5) + observe()).text()).isEmpty();
-        assertThat(machine.run).doesNotExist();
-    }
-
-    @Test
-    void truncatedRequestDoesNothing() throws Exception {
-        var line = observe();
-        for (var missing : List.of(1, 2, 9, 10, 11, line.length() / 2, line.length() - 1)) {
-            var output = send(PROGRAM.text() + line.substring(0, line.length() - missing));
-            assertThat(output).isEqualTo(new PythonOutput(0, "", ""));
-        }
-        assertThat(machine.run).doesNotExist();
-    }
-
-    @Test
-    void damagedRequestDoesNothing() throws Exception {
-        var line = observe();
-        for (var damaged : List.of(
-                line.replace("\"budget\":110", "\"budget\":111"),
-                line.substring(0, line.length() - 10) + "\n",
-                line.substring(1),
-                "\n")) {
-            var output = send(PROGRAM.text() + damaged);
-            assertThat(output.errors()).isEqualTo("a request arrived damaged\n");
-            assertThat(output.text()).isEmpty();
-        }
-        assertThat(machine.run).doesNotExist();
-    }
 
     @Test
     void answersRequestsInParts() throws Exception {
@@ -239,14 +173,5 @@ class PythonResidentTest {
 
     private ResidentAgent agent(Duration idleTime) throws IOException {
         return new ResidentAgent(AgentProgram.withIdleTime(idleTime));
-    }
-
-    private String observe() {
-        return machine.line("observe");
-    }
-
-    private PythonOutput send(String input) throws Exception {
-        machine.command = List.of("sh", "-c", "exec " + PROGRAM.command());
-        return machine.run(input);
     }
 }

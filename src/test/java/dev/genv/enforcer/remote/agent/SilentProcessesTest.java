@@ -23,7 +23,8 @@ class SilentProcessesTest {
     private static final Reading<Long> ROOT = Reading.of(0L);
     private static final Reading<Long> UNKNOWN = Reading.failed(Failure.OTHER, "");
 
-    private static final Reading<EnvironFacts> ANSWER = Reading.of(new EnvironFacts(1, Bytes.EMPTY, "", true));
+    private static final Reading<EnvironFacts> ANSWER =
+            Reading.of(new EnvironFacts(1, Bytes.EMPTY, "", true, Bytes.EMPTY));
 
     private final AtomicLong nanos = new AtomicLong(-5);
     private final SilentProcesses silent = new SilentProcesses(nanos::get);

@@ -4,6 +4,7 @@ import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
@@ -37,7 +38,8 @@ abstract class GenvMachineSuite {
                         true,
                         true,
                         false,
-                        Advice.LOGIN),
+                        Advice.LOGIN,
+                        Memory.ZERO),
                 new GenvMachine(connection, config));
     }
 

@@ -59,11 +59,10 @@ class GenvCollectorTest {
     }
 
     @Test
-    void seriesOfAFailedCycleAreThoseOfTheCycleBefore() throws IOException {
-        var before = metrics.afterCycle();
-        assertThat(before.samples()).isNotEmpty();
+    void afterAFailedCycleThereAreNoSeries() throws IOException {
+        assertThat(metrics.afterCycle().samples()).isNotEmpty();
         metrics.hosts.add(null); // ends the cycle with an exception
-        assertThat(metrics.afterCycle()).isEqualTo(before);
+        assertThat(metrics.afterCycle().samples()).isEmpty();
     }
 
     @Test

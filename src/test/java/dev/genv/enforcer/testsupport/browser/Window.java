@@ -1,15 +1,24 @@
 package dev.genv.enforcer.testsupport.browser;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserContext;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.Response;
+import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
 import dev.genv.enforcer.testsupport.TestTimeouts;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
 
 /** A window that shows the page of a service, and records what the page requests and what goes wrong in it. */
 public final class Window implements AutoCloseable {
@@ -55,6 +64,54 @@ public final class Window implements AutoCloseable {
     public Window go(String view) {
         page.evaluate("view => { location.hash = view; }", view);
         return this;
+    }
+
+    /** Answers requests in place of the service, whose URL matches a glob of Playwright. */
+    public Window answer(String glob, int status, String contentType, String body) {
+        page.route(
+                glob,
+                route -> route.fulfill(new Route.FulfillOptions()
+                        .setStatus(status)
+                        .setContentType(contentType)
+                        .setBody(body)));
+        return this;
+    }
+
+    /** The same with JSON. */
+    public Window answer(String glob, JsonNode json) {
+        return answer(glob, 200, "application/json", json.toString());
+    }
+
+    /** Makes the time of the page pass by calls of {@link #pass} too; call it before the page is opened. */
+    public Window withClock() {
+        page.clock().install();
+        return this;
+    }
+
+    /** Lets time pass in the page, so that its timers expire. */
+    public void pass(Duration time) {
+        page.clock().fastForward(time.toMillis());
+    }
+
+    /** Lets time pass, a few seconds at once so that answers can come between, until a condition is true. */
+    public void passUntil(BooleanSupplier condition) {
+        await().pollInSameThread().pollInterval(Duration.ofMillis(200)).until(() -> {
+            pass(Duration.ofSeconds(6));
+            return condition.getAsBoolean();
+        });
+    }
+
+    /** Lets time pass until the page has got this many further answers from a URL. */
+    public void passAnswers(Pattern url, int count) {
+        var answers = new AtomicInteger();
+        Consumer<Response> counter = response -> {
+            if (url.matcher(response.url()).find()) {
+                answers.incrementAndGet();
+            }
+        };
+        page.onResponse(counter);
+        passUntil(() -> answers.get() >= count);
+        page.offResponse(counter);
     }
 
     public Locator heading() {

@@ -86,6 +86,16 @@ public final class EnforcerConfigBuilder {
 
     public EnforcerConfig build() {
         return new EnforcerConfig(
-                hosts, remote, policy, mode, signals, safetyLimits, interval, observationTimeout, actionTimeout, quiet);
+                hosts,
+                remote,
+                policy,
+                mode,
+                signals,
+                safetyLimits,
+                interval,
+                observationTimeout,
+                actionTimeout,
+                quiet,
+                List::of);
     }
 }

@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.user.Ownership;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -68,7 +69,7 @@ public final class EnvBuilder {
 
     /** The machine has an account with its user name and its uid. */
     public EnvBuilder account() {
-        ownership = ownership.withAccount(true);
+        ownership = ownership.withAccount(Objects.requireNonNull(username));
         return this;
     }
 

@@ -4,9 +4,11 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.workload.Workload;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -19,6 +21,7 @@ public final class GpuProcessBuilder {
     private long start = START;
     private Long uid = 1000L;
     private Immunity immunity;
+    private Workload workload;
     private Membership membership = new Membership.Outside();
 
     private GpuProcessBuilder(int pid) {
@@ -94,7 +97,20 @@ public final class GpuProcessBuilder {
         return this;
     }
 
+    public GpuProcessBuilder workload(Workload what) {
+        workload = what;
+        return this;
+    }
+
     public GpuProcess build() {
-        return new GpuProcess(new ProcessId(pid, start), uid, "python", membership, usage, immunity);
+        return new GpuProcess(
+                new ProcessId(pid, start),
+                uid,
+                "python",
+                membership,
+                MembershipSource.ENVIRON,
+                usage,
+                immunity,
+                workload);
     }
 }

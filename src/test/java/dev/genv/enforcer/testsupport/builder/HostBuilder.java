@@ -29,6 +29,7 @@ public final class HostBuilder {
     private final List<GpuProcessBuilder> idle = new ArrayList<>();
     private final Map<Integer, Long> uidsOfPids = new HashMap<>();
     private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
+    private boolean everyProcessExamined = true;
     private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
 
     private HostBuilder(String name) {
@@ -91,6 +92,12 @@ public final class HostBuilder {
         return this;
     }
 
+    /** Has the search for unlisted processes leave out some. */
+    public HostBuilder withUnexaminedProcesses() {
+        everyProcessExamined = false;
+        return this;
+    }
+
     /** Gives an account subordinate uids. */
     public HostBuilder subordinate(long owner, long first, long count) {
         subordinates.add(new SubordinateUids.Range(owner, first, count));
@@ -133,7 +140,7 @@ public final class HostBuilder {
                 .flatMap(holder -> holder.process().devices().stream())
                 .distinct()
                 .collect(Collectors.toMap(index -> index, _ -> Memory.ofMebibytes(1024)));
-        return new Unlisted(memory, holders);
+        return new Unlisted(memory, holders, everyProcessExamined);
     }
 
     /** Returns a fleet of this host only, as the service's node. */

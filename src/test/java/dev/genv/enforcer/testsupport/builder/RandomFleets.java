@@ -159,15 +159,16 @@ public final class RandomFleets {
                 .toList();
         var config = new Environment.Config(oneIn(2) ? "job" : null, pick(CAPACITIES), oneIn(2) ? 1 : null);
         var uid = pick(UIDS);
+        var name = pick(NAMES);
         return new Environment(
                 eid,
                 uid,
-                pick(NAMES),
+                name,
                 EnvBuilder.TIME,
                 config,
                 pids,
                 List.of(),
-                ownership(uid).withAccount(oneIn(3)));
+                ownership(uid).withAccount(name != null && !name.isEmpty() && oneIn(3) ? name : null));
     }
 
     private Ownership ownership(long recorded) {

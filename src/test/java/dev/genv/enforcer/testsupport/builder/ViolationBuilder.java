@@ -82,14 +82,17 @@ public final class ViolationBuilder {
     /** Adds a termination that follows after this time. */
     public ViolationBuilder next(int pid, Instant notBefore) {
         next.add(new NextAction(
-                new ActionNote.TargetProcess(pid), Optional.of(Signal.TERM), notBefore, WaitReason.GRACE_PERIOD));
+                new ActionNote.TargetProcess("here", pid),
+                Optional.of(Signal.TERM),
+                notBefore,
+                WaitReason.GRACE_PERIOD));
         return this;
     }
 
     /** Returns a note of an action on a process, with SIGTERM if one was sent. */
     public static ActionNote termination(int pid, Outcome outcome) {
         return new ActionNote(
-                new ActionNote.TargetProcess(pid),
+                new ActionNote.TargetProcess("here", pid),
                 outcome.isSkipped() ? Optional.empty() : Optional.of(Signal.TERM),
                 FakeTime.START,
                 outcome,

@@ -10,7 +10,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.function.Predicate;
 
-/** The demo's fake nvidia-smi in a separate folder. Like the real one, it lists only running processes. */
+/** The demo's fake nvidia-smi in a separate folder. It lists only running processes. */
 public final class FakeNvidiaSmi {
     private static final Path SCRIPT = Path.of("docker/demo/nvidia-smi");
     private final Path program;

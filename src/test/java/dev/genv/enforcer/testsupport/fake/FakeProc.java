@@ -24,6 +24,9 @@ public final class FakeProc {
     public FakeProcess process(int pid) throws IOException {
         var process = new FakeProcess(Files.createDirectories(root.resolve(Integer.toString(pid))), pid);
         process.writeStat();
+        if (!Files.exists(root.resolve("devices"))) {
+            Files.writeString(root.resolve("devices"), "Character devices:\n  1 mem\n\nBlock devices:\n");
+        }
         return process.uid(1000).cgroup("/").arguments().environ();
     }
 
@@ -67,9 +70,13 @@ public final class FakeProc {
         Files.createSymbolicLink(link, Path.of("pid:[%d]".formatted(inode)));
     }
 
-    /** Sets the root directory of the machine's first process. */
+    /** Sets the root directory of the machine's first process, in which root has an account. */
     public Path hostRoot() throws IOException {
-        return Files.createDirectories(root.resolve("1/root"));
+        var host = root.resolve("1/root");
+        if (Files.notExists(host)) {
+            Files.writeString(Files.createDirectories(host.resolve("etc")).resolve("passwd"), "root:x:0:0:::\n");
+        }
+        return host;
     }
 
     /** A process. Every change is written at once. */

@@ -2,14 +2,22 @@ package dev.genv.enforcer.testsupport.linux;
 
 import static org.awaitility.Awaitility.await;
 
+import java.io.File;
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** A real process that does nothing, and that the test ends. */
+/**
+ * A real process that does nothing, and that the test ends. Where the driver has its device files, it has one of them open, without which
+ * no listed process is terminated.
+ */
 public final class Child implements TestProcess {
+    private static final File CONTROL_DEVICE = new File("/dev/nvidiactl");
+    private static final boolean HAS_DRIVER = canOpenControlDevice();
+
     private final Process process;
 
     private Child(Process process) {
@@ -93,10 +101,21 @@ public final class Child implements TestProcess {
         return Path.of("/proc", Long.toString(process.pid()), name);
     }
 
+    private static boolean canOpenControlDevice() {
+        try (var device = new FileInputStream(CONTROL_DEVICE)) {
+            return device.getFD().valid();
+        } catch (IOException e) {
+            return false; // also if the driver is not loaded
+        }
+    }
+
     private static Child start(List<String> command, Map<String, String> variables) throws IOException {
         var builder = new ProcessBuilder(command);
         builder.environment().clear();
         builder.environment().putAll(variables);
+        if (HAS_DRIVER) {
+            builder.redirectInput(CONTROL_DEVICE);
+        }
         return new Child(builder.start());
     }
 }

@@ -20,6 +20,17 @@ public final class CurrentProcess {
         return uid() == 0;
     }
 
+    /** Returns the id of a thread, which is not the pid of any process. */
+    public static int otherThread() throws IOException {
+        var pid = (int) ProcessHandle.current().pid();
+        try (var threads = Files.list(Path.of("/proc/self/task"))) {
+            return threads.mapToInt(thread -> Integer.parseInt(String.valueOf(thread.getFileName())))
+                    .filter(thread -> thread != pid)
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
     /** Returns the user's name in this machine's passwd; the service disputes any other name. */
     public static String name() {
         return System.getProperty("user.name");

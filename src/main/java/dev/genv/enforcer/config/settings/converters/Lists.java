@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config.settings.converters;
 
 import dev.genv.enforcer.api.security.AllowedHosts;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostList;
 import java.util.Arrays;

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.history.state;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.time.ObservedTime;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.HashMap;

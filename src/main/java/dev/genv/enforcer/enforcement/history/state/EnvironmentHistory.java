@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.history.state;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.time.ObservedTime;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import java.time.Instant;
@@ -147,11 +148,6 @@ final class EnvironmentHistory {
 
     CapacityHistory capacity() {
         return capacity;
-    }
-
-    /** The text by which reports name it. */
-    String label() {
-        return label;
     }
 
     /** When it was first seen as ended, by the ticker's mark; null while it is active. */

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.history.state;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.time.ObservedTime;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
@@ -220,25 +221,22 @@ final class HostHistory {
     }
 
     private void forgetEnded(Set<String> named) {
-        environments.entrySet().removeIf(entry -> {
-            var deadSince = entry.getValue().deadSince();
-            return deadSince != null
-                    && !named.contains(entry.getKey())
-                    && ticker.since(deadSince).compareTo(KEEP) > 0;
-        });
         var ended = environments.entrySet().stream()
                 .filter(entry -> entry.getValue().deadSince() != null && !named.contains(entry.getKey()))
-                .sorted(Comparator.comparingLong(
-                        entry -> Objects.requireNonNull(entry.getValue().deadSince())))
+                .sorted(Comparator.comparingLong(entry -> deadSince(entry.getValue())))
                 .toList();
         var bytes = ended.stream().mapToLong(entry -> entry.getValue().bytes()).sum();
         for (var entry : ended) {
-            if (bytes <= MAX_BYTES) {
+            if (bytes <= MAX_BYTES && ticker.since(deadSince(entry.getValue())).compareTo(KEEP) <= 0) {
                 return;
             }
             bytes -= entry.getValue().bytes();
             environments.remove(entry.getKey());
         }
+    }
+
+    private static long deadSince(EnvironmentHistory ended) {
+        return Objects.requireNonNull(ended.deadSince());
     }
 
     private void forget() {

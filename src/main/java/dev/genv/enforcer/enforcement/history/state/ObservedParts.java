@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.history.state;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.time.ObservedTime;
 import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.HashMap;

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.history.state;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.time.ObservedTime;
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;

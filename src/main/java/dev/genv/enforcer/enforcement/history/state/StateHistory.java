@@ -32,22 +32,17 @@ public final class StateHistory {
             new SavedKind<>("use", UnobservedChanges.Use.class, UnobservedChanges.SavedUse.class);
 
     private final Ticker ticker;
-    private final Duration recentPeriod;
+    private final AppearanceConfig config;
     private final Map<String, HostHistory> hosts = new HashMap<>();
     private final UnobservedChanges unobserved;
     private QuotaHistory quotas;
     private long recordedAt;
 
-    /**
-     * Creates an empty history.
-     *
-     * @param recentPeriod how long an attachment counts as new after it appeared
-     */
-    public StateHistory(Ticker ticker, Duration recentPeriod) {
+    public StateHistory(Ticker ticker, AppearanceConfig config) {
         this.ticker = ticker;
-        this.recentPeriod = recentPeriod;
+        this.config = config;
         unobserved = new UnobservedChanges(ticker);
-        quotas = new QuotaHistory(ticker, recentPeriod);
+        quotas = new QuotaHistory(ticker, config.recentPeriod());
     }
 
     /** The kinds of entries that are saved. */
@@ -106,7 +101,7 @@ public final class StateHistory {
     public synchronized void record(List<HostReport> reports) {
         recordedAt = ticker.mark();
         unobserved.record(reports);
-        quotas = new QuotaHistory(ticker, recentPeriod);
+        quotas = new QuotaHistory(ticker, config.recentPeriod());
         for (var report : reports) {
             var host = hostHistory(report.host());
             if (host.isOtherMachine(report.machine())) {
@@ -122,8 +117,8 @@ public final class StateHistory {
 
     /** Returns the present attachments that appeared after the first observation, and whether recorded times decide the age of the
      * others. */
-    public synchronized Appearances appearances(boolean trustsRecordedTimes) {
-        return new Appearances(quotas.appearances(), trustsRecordedTimes);
+    public synchronized Appearances appearances() {
+        return new Appearances(quotas.appearances(), config.trustsRecordedTimes());
     }
 
     /** Records that the service detached a device; also called by a worker whose result is no longer awaited. */

@@ -77,6 +77,11 @@ final class GpuCalls {
                 && Arrays.stream(codes).anyMatch(code -> code.number() == number);
     }
 
+    /** Returns whether the library or the driver lacks this version of a function, so that an older one may answer. */
+    static boolean isTooNew(Answer<?> answer, NvmlFunction function) {
+        return isFault(answer, function, NvmlCode.FUNCTION_NOT_FOUND, NvmlCode.ARGUMENT_VERSION_MISMATCH);
+    }
+
     boolean areCuredByInitialization() {
         return ofWholeGpu != null && NvmlCode.isCuredByInitialization(ofWholeGpu.code);
     }

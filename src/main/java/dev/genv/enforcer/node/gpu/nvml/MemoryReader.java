@@ -6,7 +6,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.facts.NvmlFacts.MemoryUse;
-import dev.genv.enforcer.format.gpu.NvmlCode;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlFunction;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
@@ -34,11 +33,7 @@ final class MemoryReader {
         if (library.has(NvmlFunction.MEMORY_INFO_V2)) {
             var answer = calls.answer(
                     NvmlFunction.MEMORY_INFO_V2, () -> fillV2(device), () -> memoryUse(V2_TOTAL, V2_USED, false));
-            if (!GpuCalls.isFault(
-                    answer,
-                    NvmlFunction.MEMORY_INFO_V2,
-                    NvmlCode.FUNCTION_NOT_FOUND,
-                    NvmlCode.ARGUMENT_VERSION_MISMATCH)) {
+            if (!GpuCalls.isTooNew(answer, NvmlFunction.MEMORY_INFO_V2)) {
                 return answer;
             }
         }

@@ -49,11 +49,7 @@ final class StatusReader {
                             LOWEST_TEMPERATURE,
                             HIGHEST_TEMPERATURE,
                             NvmlFunction.TEMPERATURE_V));
-            if (!GpuCalls.isFault(
-                    answer,
-                    NvmlFunction.TEMPERATURE_V,
-                    NvmlCode.FUNCTION_NOT_FOUND,
-                    NvmlCode.ARGUMENT_VERSION_MISMATCH)) {
+            if (!GpuCalls.isTooNew(answer, NvmlFunction.TEMPERATURE_V)) {
                 return answer;
             }
         }

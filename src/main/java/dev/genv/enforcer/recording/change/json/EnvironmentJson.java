@@ -53,7 +53,7 @@ final class EnvironmentJson {
             out.writeEndArray();
         }
         write("shell_start", ownership.shellStart(), out);
-        writeFlag("account", ownership.isAccount(), out);
+        write("account", ownership.account(), out);
     }
 
     private static void write(String name, @Nullable String value, JsonGenerator out) throws IOException {
@@ -118,6 +118,6 @@ final class EnvironmentJson {
                 fields.flag("exempt"),
                 uids,
                 fields.longOrNull("shell_start"),
-                fields.flag("account"));
+                fields.textOrNull("account"));
     }
 }

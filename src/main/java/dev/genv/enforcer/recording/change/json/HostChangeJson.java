@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 
 /** The change of a host as fields of an object. What did not change is absent; {@code x_gone} are the keys of what was removed. */
 public final class HostChangeJson {
@@ -33,15 +34,11 @@ public final class HostChangeJson {
 
     /** Writes the fields into the present object. */
     public static void writeFields(HostChange change, JsonGenerator out) throws IOException {
-        writeArray("processes", change.processes().put().values(), ProcessJson::write, out);
-        writeArray("processes_gone", change.processes().removed(), HostChangeJson::writeId, out);
-        writeArray("unlisted", change.holders().put().values(), HostChangeJson::write, out);
-        writeArray("unlisted_gone", change.holders().removed(), HostChangeJson::writeId, out);
+        write("processes", change.processes().whole(), ProcessJson::write, HostChangeJson::writeId, out);
+        write("unlisted", change.holders(), HostChangeJson::write, HostChangeJson::writeId, out);
         writeArray("memory", change.processes().memory(), HostChangeJson::write, out);
-        writeArray("environments", change.environments().put().values(), EnvironmentJson::write, out);
-        writeArray("environments_gone", change.environments().removed(), (eid, to) -> to.writeString(eid), out);
-        writeArray("devices", change.devices().put().values(), DeviceJson::write, out);
-        writeArray("devices_gone", change.devices().removed(), (index, to) -> to.writeNumber(index), out);
+        write("environments", change.environments(), EnvironmentJson::write, (eid, to) -> to.writeString(eid), out);
+        write("devices", change.devices(), DeviceJson::write, (index, to) -> to.writeNumber(index), out);
         writeArray("uids", change.uidsOfPids().put().entrySet(), HostChangeJson::write, out);
         writeArray("uids_gone", change.uidsOfPids().removed(), (pid, to) -> to.writeNumber(pid), out);
         if (change.listedDevices().isPresent()) {
@@ -70,6 +67,13 @@ public final class HostChangeJson {
 
     private interface Reader<T> {
         T read(JsonNode json) throws UnreadableException;
+    }
+
+    private static <K, V> void write(
+            String name, MapChange<K, V> change, Writer<V> writer, Writer<K> removed, JsonGenerator out)
+            throws IOException {
+        writeArray(name, change.put().values(), writer, out);
+        writeArray(name + "_gone", change.removed(), removed, out);
     }
 
     private static <T> void writeArray(String name, Collection<T> all, Writer<T> writer, JsonGenerator out)
@@ -142,34 +146,22 @@ public final class HostChangeJson {
      */
     public static HostChange read(JsonNode json) throws UnreadableException {
         var fields = new RecordFields(json);
-        var processes = new LinkedHashMap<ProcessId, GpuProcess>();
-        for (var process : list(fields, "processes", ProcessJson::read)) {
-            processes.put(process.id(), process);
-        }
-        var holders = new LinkedHashMap<ProcessId, Unlisted.Holder>();
-        for (var holder : list(fields, "unlisted", HostChangeJson::readHolder)) {
-            holders.put(holder.process().id(), holder);
-        }
-        var environments = new LinkedHashMap<String, Environment>();
-        for (var environment : list(fields, "environments", EnvironmentJson::read)) {
-            environments.put(environment.eid(), environment);
-        }
-        var devices = new LinkedHashMap<Integer, Device>();
-        for (var device : list(fields, "devices", DeviceJson::read)) {
-            devices.put(device.index(), device);
-        }
         var uids = new LinkedHashMap<Integer, Long>();
         for (var entry : fields.array("uids")) {
             uids.put(RecordFields.integer(entry.path(0)), RecordFields.number(entry.path(1)));
         }
         return new HostChange(
                 new ProcessChange(
-                        processes,
-                        set(fields, "processes_gone", HostChangeJson::readId),
+                        change(fields, "processes", ProcessJson::read, GpuProcess::id, HostChangeJson::readId),
                         list(fields, "memory", HostChangeJson::readUse)),
-                new MapChange<>(holders, set(fields, "unlisted_gone", HostChangeJson::readId)),
-                new MapChange<>(environments, set(fields, "environments_gone", HostChangeJson::readText)),
-                new MapChange<>(devices, set(fields, "devices_gone", RecordFields::integer)),
+                change(
+                        fields,
+                        "unlisted",
+                        HostChangeJson::readHolder,
+                        holder -> holder.process().id(),
+                        HostChangeJson::readId),
+                change(fields, "environments", EnvironmentJson::read, Environment::eid, HostChangeJson::readText),
+                change(fields, "devices", DeviceJson::read, Device::index, RecordFields::integer),
                 new MapChange<>(uids, set(fields, "uids_gone", RecordFields::integer)),
                 fields.has("listed")
                         ? Optional.of(Set.copyOf(set(fields, "listed", RecordFields::integer)))
@@ -180,6 +172,16 @@ public final class HostChangeJson {
                 fields.has("missing")
                         ? Optional.of(new Unobserved(parts(fields, "missing"), parts(fields, "hidden")))
                         : Optional.empty());
+    }
+
+    private static <K, V> MapChange<K, V> change(
+            RecordFields fields, String name, Reader<V> reader, Function<V, K> key, Reader<K> removed)
+            throws UnreadableException {
+        var put = new LinkedHashMap<K, V>();
+        for (var each : list(fields, name, reader)) {
+            put.put(key.apply(each), each);
+        }
+        return new MapChange<>(put, set(fields, name + "_gone", removed));
     }
 
     private static <T> List<T> list(RecordFields fields, String name, Reader<T> reader) throws UnreadableException {

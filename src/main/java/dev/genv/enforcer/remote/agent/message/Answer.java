@@ -4,10 +4,10 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.facts.host.HostFacts;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -84,6 +84,8 @@ public sealed interface Answer {
             OTHER_USER,
             /** It is not listed, and maps none of the device files. */
             RELEASED,
+            WITHOUT_DEVICE,
+            UNEXAMINED,
             /** Its environ names another environment, or is elsewhere. */
             CHANGED
         }

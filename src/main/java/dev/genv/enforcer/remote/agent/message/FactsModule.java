@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.agent.message;
 
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import com.fasterxml.jackson.annotation.JsonValue;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -32,7 +33,7 @@ final class FactsModule extends SimpleModule {
         setMixInAnnotation(StateFacts.StateFile.class, StateFileForm.class);
         setMixInAnnotation(EnforcerFacts.Other.class, OtherForm.class);
         addDeserializer(Bytes.class, new BytesReader());
-        addSerializer(Bytes.class, new BytesWriter());
+        setMixInAnnotation(Bytes.class, BytesForm.class);
         addDeserializer(Duration.class, new SecondsReader());
         addSerializer(Duration.class, new SecondsWriter());
     }
@@ -65,7 +66,6 @@ final class FactsModule extends SimpleModule {
     })
     private interface OtherForm {}
 
-    /** Base64. */
     private static final class BytesReader extends StdDeserializer<Bytes> {
         private static final long serialVersionUID = 1L;
 
@@ -82,17 +82,10 @@ final class FactsModule extends SimpleModule {
         }
     }
 
-    private static final class BytesWriter extends StdSerializer<Bytes> {
-        private static final long serialVersionUID = 1L;
-
-        BytesWriter() {
-            super(Bytes.class);
-        }
-
-        @Override
-        public void serialize(Bytes bytes, JsonGenerator out, SerializerProvider provider) throws IOException {
-            out.writeBinary(bytes.array());
-        }
+    /** Base64. */
+    private interface BytesForm {
+        @JsonValue
+        byte[] array();
     }
 
     /** A number of seconds, at least 0. */

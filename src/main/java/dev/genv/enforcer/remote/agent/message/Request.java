@@ -51,6 +51,8 @@ public sealed interface Request {
      * @param settled the pid and the start time of each process whose relations are not gathered
      * @param attributed likewise of each process whose cgroup is not read
      * @param holders whether to look for processes that hold GPUs without being listed
+     * @param reused the listed pids that other processes have by now, so that this search includes these
+     * @param subordinates the ranges of subordinate uids for that search, ascending: the first uid, the number of uids, the owner
      * @param passwd the version of the file that is known; empty if none is
      * @param subuid likewise
      * @param programs the paths of the protected programs
@@ -65,6 +67,8 @@ public sealed interface Request {
             List<List<Long>> settled,
             List<List<Long>> attributed,
             boolean holders,
+            List<Integer> reused,
+            List<List<Long>> subordinates,
             String passwd,
             String subuid,
             List<String> programs)

@@ -115,6 +115,7 @@ class DelistedPidsTest {
         var snapshot = new Snapshot(
                 seen.host(),
                 seen.processes(),
+                seen.unlisted(),
                 seen.environments(),
                 seen.devices(),
                 seen.listedDevices(),

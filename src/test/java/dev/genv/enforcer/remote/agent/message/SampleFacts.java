@@ -2,17 +2,14 @@ package dev.genv.enforcer.remote.agent.message;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.genv.enforcer.facts.AccessFacts;
 import dev.genv.enforcer.facts.AccountFacts;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.HolderFacts;
-import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
-import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
@@ -22,6 +19,10 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.facts.host.AccessFacts;
+import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.MachineFacts;
+import dev.genv.enforcer.facts.host.RelatedOmission;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -74,7 +75,7 @@ public final class SampleFacts {
                     Reading.of(bytes("0::/x\n")),
                     Reading.of(bytes("9\t1")),
                     Reading.of(bytes("9 (x) S")))),
-            true,
+            new RelatedOmission(false, Set.of(1000L)),
             new HolderFacts(
                     List.of(bytes("Device Minor: \t 0\n")),
                     List.of(new HolderFacts.Holder(

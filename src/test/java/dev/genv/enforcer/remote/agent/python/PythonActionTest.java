@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -43,6 +44,14 @@ class PythonActionTest extends PythonActionFixture {
         assertThat(answer.get("handles").asText()).isEqualTo("comparison");
         assertThat(answer.at("/results/0/result").asText()).isEqualTo("SIGNALLED");
         assertThat(child.awaitExit()).isEqualTo(143);
+    }
+
+    @Test
+    void pidThatIsNowThatOfAThreadIsNoProcess() throws Exception {
+        machine.terminate(observe(), 1).put("pid", CurrentProcess.otherThread());
+        var answer = machine.act();
+        assertThat(answer.at("/results/0/result").asText()).isEqualTo("GONE");
+        assertThat(answer.get("handles").asText()).isEqualTo("pidfd");
     }
 
     @Test

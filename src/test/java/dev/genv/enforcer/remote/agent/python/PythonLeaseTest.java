@@ -40,6 +40,18 @@ class PythonLeaseTest {
         assertThat(observe("two").isNull()).isTrue();
     }
 
+    /** The owner of the state directory can rename it and back. */
+    @Test
+    void exchangedStateDirectoryHasTheSameLease() throws Exception {
+        assertThat(observe("one").isNull()).isTrue();
+        Files.move(machine.state, machine.state.resolveSibling("hidden"));
+        Files.createDirectory(machine.state);
+        assertThat(observe("two").has("leased")).isTrue();
+        Files.delete(machine.state);
+        assertThat(observe("two").has("leased")).isTrue();
+        assertThat(observe("one").isNull()).isTrue();
+    }
+
     /** Between observing and acting, another service may have taken the lease. */
     @Test
     void leaseIsCheckedAgainBeforeActing() throws Exception {
@@ -70,6 +82,20 @@ class PythonLeaseTest {
         }
     }
 
+    /** So an earlier version wrote it. */
+    @Test
+    void leaseWithoutStateDirectoryCounts() throws Exception {
+        observe("one");
+        var lease = leaseFile();
+        var old =
+                "one 1 999999999999 %s\n".formatted(machine.request.get("boot").asText());
+        Files.writeString(lease, old);
+        assertThat(observe("two").has("leased")).isTrue();
+        var ofOtherDirectory = Files.writeString(machine.run.resolve("1:2"), old);
+        assertThat(observe("one").isNull()).isTrue();
+        assertThat(ofOtherDirectory).exists();
+    }
+
     @Test
     void singleCycleTakesNoLeaseButRespectsOthers() throws Exception {
         machine.request.withObject("/lease").put("seconds", 0);
@@ -83,10 +109,10 @@ class PythonLeaseTest {
     @Test
     void eachStateDirectoryHasItsOwnLease() throws Exception {
         assertThat(observe("one").isNull()).isTrue();
-        Files.move(machine.state, folder.resolve("former"));
-        Files.createDirectory(machine.state);
+        var other = Files.createDirectory(folder.resolve("other"));
+        machine.request.put("state", other.toString());
         assertThat(observe("two").isNull()).isTrue();
-        Files.delete(machine.state);
+        Files.delete(other);
         assertThat(observe("two").isNull()).isTrue();
         assertThat(observe("one").has("leased")).isTrue();
     }

@@ -82,6 +82,8 @@ public final class PythonMachine {
                         "boot",
                         Files.readString(Path.of("/proc/sys/kernel/random/boot_id"))
                                 .strip());
+        request.putArray("subordinates");
+        request.putArray("reused");
         request.putArray("skip");
         request.putArray("verified");
         request.putArray("settled");

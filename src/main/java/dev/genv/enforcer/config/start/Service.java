@@ -1,0 +1,65 @@
+package dev.genv.enforcer.config.start;
+
+import dev.genv.enforcer.config.Notifications;
+import dev.genv.enforcer.config.Wiring;
+import dev.genv.enforcer.enforcement.CycleSchedule;
+import dev.genv.enforcer.enforcement.report.CycleResult;
+import io.quarkus.runtime.Quarkus;
+import io.quarkus.runtime.QuarkusApplication;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.nio.charset.Charset;
+import java.util.ArrayList;
+import java.util.List;
+import org.jboss.logging.Logger;
+
+/** The application: runs one cycle, or cycles until the service is stopped. */
+public final class Service implements QuarkusApplication {
+    private static final Logger LOG = Logger.getLogger(Service.class);
+
+    private final CycleLoop loop;
+    private final CycleSchedule cycleSchedule;
+    private final Notifications notifications;
+    private final Wiring wiring;
+
+    Service(CycleLoop loop, CycleSchedule cycleSchedule, Notifications notifications, Wiring wiring) {
+        this.notifications = notifications;
+        this.loop = loop;
+        this.cycleSchedule = cycleSchedule;
+        this.wiring = wiring;
+    }
+
+    @Override
+    public int run(String... arguments) throws InterruptedException {
+        if (cycleSchedule.interval().isZero()) {
+            return once();
+        }
+        notifications.start();
+        loop.start();
+        Quarkus.waitForExit();
+        notifications.close();
+        return 0;
+    }
+
+    private int once() throws InterruptedException {
+        var report = loop.runOnce();
+        wiring.close(); // a slow reader of the output must not block another enforcer
+        var failures = new ArrayList<>(report.incompletenessReasons());
+        try {
+            write(report.lines());
+        } catch (IOException e) {
+            failures.add("standard output cannot be written: " + e.getMessage());
+        }
+        failures.forEach(failure -> LOG.errorf("Exit code 1: %s", failure));
+        return failures.isEmpty() && report.result() == CycleResult.SUCCESS ? 0 : 1;
+    }
+
+    /** Writes to standard output directly, because System.out hides errors. */
+    private static void write(List<String> lines) throws IOException {
+        var text = new StringBuilder();
+        lines.forEach(line -> text.append(line).append('\n'));
+        new FileOutputStream(FileDescriptor.out)
+                .write(text.toString().getBytes(Charset.forName(System.getProperty("stdout.encoding", "UTF-8"))));
+    }
+}

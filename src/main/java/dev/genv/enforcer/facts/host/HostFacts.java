@@ -1,0 +1,63 @@
+package dev.genv.enforcer.facts.host;
+
+import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.EnforcerFacts;
+import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.HolderFacts;
+import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.PodFacts;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.StateFacts;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * The facts of one machine at about one moment. These are gathered in this order: the protected programs, the answers of the GPU tool,
+ * the processes that it lists, those that hold GPUs without being listed, the state files, the processes that the state files list. So the environment of a process that was
+ * just started is never missing from the state. The others, such as {@code access}, are gathered before or after.
+ *
+ * @param programs the protected programs, in the order in which they were asked for
+ * @param processes the processes that the GPU tool lists, in any order
+ * @param related processes of the same real uid to which a listed process or a holder is related whose environ is not as execve(2) wrote it: its
+ *     ancestors, its session leader, the members of its process group and of its session, and the processes of its cgroup; each once, in
+ *     any order, and none of {@code processes} and {@code holders}
+ * @param relatedOmission of which users some of them were left out
+ * @param holders the processes that hold device files of GPUs, and that the GPU tool does not list
+ * @param verified the processes whose exit the service waits for
+ * @param pods the pods of the processes whose cgroups were read
+ */
+public record HostFacts(
+        MachineFacts machine,
+        AccessFacts access,
+        AccountFacts accounts,
+        List<Reading<ProgramFile>> programs,
+        GpuFacts gpu,
+        List<ProcessFacts> processes,
+        List<ProcessFacts> related,
+        RelatedOmission relatedOmission,
+        HolderFacts holders,
+        StateFacts state,
+        LivenessFacts liveness,
+        EnforcerFacts enforcers,
+        List<VerifiedProcess> verified,
+        PodFacts pods)
+        implements Facts {
+    /** The largest number of related processes. */
+    public static final int MOST_RELATED = 512;
+
+    /** Returns the processes that the GPU tool lists, and those that hold GPUs without being listed. */
+    public List<ProcessFacts> allProcesses() {
+        return Stream.concat(processes.stream(), holders.holders().stream().map(HolderFacts.Holder::process))
+                .toList();
+    }
+
+    /**
+     * A process whose exit the service waits for.
+     *
+     * @param stat the content of {@code /proc/PID/stat}; {@link Reading.Failure#ABSENT} if there is no such process
+     */
+    public record VerifiedProcess(int pid, Reading<Bytes> stat) {}
+}

@@ -1,0 +1,81 @@
+package dev.genv.enforcer.recording.replay;
+
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** What a replay has terminated and detached on a host, as far as the recorded past still contains it. */
+final class ReplayedHost {
+    /** So many are remembered also where an observation is never complete. */
+    private static final int MAX_REMEMBERED = 10_000;
+
+    private final Set<ProcessId> processes = new HashSet<>();
+    private final Set<AttachmentId> attachments = new HashSet<>();
+
+    /** The time distinguishes an attachment from a later one of the same environment. */
+    private record AttachmentId(
+            int device, String eid, @Nullable String time) {
+        static AttachmentId of(int device, Attachment attachment) {
+            return new AttachmentId(device, attachment.eid(), attachment.time());
+        }
+    }
+
+    /** Returns whether it was not terminated before. */
+    boolean terminate(ProcessId process) {
+        return processes.add(process);
+    }
+
+    /** Returns whether it was not detached before. */
+    boolean detach(int device, Attachment attachment) {
+        return attachments.add(AttachmentId.of(device, attachment));
+    }
+
+    /** Forgets what the past no longer contains: the same environment may be attached again. What was not observed may still be there. */
+    void forgetAbsent(Snapshot snapshot) {
+        if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS) || processes.size() > MAX_REMEMBERED) {
+            processes.retainAll(
+                    snapshot.allProcesses().stream().map(GpuProcess::id).collect(Collectors.toSet()));
+        }
+        if (snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS) || attachments.size() > MAX_REMEMBERED) {
+            attachments.retainAll(snapshot.devices().stream()
+                    .flatMap(device -> device.attachments().stream()
+                            .map(attachment -> AttachmentId.of(device.index(), attachment)))
+                    .collect(Collectors.toSet()));
+        }
+    }
+
+    /** Returns the snapshot as it would have been. */
+    Snapshot removeFrom(Snapshot snapshot) {
+        if (processes.isEmpty() && attachments.isEmpty()) {
+            return snapshot;
+        }
+        return snapshot.withProcesses(snapshot.processes().stream()
+                        .filter(process -> !processes.contains(process.id()))
+                        .toList())
+                .with(new Unlisted(
+                        snapshot.unlisted().memory(),
+                        snapshot.unlisted().holders().stream()
+                                .filter(holder ->
+                                        !processes.contains(holder.process().id()))
+                                .toList(),
+                        snapshot.unlisted().isComplete()))
+                .withDevices(snapshot.devices().stream().map(this::removeFrom).toList());
+    }
+
+    private Device removeFrom(Device device) {
+        return new Device(
+                device.index(),
+                device.totalMemory(),
+                device.attachments().stream()
+                        .filter(attachment -> !attachments.contains(AttachmentId.of(device.index(), attachment)))
+                        .toList());
+    }
+}

@@ -1,0 +1,173 @@
+package dev.genv.enforcer.e2e.page;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.microsoft.playwright.Locator;
+import dev.genv.enforcer.testsupport.browser.Window;
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A service that does not do its work, or does not answer, is shown above every view. */
+class PageAlertsIT extends PageSuite {
+    private static final String JSON = "application/json";
+    private static final List<String> SOURCES =
+            List.of("**/status", "**/policy", "**/hosts", "**/violations?*", "**/snapshot");
+
+    @Test
+    void aCycleThatHangsIsShown() throws IOException {
+        node.set("GPU_TIMEOUT", "60s");
+        startService();
+        client().awaitObservation();
+        node.gpus.fault("sleep 60");
+
+        var window = openWindow().open("#/violations");
+
+        assertThat(alerts(window)).containsText("No cycle has ended since");
+        assertThat(alerts(window)).containsText("No rule is enforced");
+        assertThat(connection(window)).hasText("no current cycle");
+    }
+
+    @Test
+    void aCycleThatFailedIsShown() throws IOException {
+        startService();
+        client().awaitObservation();
+        var status = (ObjectNode) client().json("/status");
+        var window = openWindow()
+                .answer("**/status", status.put("error", "OutOfMemoryError: Java heap space"))
+                .answer("**/hosts", 200, JSON, "[]")
+                .open("#/hosts");
+
+        assertThat(alerts(window)).containsText("The last cycle failed: OutOfMemoryError: Java heap space");
+        assertThat(connection(window)).hasText("no current cycle");
+        window.awaitText(".empty", "The last cycle failed.");
+    }
+
+    @Test
+    void everyHostShowsWhenItWasObserved() throws IOException {
+        startService();
+        client().awaitObservation();
+        var hosts = (ArrayNode) client().json("/hosts");
+        ((ObjectNode) hosts.get(0)).put("last_observed", "2026-11-20T00:01:02Z");
+
+        var window = openWindow().answer("**/hosts", hosts).open("#/hosts");
+
+        window.awaitText(".host .facts", "last observed 20 Nov 2026, 00:01:02");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "second_enforcer, read_only, No actions: gpu-1",
+        "lock_timeout, nothing_detached, No detachments: gpu-1",
+        "termination_limit_reached, terminations_wait, Termination limit reached: gpu-1",
+        "journal_unwritable, memory_only, Journal not in use: gpu-1",
+        "notification_failed, reported_only, Messages not delivered: gpu-1",
+        "recording_unwritable, reported_only, Observations not recorded: gpu-1",
+    })
+    void aHostOnWhichTheServiceDoesNotDoAllItsWorkIsShown(String code, String consequence, String alert)
+            throws IOException {
+        startService();
+        client().awaitObservation();
+        var hosts = (ArrayNode) client().json("/hosts");
+        ((ArrayNode) hosts.get(0).path("problems"))
+                .addObject()
+                .put("code", code)
+                .put("consequence", consequence)
+                .put("detail", "it is so");
+
+        var window = openWindow().answer("**/hosts", hosts).open("#/violations");
+
+        assertThat(alerts(window)).containsText(alert);
+    }
+
+    @Test
+    void aServiceThatOnlyObservesIsShown() throws IOException {
+        startService();
+        client().awaitObservation();
+        startService(); // the second one on this state directory
+        client().awaitObservation();
+
+        var window = openWindow().open("#/hosts");
+
+        assertThat(alerts(window)).containsText("No actions: gpu-1");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "429, application/problem+json, '{\"detail\":\"slowly\"}', slowly",
+        "500, application/problem+json, '{\"detail\":\"it failed\"}', it failed",
+        "503, application/problem+json, '{\"detail\":\"too many clients\"}', too many clients",
+        "200, text/html, <title>Login</title>, the answer cannot be read",
+        "502, text/html, <title>Bad gateway</title>, HTTP status 502",
+    })
+    void aSourceWithoutCurrentAnswersIsShown(int status, String type, String body, String reason) throws IOException {
+        startService();
+        client().awaitObservation();
+        var window = openWindow().withClock().open("#/hosts");
+        assertThat(connection(window)).hasText("live");
+
+        SOURCES.forEach(source -> window.answer(source, status, type, body));
+        awaitAlert(window, "No current data: " + reason);
+
+        assertThat(alerts(window)).containsText("the cycles, the policy, the hosts, the violations, the GPUs");
+        assertThat(alerts(window)).containsText("What you see is from");
+        assertThat(connection(window)).containsText("last answer");
+        SOURCES.forEach(window.page()::unroute);
+        window.passUntil(() -> connection(window).textContent().equals("live"));
+        assertThat(alerts(window)).not().containsText("No current data");
+    }
+
+    @Test
+    void aServiceThatHangsIsShown() throws IOException {
+        startService();
+        client().awaitObservation();
+        var window = openWindow().withClock().open("#/hosts");
+        assertThat(connection(window)).hasText("live");
+
+        SOURCES.forEach(source -> window.page().route(source, _ -> {}));
+        awaitAlert(window, "No current data: the service does not answer");
+    }
+
+    /** The data of the tiles alone is old. */
+    @Test
+    void aSingleBusySourceIsShown() throws IOException {
+        startService();
+        client().awaitObservation();
+        var window = openWindow().withClock().open("#/hosts");
+        assertThat(connection(window)).hasText("live");
+
+        window.answer("**/snapshot", 503, JSON, "{}");
+        awaitAlert(window, "No current data: HTTP status 503. Concerns the GPUs");
+    }
+
+    @Test
+    void aTokenThatIsRefusedInTheMeantimeIsAskedForAgain() throws IOException {
+        startService();
+        client().awaitObservation();
+        var window = openWindow().withClock().open("#/hosts");
+        assertThat(connection(window)).hasText("live");
+
+        SOURCES.forEach(source -> window.answer(source, 401, JSON, "{}"));
+        window.passUntil(() -> window.dialog().count() > 0);
+
+        assertThat(window.dialog()).containsText("API token");
+        window.page().keyboard().press("Escape");
+        assertThat(alerts(window)).containsText("The service requires a token");
+    }
+
+    private static void awaitAlert(Window window, String text) {
+        window.passUntil(() -> alerts(window).textContent().contains(text));
+    }
+
+    private static Locator alerts(Window window) {
+        return window.page().locator("#alerts");
+    }
+
+    private static Locator connection(Window window) {
+        return window.page().locator("#connection");
+    }
+}

@@ -1,0 +1,116 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.report.CycleReport;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.lang.reflect.Proxy;
+import java.util.AbstractList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** An error while the service restores what earlier runs left costs that part, and not the start. */
+class RestorationTest {
+    private final FakeTime time = new FakeTime();
+
+    @Test
+    void theServiceStartsWithoutWhatCannotBeRestored() {
+        var enforcer = start(new Restored(
+                Optional.of(new Restored.Memory(
+                        new SavedCycle(0, 0, Map.of(), 1, 1, FakeTime.START, FakeTime.START, 1, 7),
+                        poison(),
+                        Restored.Scope.ALL)),
+                new Poison<>(),
+                new Poison<>(),
+                new Poison<>(),
+                7,
+                1));
+        var report = enforcer.runCycle().orElseThrow();
+        assertThat(problems(report)).singleElement().satisfies(problem -> {
+            assertThat(problem.code()).isEqualTo(ProblemCode.JOURNAL_NOT_RESTORED);
+            assertThat(problem.detail())
+                    .isEqualTo("resolved violations, deliveries, positions of readers, active violations, events,"
+                            + " pending terminations, history of the state, actions without a result");
+        });
+        assertThat(report.actions()).hasSize(1);
+        assertThat(problems(enforcer.runCycle().orElseThrow())).isEmpty();
+    }
+
+    @Test
+    void nothingIsReportedIfThereIsNothingToRestore() {
+        assertThat(problems(start(Restored.NOTHING).runCycle().orElseThrow())).isEmpty();
+    }
+
+    private Enforcer start(Restored restored) {
+        var node = new FakeHost(host().devices(1).with(process(7).uses(0)));
+        var config = EnforcerConfigBuilder.enforcerConfig(node)
+                .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
+                .build();
+        var records = new Records(new ViolationRegistry(100), new EventLog(), journal(restored), List.of());
+        return new Enforcer(config, records, time.ticker(), List.of());
+    }
+
+    private static List<Problem> problems(CycleReport report) {
+        return report.hosts().getFirst().problems();
+    }
+
+    /** A journal that keeps nothing, but restores this. */
+    private static Journal journal(Restored restored) {
+        var once = new AtomicReference<>(Optional.of(restored));
+        return (Journal) Proxy.newProxyInstance(
+                Journal.class.getClassLoader(),
+                new Class<?>[] {Journal.class},
+                (_, method, arguments) -> switch (method.getName()) {
+                    case "isEnabled" -> true;
+                    case "takeRestored" -> once.getAndSet(Optional.empty());
+                    default -> method.invoke(Journal.NONE, arguments);
+                });
+    }
+
+    /** Entries of a wrong type in every kind. */
+    private static SavedState poison() {
+        var state = SavedState.EMPTY;
+        for (var kind : Enforcer.savedKinds()) {
+            state = with(state, kind);
+        }
+        return state;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static SavedState with(SavedState state, SavedKind<?, ?> kind) {
+        var limits = Limits.NONE;
+        return state.with((SavedKind<Record, Record>) (SavedKind<?, ?>) kind, Map.of(limits, limits));
+    }
+
+    /** A list that fails when it is read. */
+    private static final class Poison<E> extends AbstractList<E> {
+        @Override
+        public E get(int index) {
+            throw new IllegalStateException("poison");
+        }
+
+        @Override
+        public int size() {
+            return 1;
+        }
+    }
+}

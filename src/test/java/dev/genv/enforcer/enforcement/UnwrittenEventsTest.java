@@ -1,0 +1,66 @@
+package dev.genv.enforcer.enforcement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import java.time.Instant;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class UnwrittenEventsTest {
+    private static final Instant AT = Instant.parse("2026-11-20T09:22:28Z");
+
+    private final EventLog log = new EventLog();
+    private final UnwrittenEvents unwritten = new UnwrittenEvents(log, 0);
+
+    @Test
+    void eventsAreWrittenAgainUntilTheDiskHasThem() {
+        var first = number(2);
+        assertThat(unwritten.with(first, 0)).isEqualTo(first);
+        log.publish(first);
+        var second = number(1);
+        var both = unwritten.with(second, 0);
+        assertThat(both).extracting(Event::sequence).containsExactly(1L, 2L, 3L);
+        unwritten.recordWritten(both);
+        log.publish(second);
+        assertThat(unwritten.with(List.of(), 0)).isEmpty();
+        assertThat(unwritten.takeLoss()).isEmpty();
+        assertThat(unwritten.last(List.of())).isEqualTo(3);
+    }
+
+    @Test
+    void eventsThatAreNoLongerInTheLogAreReportedAsLostOnce() {
+        log.publish(number(EventLog.MAX_EVENTS + 5));
+        unwritten.recordWritten(unwritten.with(number(1), 0));
+        assertThat(unwritten.takeLoss())
+                .containsExactly(new Problem(
+                        ProblemCode.JOURNAL_UNWRITABLE,
+                        "the journal lacks 5 events, because it was not available for too long"));
+        assertThat(unwritten.takeLoss()).isEmpty();
+    }
+
+    @Test
+    void eventsBeforeAJournalThatIsReadLateAreReportedAsLost() {
+        var before = number(3);
+        assertThat(unwritten.with(before, 0)).isEqualTo(before);
+        log.publish(before);
+        log.raise(100);
+        var after = number(1);
+        assertThat(unwritten.with(after, 100)).isEqualTo(after);
+        unwritten.recordWritten(after);
+        assertThat(unwritten.takeLoss())
+                .extracting(Problem::detail)
+                .singleElement()
+                .asString()
+                .contains("lacks 3 events");
+    }
+
+    private List<Event> number(int count) {
+        return log.number(AT, Collections.nCopies(count, new EventContent.ServiceStarted("1", "enforce")));
+    }
+}

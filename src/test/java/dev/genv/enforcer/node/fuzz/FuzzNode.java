@@ -1,0 +1,206 @@
+package dev.genv.enforcer.node.fuzz;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A machine on which nobody breaks a rule. Each person has environments with a shell, and on each of their devices a job. Nobody holds
+ * more than {@link #MAX_DEVICES}, and some hold exactly that many.
+ */
+final class FuzzNode {
+    static final int MAX_DEVICES = 2;
+    static final int DEVICES = 5;
+    private static final List<String> NAMES = List.of("alice", "bob", "carol", "dave", "attacker");
+    /** A user of a directory service. */
+    private static final String NOT_IN_PASSWD = "dave";
+
+    private static final int FIRST_UID = 1000;
+
+    final List<FuzzPerson> people;
+    final Evidence original;
+    private final FuzzContent originalEnvs;
+    private final FuzzContent originalDevices;
+    final FakeProc proc;
+    private final Map<Integer, FakeProc.FakeProcess> processes = new HashMap<>();
+
+    /** What the service reads. The files are in ISO 8859-1, one character for each byte; null for an absent one. */
+    record Evidence(
+            @Nullable String envs,
+            @Nullable String devices,
+            String gpus,
+            String processes,
+            Map<Integer, byte[]> environs) {
+
+        static byte @Nullable [] bytes(@Nullable String file) {
+            return file == null ? null : file.getBytes(StandardCharsets.ISO_8859_1);
+        }
+    }
+
+    FuzzNode(Path folder, Mutations random) throws IOException {
+        people = IntStream.range(0, NAMES.size())
+                .mapToObj(number -> person(number, random))
+                .toList();
+        proc = new FakeProc(Files.createDirectories(folder));
+        Files.writeString(
+                Files.createDirectories(proc.hostRoot().resolve("etc")).resolve("passwd"),
+                knownUsers()
+                        .map(person -> "%s:x:%d:100::/:/bin/sh\n".formatted(person.name(), person.uid()))
+                        .collect(Collectors.joining()));
+        var environs = new TreeMap<Integer, byte[]>();
+        for (var person : people) {
+            for (var env : person.envs()) {
+                var environ = "PATH=/bin\0GENV_ENVIRONMENT_ID=%s\0LANG=C\0".formatted(env.eid());
+                var pids = new ArrayList<>(env.jobs().values());
+                pids.add(env.shell());
+                for (var pid : pids) {
+                    environs.put(pid, environ.getBytes(StandardCharsets.UTF_8));
+                    processes.put(pid, proc.process(pid).uid(person.uid()));
+                }
+            }
+        }
+        original = evidence(environs);
+        originalEnvs = FuzzContent.of(Evidence.bytes(original.envs), "envs", EnvsFile::of);
+        originalDevices = FuzzContent.of(Evidence.bytes(original.devices), "devices", DevicesFile::of);
+        write(environs);
+    }
+
+    Accounts accounts() {
+        return new Accounts(knownUsers().collect(Collectors.toMap(FuzzPerson::name, FuzzPerson::uid)));
+    }
+
+    /** The users in the machine's passwd. */
+    private Stream<FuzzPerson> knownUsers() {
+        return people.stream().filter(person -> !person.name().equals(NOT_IN_PASSWD));
+    }
+
+    /** Makes these the environments of the processes. */
+    void write(Map<Integer, byte[]> environs) throws IOException {
+        for (var environ : environs.entrySet()) {
+            Objects.requireNonNull(processes.get(environ.getKey())).environ(environ.getValue());
+        }
+    }
+
+    private static FuzzPerson person(int number, Mutations random) {
+        var count = 1 + random.number(MAX_DEVICES);
+        var held = new TreeSet<Integer>();
+        while (held.size() < count) {
+            held.add(random.number(DEVICES));
+        }
+        var envs = new ArrayList<FuzzPerson.Env>();
+        var several = random.oneIn(2);
+        for (var device : held) {
+            if (envs.isEmpty() || several) {
+                var shell = 2000 + 100 * number + 10 * envs.size();
+                envs.add(new FuzzPerson.Env(
+                        Integer.toString(shell), shell, random.oneIn(2) ? "1000mi" : null, new TreeMap<>()));
+            }
+            var env = envs.getLast();
+            env.jobs().put(device, env.shell() + 1 + env.jobs().size());
+        }
+        return new FuzzPerson(NAMES.get(number), FIRST_UID + number, envs);
+    }
+
+    private Evidence evidence(Map<Integer, byte[]> environs) {
+        var state = new StateFiles(proc.root());
+        var holders = new TreeMap<Integer, List<String>>();
+        var processes = new StringBuilder();
+        for (var person : people) {
+            for (var env : person.envs()) {
+                state.env(env.eid(), person.uid(), person.name(), env.capacity(), env.shell());
+                env.jobs().forEach((device, pid) -> {
+                    holders.computeIfAbsent(device, _ -> new ArrayList<>()).add(env.eid());
+                    processes.append("%s, %d, 900\n".formatted(FakeNvidiaSmi.uuid(device), pid));
+                });
+            }
+        }
+        for (var device = 0; device < DEVICES; device++) {
+            state.device(device, holders.getOrDefault(device, List.of()).toArray(String[]::new));
+        }
+        var gpus = IntStream.range(0, DEVICES)
+                .mapToObj(device -> "%d, %s, 0\n".formatted(device, FakeNvidiaSmi.uuid(device)))
+                .collect(Collectors.joining());
+        return new Evidence(
+                state.envsJson(), // genv writes ASCII alone
+                state.devicesJson(),
+                gpus,
+                processes.toString(),
+                environs);
+    }
+
+    /**
+     * Returns the people whose data is unchanged: their entries in both state files, the lines of their processes and devices, and their
+     * environs. Forged entries may have been added. A file that is absent or cannot be parsed says nothing against anybody. A file that
+     * can be parsed and lacks an entry does, and so does a machine without any trace of genv.
+     */
+    List<FuzzPerson> unaffected(Evidence now) {
+        var envs = FuzzContent.of(Evidence.bytes(now.envs), "envs", EnvsFile::of);
+        var devices = FuzzContent.of(Evidence.bytes(now.devices), "devices", DevicesFile::of);
+        var trace = now.envs != null
+                || (now.devices != null && devices.entries() == null)
+                || devices.has(device -> !device.path("attachments").isEmpty());
+        return people.stream()
+                .filter(person -> trace
+                        && envs.containsAll(ownEnvs(person))
+                        && devices.containsAll(ownDevices(person))
+                        && hasSameLines(now.processes, original.processes, 1, texts(person.pids()))
+                        && hasSameLines(now.gpus, original.gpus, 1, uuids(person))
+                        && person.pids().stream()
+                                .allMatch(pid -> Arrays.equals(now.environs.get(pid), original.environs.get(pid))))
+                .toList();
+    }
+
+    private List<JsonNode> ownEnvs(FuzzPerson person) {
+        var ids = person.envs().stream().map(FuzzPerson.Env::eid).collect(Collectors.toSet());
+        return originalEnvs.matching(entry -> ids.contains(entry.path("eid").textValue()));
+    }
+
+    private List<JsonNode> ownDevices(FuzzPerson person) {
+        return originalDevices.matching(
+                entry -> person.devices().contains(entry.path("index").intValue()));
+    }
+
+    private static boolean hasSameLines(String now, String before, int field, Set<String> values) {
+        return now.equals(before) || lines(now, field, values).equals(lines(before, field, values));
+    }
+
+    /** Returns the lines whose field has one of these values. */
+    private static List<String> lines(String text, int field, Set<String> values) {
+        return text.lines()
+                .filter(line -> {
+                    var fields = line.split(",", -1);
+                    return fields.length > field && values.contains(fields[field].strip());
+                })
+                .toList();
+    }
+
+    private static Set<String> texts(Collection<Integer> numbers) {
+        return numbers.stream().map(String::valueOf).collect(Collectors.toSet());
+    }
+
+    private static Set<String> uuids(FuzzPerson person) {
+        return person.devices().stream().map(FakeNvidiaSmi::uuid).collect(Collectors.toSet());
+    }
+}

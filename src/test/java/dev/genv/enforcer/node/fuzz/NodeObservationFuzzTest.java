@@ -1,0 +1,220 @@
+package dev.genv.enforcer.node.fuzz;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.format.linux.Environ;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.node.fuzz.FuzzNode.Evidence;
+import dev.genv.enforcer.node.proc.LivenessReader;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.state.LiveState;
+import dev.genv.enforcer.observation.state.State;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.NodeBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * On a machine where nobody breaks a rule, a part of what the service reads is corrupted: the state files, the output of nvidia-smi, the
+ * environs of processes. All rules are enforced, and two things must hold:
+ *
+ * <ul>
+ *   <li>No observation and no check ends with an exception.
+ *   <li>A person whose data is unchanged ({@link FuzzNode#unaffected}) loses nothing: no process is terminated, and no attachment that a
+ *       job uses is detached. Another attachment that was forged in that person's name may be detached. The unit is the person, because a
+ *       quota counts everything in the person's name.
+ * </ul>
+ *
+ * {@code -Dfuzz.runs} and {@code -Dfuzz.seed} set the number of runs and the first seed.
+ */
+class NodeObservationFuzzTest {
+    private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
+    private static final int RUNS = Integer.getInteger("fuzz.runs", 1_000);
+    /** A run with a child process takes as long as this number of runs without. */
+    private static final int RUNS_DIVISOR = 20;
+
+    /** Creating a node takes longer than observing it. */
+    private static final int RUNS_PER_NODE = 25;
+
+    private static final Policy ALL = KnownRules.policy(
+            Rules.definitions().stream().collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
+            new Limits(FuzzNode.MAX_DEVICES, Map.of()));
+
+    @TempDir
+    Path folder;
+
+    private int actions;
+    private int unaffectedUsers;
+    private int complete;
+
+    @Test
+    void corruptedFilesAffectNoOtherUser() throws Exception {
+        for (var seed = SEED; seed < SEED + RUNS; seed++) {
+            var random = new Mutations(seed);
+            var world = nodeFor(seed / RUNS_PER_NODE);
+            var now = CorruptedEvidence.withCorruptedState(world.original, random);
+            check(seed, world, now, observe(world, now));
+        }
+        assertThat(actions).as("corruption has consequences").isGreaterThan(RUNS / 20);
+        assertThat(unaffectedUsers).as("people who are not affected").isGreaterThan(RUNS);
+        assertThat(complete).as("complete observations").isGreaterThan(RUNS / 10);
+    }
+
+    @Test
+    void corruptedInputAffectsNoOtherUser() throws Exception {
+        var runs = Math.max(1, RUNS / RUNS_DIVISOR);
+        var smi = new FakeNvidiaSmi(folder.resolve("bin"));
+        smi.fault("case $1 in *gpu=*) exec cat %1$s/gpus ;; esac; exec cat %1$s/processes".formatted(folder));
+        var state = Files.createDirectory(folder.resolve("genv"));
+        for (var seed = SEED; seed < SEED + runs; seed++) {
+            var random = new Mutations(seed);
+            var world = nodeFor(seed / RUNS_PER_NODE);
+            var now = CorruptedEvidence.corrupted(world.original, random);
+            write(state.resolve("envs.json"), Evidence.bytes(now.envs()));
+            write(state.resolve("devices.json"), Evidence.bytes(now.devices()));
+            Files.writeString(folder.resolve("gpus"), now.gpus());
+            Files.writeString(folder.resolve("processes"), now.processes());
+            world.write(now.environs());
+            var host =
+                    new NodeBuilder(state, smi.path()).proc(world.proc.root()).host();
+            try {
+                check(seed, world, now, host.observe(Set.of()).snapshot());
+            } finally {
+                world.write(world.original.environs());
+            }
+        }
+        assertThat(actions).as("corruption has consequences").isGreaterThan(runs / 20);
+        assertThat(unaffectedUsers).as("people who are not affected").isGreaterThan(runs);
+        assertThat(complete).as("complete observations").isGreaterThan(runs / 20);
+    }
+
+    /** Without corruption there is no action, so each action above is a consequence of it. */
+    @Test
+    void validInputCausesNoAction() throws Exception {
+        for (var number = 0; number < 20; number++) {
+            var world = nodeFor(number);
+            var snapshot = observe(world, world.original);
+            assertThat(snapshot.problems()).isEmpty();
+            assertThat(ALL.check(fleet(snapshot), Set.of()).violations()).isEmpty();
+            assertThat(world.unaffected(world.original)).isEqualTo(world.people);
+        }
+    }
+
+    private void check(long seed, FuzzNode world, Evidence now, Snapshot snapshot) {
+        var plan = ALL.check(fleet(snapshot), Set.of());
+        actions += plan.actions().size();
+        complete += snapshot.isComplete() ? 1 : 0;
+        for (var person : world.unaffected(now)) {
+            unaffectedUsers++;
+            assertThat(plan.actions())
+                    .as("%s, who is not affected; reproduce it with -Dfuzz.seed=%d -Dfuzz.runs=1", person, seed)
+                    .noneMatch(planned -> planned.enforced() && person.isHarmedBy(planned.action()));
+        }
+    }
+
+    /** Observes like the node, without child processes and files. */
+    private static Snapshot observe(FuzzNode world, Evidence now) {
+        var findings = new Findings();
+        var proc = new ProcFs(world.proc.root());
+        var processes = world.people.stream()
+                .flatMap(person -> person.envs().stream()
+                        .flatMap(env -> env.jobs().entrySet().stream()
+                                .map(job -> new GpuProcess(
+                                        new ProcessId(job.getValue(), 1000),
+                                        person.uid(),
+                                        "python",
+                                        Environ.named(
+                                                Environ.values(now.environs().getOrDefault(job.getValue(), new byte[0]))
+                                                        .id()),
+                                        List.of(new DeviceUsage(job.getKey(), Memory.ofMebibytes(900)))))))
+                .toList();
+        var state = new State(
+                file(Evidence.bytes(now.envs()), bytes -> EnvsFile.of(GenvJson.read(bytes))),
+                file(Evidence.bytes(now.devices()), bytes -> DevicesFile.of(GenvJson.read(bytes))));
+        var envs = Evidence.bytes(now.envs());
+        var liveness = new LivenessReader(proc)
+                .read(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs)));
+        var live = findings.add(LiveState.of(state, liveness, world.accounts(), Set.of()));
+        var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
+        return new Snapshot(
+                "gpu-1",
+                processes.stream()
+                        .map(process -> findings.add(live.resolveMembership(process)))
+                        .toList(),
+                live.environments(),
+                findings.add(live.devices(listed, findings.missing())),
+                listed,
+                findings.missing(),
+                findings.problems());
+    }
+
+    private interface Parser<T> {
+        T parse(byte[] bytes) throws UnreadableException;
+    }
+
+    private static <T> State.File<T> file(byte @Nullable [] bytes, Parser<T> parser) {
+        if (bytes == null) {
+            return new State.File.Absent<>();
+        }
+        try {
+            return new State.File.Present<>(parser.parse(bytes));
+        } catch (UnreadableException e) {
+            return new State.File.Unreadable<>(
+                    new Problem(ProblemCode.STATE_UNREADABLE, String.valueOf(e.getMessage())));
+        }
+    }
+
+    private static Fleet fleet(Snapshot snapshot) {
+        return new Fleet(List.of(snapshot), false);
+    }
+
+    private @Nullable FuzzNode latest;
+    private long latestNumber;
+
+    private FuzzNode nodeFor(long number) throws IOException {
+        var world = latest;
+        if (world == null || latestNumber != number) {
+            world = new FuzzNode(folder.resolve("proc-" + number), new Mutations(number));
+            latest = world;
+            latestNumber = number;
+        }
+        return world;
+    }
+
+    private static void write(Path file, byte @Nullable [] content) throws IOException {
+        if (content == null) {
+            Files.deleteIfExists(file);
+        } else {
+            Files.write(file, content);
+        }
+    }
+}

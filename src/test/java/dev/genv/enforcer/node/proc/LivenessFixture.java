@@ -1,0 +1,51 @@
+package dev.genv.enforcer.node.proc;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.observation.state.ActiveEnvironments;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Reads which processes of environments are alive. */
+abstract class LivenessFixture {
+    final FakeProc proc;
+    final LivenessReader reader;
+
+    LivenessFixture(Path folder) {
+        proc = new FakeProc(folder);
+        reader = new LivenessReader(new ProcFs(folder));
+    }
+
+    boolean isAlive(List<Integer> pids, List<String> kernels) throws IOException {
+        var environment = environment(pids, kernels);
+        return !alive(List.of(environment)).isEmpty();
+    }
+
+    List<Environment> alive(List<Environment> environments) throws IOException {
+        return alive(reader.read(envs(environments)), environments);
+    }
+
+    static List<Environment> alive(LivenessFacts facts, List<Environment> environments) throws IOException {
+        return ActiveEnvironments.of(facts, environments).value().environments();
+    }
+
+    static StateFile envs(List<Environment> environments) throws IOException {
+        var bytes = new ByteArrayOutputStream();
+        try (var out = new JsonFactory().createGenerator(bytes)) {
+            EnvsFile.write(environments, out);
+        }
+        return new StateFile.Present(Bytes.of(bytes.toByteArray()));
+    }
+
+    static Environment environment(List<Integer> pids, List<String> kernels) {
+        var config = new Environment.Config(null, null, null);
+        return new Environment("15971", 1000L, "alice", "", config, pids, kernels);
+    }
+}

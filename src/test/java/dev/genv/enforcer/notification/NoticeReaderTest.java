@@ -1,0 +1,37 @@
+package dev.genv.enforcer.notification;
+
+import static dev.genv.enforcer.notification.NoticeFixture.action;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.model.workload.Pod;
+import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.notification.notice.PersonalNotice;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class NoticeReaderTest {
+    @Test
+    void leavesOutProcessesOfPods() {
+        var pod = new Workload(null, null, new Pod("8b0f6b5e", null, null, null), null);
+        var log = new EventLog();
+        var users = new UserDirectory();
+        var reader = new NoticeReader(users, false);
+        reader.begin(log);
+        var violation =
+                violationOf(process(812).uid(1003).workload(pod), process(813).uid(1004));
+        log.append(
+                FakeTime.START,
+                List.of(action(violation, 812, Outcome.SIGNALLED), action(violation, 813, Outcome.SIGNALLED)));
+        users.setCurrentUpTo(log.latest());
+
+        var notices = new ArrayList<PersonalNotice>();
+        reader.read(log, notices::add, _ -> {});
+        assertThat(notices).extracting(PersonalNotice::uid).containsExactly(1004L);
+    }
+}
