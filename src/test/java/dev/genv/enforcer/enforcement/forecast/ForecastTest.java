@@ -67,6 +67,10 @@ class ForecastTest extends ForecastFixture {
                 .with(process(1).inEnvironment("a").uses(0)));
         runCycle(10);
 
+        assertSigkillComesAsAnnounced();
+    }
+
+    private void assertSigkillComesAsAnnounced() {
         assertThat(next()).containsExactly("terminate 1 KILL 40 kill_after");
         runCycle(39);
         assertThat(node.executed).hasSize(1);
@@ -92,11 +96,7 @@ class ForecastTest extends ForecastFixture {
         node.setSnapshot(stray(1));
         runCycle(25);
 
-        assertThat(next()).containsExactly("terminate 1 KILL 40 kill_after");
-        runCycle(39);
-        assertThat(node.executed).hasSize(1);
-        runCycle(40);
-        assertThat(node.executed).hasSize(2);
+        assertSigkillComesAsAnnounced();
     }
 
     @Test
