@@ -37,7 +37,7 @@ public record EventId(UUID stream, long sequence) {
         return new EventId(UUID.fromString(match.group(1)), Long.parseLong(match.group(2)));
     }
 
-    /** Whether the log can tell what came after it. */
+    /** Whether the log still knows which events came after it. */
     boolean isIn(EventLog log) {
         return log.isKnown(stream, sequence);
     }

@@ -41,13 +41,13 @@ public final class EventLog {
         return EventStreamIds.savedKinds();
     }
 
-    /** A random id of this run of the service, which tells its positions from those of other runs. */
+    /** A random id of this run of the service, which distinguishes its positions from those of other runs. */
     public UUID streamId() {
         return streams.own();
     }
 
     /**
-     * Whether {@link #after} tells a reader everything that it missed.
+     * Whether {@link #after} returns every event that a reader missed.
      *
      * @param stream the run that showed the reader its last event
      * @param sequence the position of that event; 0 for none

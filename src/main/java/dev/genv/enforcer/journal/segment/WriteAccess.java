@@ -26,7 +26,7 @@ record WriteAccess(long uid, Set<Long> groups) {
     }
 
     /**
-     * Checks that nobody else can write to a folder.
+     * Checks that no other user can write to a folder.
      *
      * @throws JournalException if others can
      */
