@@ -1,12 +1,16 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
-import dev.genv.enforcer.config.settings.reading.InvalidValue;
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
 import dev.genv.enforcer.config.settings.reading.UnknownVariables;
 import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
+import io.smallrye.config.ConfigMappingInterface.LeafProperty;
+import io.smallrye.config.ConfigMappingInterface.OptionalProperty;
+import io.smallrye.config.ConfigMappingInterface.PrimitiveProperty;
+import io.smallrye.config.ConfigMappingInterface.Property;
+import io.smallrye.config.ConfigMappings;
 import io.smallrye.config.ConfigMappings.ConfigClass;
 import io.smallrye.config.ConfigValidationException;
 import io.smallrye.config.PropertiesConfigSource;
@@ -18,6 +22,8 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.eclipse.microprofile.config.spi.Converter;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the settings with SmallRye Config from environment variables only. Quarkus's own configuration would also read files of
@@ -93,6 +99,7 @@ public final class SettingsReader {
 
     /** The settings without the invalid values, which become errors. */
     private Settings readValid() {
+        GROUPS.forEach(group -> ConfigMappings.getProperties(group).forEach(this::check));
         try {
             var settings = map();
             // A single cycle has no limit by default, because no later cycle would terminate the other processes.
@@ -100,21 +107,35 @@ public final class SettingsReader {
                 return map();
             }
             return settings;
-        } catch (ConfigValidationException e) {
-            for (var i = 0; i < e.getProblemCount(); i++) {
-                remove(String.valueOf(e.getProblem(i).getMessage()), e);
-            }
-            return readValid();
+        } catch (ConfigValidationException _) { // its text and its cause may have a secret
+            throw new IllegalStateException("the settings library refuses valid settings");
         }
     }
 
-    private void remove(String problem, ConfigValidationException cause) {
-        var invalid = InvalidValue.parse(problem)
-                .orElseThrow(() -> new IllegalStateException("an unknown problem of the settings: " + problem, cause));
-        if (values.remove(propertyOf(invalid.variable())) == null) {
-            throw new IllegalStateException("an invalid default: " + problem, cause);
+    /** The library would report an invalid value only in its own words, which may contain a secret. */
+    private void check(String property, Property definition) {
+        var value = values.get(property);
+        var converter = converterOf(definition);
+        if (value == null || converter == null) {
+            return;
         }
-        errors.add(invalid.variable(), invalid.reason());
+        try {
+            converter.getConstructor().newInstance().convert(value);
+        } catch (IllegalArgumentException e) {
+            values.remove(property);
+            errors.add(Variables.nameOf(property), String.valueOf(e.getMessage()));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(converter + " has no public constructor", e);
+        }
+    }
+
+    private static @Nullable Class<? extends Converter<?>> converterOf(Property definition) {
+        return switch (definition) {
+            case OptionalProperty optional -> converterOf(optional.getNestedProperty());
+            case PrimitiveProperty primitive when primitive.hasConvertWith() -> primitive.getConvertWith();
+            case LeafProperty leaf when leaf.hasConvertWith() -> leaf.getConvertWith();
+            default -> null;
+        };
     }
 
     private String propertyOf(String variable) {
