@@ -21,6 +21,9 @@ final class AgentCommand {
     /** The path that sudoers names. */
     static final String PYTHON = AgentProgram.PYTHON;
 
+    /** {@link AgentFailure} knows the English messages of sudo. */
+    private static final String SUDO = "env LC_ALL=C sudo -n ";
+
     private static final int NONCE_BYTES = 16;
     /** For the way there and back, and for the start of Python. */
     private static final Duration MARGIN = Duration.ofSeconds(1);
@@ -88,7 +91,7 @@ final class AgentCommand {
                 new Request.Lease(service, config.lease()));
         var content = request.apply(common);
         var result = machine.request(new ProgramRequest(
-                config.sudo() ? "sudo -n " + program.command() : program.command(),
+                config.sudo() ? SUDO + program.command() : program.command(),
                 program.text(),
                 AgentProgram.line(AgentJson.write(content)),
                 AgentOutput.mark(nonce),

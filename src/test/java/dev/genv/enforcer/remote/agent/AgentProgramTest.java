@@ -49,6 +49,21 @@ class AgentProgramTest {
         }
     }
 
+    /** The service recognises sudo's refusals by their words. */
+    @Test
+    void hasSudoSpeakEnglish() {
+        var agent = machine.useSudo().agent();
+        var commands = new ArrayList<String>();
+        assertThatThrownBy(() -> agent.observe(
+                        request -> {
+                            commands.add(request.command());
+                            return new CommandResult("", "sudo: a password is required", 1, null);
+                        },
+                        Set.of()))
+                .isInstanceOf(UnreachableException.class);
+        assertThat(commands).singleElement().asString().startsWith("env LC_ALL=C sudo -n /usr/bin/python3 ");
+    }
+
     @Test
     void refusesTruncatedAnswer() throws Exception {
         machine.observe();

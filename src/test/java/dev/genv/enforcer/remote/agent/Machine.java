@@ -54,6 +54,7 @@ final class Machine {
     private String proc = "/proc";
     private String service = "one";
     private boolean canAct = true;
+    private boolean sudo;
     private Duration lockTimeout = Duration.ofSeconds(30);
     private Duration gpuTimeout = Duration.ofSeconds(30);
     private boolean readsStatus;
@@ -131,6 +132,11 @@ final class Machine {
         return this;
     }
 
+    Machine useSudo() {
+        sudo = true;
+        return this;
+    }
+
     Machine auditOnly() {
         canAct = false;
         return this;
@@ -202,7 +208,7 @@ final class Machine {
                 gpuTimeout,
                 readsStatus,
                 timeout,
-                false,
+                sudo,
                 settings.programs().stream()
                         .map(program -> program.path().toString())
                         .toList(),
