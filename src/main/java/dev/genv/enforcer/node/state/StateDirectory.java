@@ -105,7 +105,7 @@ final class StateDirectory implements AutoCloseable {
     }
 
     /**
-     * Replaces a file atomically by a complete one.
+     * Replaces a file atomically by a complete one. A power failure may undo that, and it ends the processes of all environments too.
      *
      * @param condition checked directly before the replacement
      * @return false if it was not met, and nothing was replaced
@@ -123,7 +123,6 @@ final class StateDirectory implements AutoCloseable {
             removeQuietly(temporary, e);
             throw e;
         }
-        FileCalls.fsync(directory.number());
         return true;
     }
 

@@ -178,7 +178,6 @@ def replace_devices(machine, action, lock_seconds):
             yield {"result": "RESTLESS"}
         else:
             os.rename(name, DEVICES, src_dir_fd=directory, dst_dir_fd=directory)
-            reading(os.fsync, directory)  # the file is replaced, whatever this returns
             yield {"result": "DONE"}
             return
     except OSError as error:

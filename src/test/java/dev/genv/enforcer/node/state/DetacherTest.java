@@ -1,11 +1,14 @@
 package dev.genv.enforcer.node.state;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.NativeFunction;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
@@ -30,6 +33,8 @@ class DetacherTest {
     private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
     private static final Attachment LATER = new Attachment("mine", "4g", "20/11/2026 10:00:01");
     private static final Attachment OTHERS = new Attachment("\u00fcbung", null, "20/11/2026 10:00:00");
+    private static final int O_PATH = 010000000;
+    private static final NativeFunction DUP2 = NativeFunction.of("dup2", JAVA_INT, JAVA_INT, JAVA_INT);
     private final Path path;
     private final Path file;
     private final Detacher detacher;
@@ -180,6 +185,28 @@ class DetacherTest {
                 .detach(List.of(action(0, MINE)));
         assertThat(results(result)).extracting(Result::outcome).containsExactly(Outcome.FAILED);
         assertThat(file).hasBinaryContent(bytes(files().device(0, MINE)));
+    }
+
+    /** The file is replaced then, and must not look like one that another program wrote. */
+    @Test
+    void detachesInADirectoryThatCannotBeSynced() throws Exception {
+        files().device(0, MINE, OTHERS).write();
+        assertThat(detachWhile(this::preventSync)).containsExactly(Result.of(Outcome.DETACHED));
+        assertThat(file).hasBinaryContent(bytes(files().device(0, OTHERS)));
+    }
+
+    /** Gives the open directory a descriptor that is only a place in the file system (O_PATH): fsync(2) refuses it. */
+    private void preventSync() throws IOException {
+        var place = FileCalls.openat(FileCalls.AT_FDCWD, path.toString(), O_PATH, 0);
+        try (var descriptors = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {
+            for (var descriptor : descriptors) {
+                var number = Integer.parseInt(descriptor.getFileName().toString());
+                if (number != place && Files.isSameFile(descriptor, path)) {
+                    DUP2.call(place, number);
+                }
+            }
+        }
+        FileCalls.close(place);
     }
 
     /** Tries it and gives the detail of what came of it. */

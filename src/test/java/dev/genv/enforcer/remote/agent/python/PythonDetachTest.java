@@ -177,6 +177,15 @@ class PythonDetachTest {
         }
     }
 
+    /** The file is replaced then, and must not look like one that another program wrote. */
+    @Test
+    void detachesInADirectoryThatCannotBeSynced() throws Exception {
+        var rename = "os.rename(name, DEVICES, src_dir_fd=directory, dst_dir_fd=directory)";
+        var input = machine.input("act").replace(rename, rename + "; os.close(directory)");
+        assertThat(machine.run(input).answer().at("/detached/result").asText()).isEqualTo("DONE");
+        assertThat(devices).hasContent(NEW);
+    }
+
     @Test
     void expiredDetachmentIsNotExecuted() throws Exception {
         machine.request.put("deadline", 1);
