@@ -1,11 +1,14 @@
 package dev.genv.enforcer.api.security;
 
 import dev.genv.enforcer.files.FileTooLargeException;
+import dev.genv.enforcer.files.FileTree;
+import dev.genv.enforcer.files.FileTree.Step;
+import dev.genv.enforcer.files.TrustedOwners;
+import dev.genv.enforcer.files.UntrustedException;
 import dev.genv.enforcer.files.WatchedFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -15,8 +18,7 @@ public final class TokenFile {
     private static final int LONGEST = 4096;
     private static final String NO_TOKEN =
             "expected a file with one token of at most %d ASCII characters without blanks".formatted(LONGEST);
-    private static final int WRITABLE_BY_OTHERS = 022;
-    private static final int STICKY = 01000;
+    private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
     private static final Pattern TOKEN = Pattern.compile("[!-~]+");
 
     private final Path path;
@@ -54,27 +56,20 @@ public final class TokenFile {
     }
 
     /**
-     * Returns which users besides root and the service's own can change the token.
+     * Returns why a user other than root and the service's own can change the token.
      *
-     * @throws IOException if the file or its directory cannot be examined
+     * @throws IOException if a file on the path cannot be examined
      */
     Optional<String> weakness() throws IOException {
-        var real = path.toRealPath();
-        var directory = real.getParent();
-        if (isOpenToOthers(real, 0)) {
-            return Optional.of("users other than root and the service's own user own it or can write to it");
+        var owners = TrustedOwners.ofThisService();
+        try {
+            // In a sticky folder, such as /tmp, users cannot replace the file of another one.
+            OWN_FILES.follow(
+                    path.toAbsolutePath(),
+                    (step, at) -> owners.inspect(step == Step.FOLDER ? Step.FOLDER_ABOVE : step, at));
+            return Optional.empty();
+        } catch (UntrustedException e) {
+            return Optional.of(String.valueOf(e.getMessage()));
         }
-        // In a sticky directory, such as /tmp, only the owner of a file can replace it.
-        return directory != null && isOpenToOthers(directory, STICKY)
-                ? Optional.of("users other than root and the service's own user can replace it in its directory")
-                : Optional.empty();
-    }
-
-    private static boolean isOpenToOthers(Path file, int harmlessWith) throws IOException {
-        var mode = (int) Files.getAttribute(file, "unix:mode");
-        var owner = (int) Files.getAttribute(file, "unix:uid");
-        var own = (int) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
-        var writable = (mode & WRITABLE_BY_OTHERS) != 0 && (mode & harmlessWith) == 0;
-        return writable || (owner != 0 && owner != own);
     }
 }

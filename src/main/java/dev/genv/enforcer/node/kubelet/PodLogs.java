@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.kubelet;
 import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.node.files.FileTree;
+import dev.genv.enforcer.files.FileTree;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;

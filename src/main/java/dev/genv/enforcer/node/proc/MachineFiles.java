@@ -4,7 +4,7 @@ import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.node.files.FileTree;
+import dev.genv.enforcer.files.FileTree;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

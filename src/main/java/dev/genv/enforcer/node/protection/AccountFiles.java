@@ -8,7 +8,7 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.files.WatchedFile;
 import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.node.files.FileTree;
+import dev.genv.enforcer.files.FileTree;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -61,15 +62,31 @@ class TokenFileTest {
     void reportsWhetherOtherUsersCanChangeTheFile() throws IOException {
         Files.writeString(path, "one");
         Files.setAttribute(folder, "unix:mode", 0755);
-        Files.setAttribute(path, "unix:mode", 0644);
-        assertThat(file.weakness()).isEmpty();
-        Files.setAttribute(path, "unix:mode", 0664);
-        assertThat(file.weakness().orElseThrow()).contains("can write to it");
-        Files.setAttribute(path, "unix:mode", 0600);
-        Files.setAttribute(folder, "unix:mode", 0777);
-        assertThat(file.weakness().orElseThrow()).contains("in its directory");
-        Files.setAttribute(folder, "unix:mode", 01777);
-        assertThat(file.weakness()).isEmpty();
+        assertWeakness(path, 0644, "");
+        assertWeakness(path, 0664, "others can write " + path);
+        assertWeakness(path, 0600, "");
+        assertWeakness(folder, 0777, "others can write " + folder);
+        assertWeakness(folder, 01777, "");
+    }
+
+    @Test
+    void reportsWhetherOtherUsersCanReplaceAFolderOnThePath() throws IOException {
+        var above = Files.createDirectory(folder.resolve("above"));
+        var links = Files.createDirectory(folder.resolve("links"));
+        var link = links.resolve("token");
+        var target = Files.createDirectory(above.resolve("folder")).resolve("token");
+        Files.writeString(target, "one");
+        Files.createSymbolicLink(link, target);
+        Files.createSymbolicLink(path, link);
+        for (var each : List.of(above, links)) {
+            assertWeakness(each, 0777, "others can write " + each);
+            assertWeakness(each, 01777, "");
+        }
+    }
+
+    private void assertWeakness(Path changed, int mode, String weakness) throws IOException {
+        Files.setAttribute(changed, "unix:mode", mode);
+        assertThat(file.weakness().orElse("")).isEqualTo(weakness);
     }
 
     @Test

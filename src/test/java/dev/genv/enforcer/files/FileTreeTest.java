@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.files;
+package dev.genv.enforcer.files;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.files;
+package dev.genv.enforcer.files;
 
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -14,7 +14,7 @@ public record FileTree(Path root) {
     private static final int MAX_LINKS = 40;
 
     /** The kinds of files on a path. */
-    enum Step {
+    public enum Step {
         /** A directory above the file's directory. */
         FOLDER_ABOVE,
         /** The directory that contains the file, or a link on the path. */

@@ -1,7 +1,5 @@
-package dev.genv.enforcer.node.files;
+package dev.genv.enforcer.files;
 
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.node.linux.Libc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -15,7 +13,7 @@ public record TrustedOwners(Set<Long> uids) implements FileTree.Inspection {
 
     /** Trusts root and the user of this service. */
     public static TrustedOwners ofThisService() throws Errno {
-        var ourselves = Libc.effectiveUid();
+        var ourselves = FileCalls.effectiveUid();
         return new TrustedOwners(ourselves == 0 ? Set.of(0L) : Set.of(0L, ourselves));
     }
 
