@@ -1,5 +1,7 @@
 package dev.genv.enforcer.api;
 
+import dev.genv.enforcer.api.connection.ClientAddress;
+import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.api.error.HttpErrors;
 import dev.genv.enforcer.api.past.PastReading;
@@ -11,9 +13,11 @@ import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Limits the number of unfinished responses whose size users choose. Each keeps its content in memory until the client has read it,
@@ -22,7 +26,9 @@ import java.util.regex.Pattern;
 @Singleton
 public class ResponseLimits {
     private static final int AFTER_THE_TOKEN = 890;
-    private static final int MAX_CONCURRENT = 2;
+    private static final int MAX_CONCURRENT = 4;
+    /** All clients behind a proxy have the same address. */
+    private static final int MAX_OF_AN_ADDRESS = 2;
     /** The time limit for reading a response; the connection is closed after it. */
     private static final Duration LONGEST = Duration.ofSeconds(20);
     /** The same for a report, which the service computes before. */
@@ -33,23 +39,23 @@ public class ResponseLimits {
 
     private static final String USERS = UsersResource.PATH + "/";
 
-    private final Map<String, Semaphore> permits = Map.of(
-            SnapshotResource.PATH, new Semaphore(MAX_CONCURRENT),
-            ViolationsResource.PATH, new Semaphore(MAX_CONCURRENT),
-            UsersResource.PATH, new Semaphore(MAX_CONCURRENT),
-            ReportResource.PATH, new Semaphore(MAX_CONCURRENT));
+    private final Map<String, ClientSlots> slots = Stream.of(
+                    SnapshotResource.PATH, ViolationsResource.PATH, UsersResource.PATH, ReportResource.PATH)
+            .collect(Collectors.toUnmodifiableMap(
+                    Function.identity(), _ -> new ClientSlots(MAX_CONCURRENT, MAX_OF_AN_ADDRESS)));
 
     void register(@Observes Filters filters) {
         filters.register(this::check, AFTER_THE_TOKEN);
     }
 
-    private void check(RoutingContext request) {
+    void check(RoutingContext request) {
         var path = IGNORED.matcher(request.normalizedPath()).replaceAll("");
-        var permit = permits.get(path.startsWith(USERS) ? UsersResource.PATH : path);
-        if (permit == null) {
+        var ofPath = slots.get(path.startsWith(USERS) ? UsersResource.PATH : path);
+        var address = ClientAddress.of(request);
+        if (ofPath == null) {
             request.next();
-        } else if (permit.tryAcquire()) {
-            releaseAtEnd(request, permit, path.equals(ReportResource.PATH) ? LONGEST_REPORT : LONGEST);
+        } else if (ofPath.take(address)) {
+            releaseAtEnd(request, () -> ofPath.release(address), path.equals(ReportResource.PATH) ? LONGEST_REPORT : LONGEST);
             request.next();
         } else {
             request.response().putHeader("Retry-After", "1");
@@ -57,7 +63,7 @@ public class ResponseLimits {
         }
     }
 
-    private static void releaseAtEnd(RoutingContext request, Semaphore permit, Duration longest) {
+    private static void releaseAtEnd(RoutingContext request, Runnable release, Duration longest) {
         var isReleased = new AtomicBoolean();
         var deadline = request.vertx()
                 .setTimer(
@@ -66,7 +72,7 @@ public class ResponseLimits {
         request.addEndHandler(_ -> {
             if (isReleased.compareAndSet(false, true)) {
                 request.vertx().cancelTimer(deadline);
-                permit.release();
+                release.run();
             }
         });
     }

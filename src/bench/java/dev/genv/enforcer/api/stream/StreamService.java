@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.api.AsciiJsonCustomizer;
+import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.clock.Ticker;
@@ -74,7 +75,7 @@ final class StreamService {
         new AsciiJsonCustomizer().customize(json);
         var vertx = Vertx.vertx();
         var router = Router.router(vertx);
-        new EventStreams(log, json, new EventReaders(EventReaders.HEARTBEAT, new ReaderPlaces(64, 64)))
+        new EventStreams(log, json, new EventReaders(EventReaders.HEARTBEAT, new ClientSlots(64, 64)))
                 .register(router);
         vertx.createHttpServer()
                 .requestHandler(router)

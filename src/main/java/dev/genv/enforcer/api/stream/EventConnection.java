@@ -1,6 +1,5 @@
 package dev.genv.enforcer.api.stream;
 
-import dev.genv.enforcer.api.connection.ClientAddress;
 import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.event.EventSubscription;
@@ -15,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The connection of a client that follows the events. All methods except {@link #close} run on the thread of the connection. */
 final class EventConnection {
-    /** A client whose network failed keeps its place for so long. The others connect again. */
+    /** A client whose network failed keeps its slot for so long. The others connect again. */
     private static final Duration LONGEST = Duration.ofHours(1);
 
     private final Vertx vertx;
@@ -35,11 +34,6 @@ final class EventConnection {
         context = vertx.getOrCreateContext();
         channel = channelOf(request);
         reader = new EventReader(source, context, request.response());
-    }
-
-    /** Returns the key that all connections from the address of a client share. */
-    static Object addressOf(RoutingContext request) {
-        return ClientAddress.of(channelOf(request));
     }
 
     private static Channel channelOf(RoutingContext request) {

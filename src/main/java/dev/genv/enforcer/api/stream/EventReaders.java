@@ -1,5 +1,7 @@
 package dev.genv.enforcer.api.stream;
 
+import dev.genv.enforcer.api.connection.ClientAddress;
+import dev.genv.enforcer.api.connection.ClientSlots;
 import io.vertx.ext.web.RoutingContext;
 import java.time.Duration;
 import java.util.Set;
@@ -16,31 +18,31 @@ final class EventReaders {
     static final Duration HEARTBEAT = Duration.ofSeconds(15);
 
     private final Duration heartbeat;
-    private final ReaderPlaces places;
+    private final ClientSlots slots;
     private final Set<EventConnection> open = ConcurrentHashMap.newKeySet();
     private volatile boolean stopped;
 
-    EventReaders(Duration heartbeat, ReaderPlaces places) {
+    EventReaders(Duration heartbeat, ClientSlots slots) {
         this.heartbeat = heartbeat;
-        this.places = places;
+        this.slots = slots;
     }
 
     /**
      * Lets a client follow the events.
      *
      * @param known the last event that the client knows; null for a client that wants the events from now on
-     * @return whether there was a place for it; if not, nothing was sent
+     * @return whether there was a slot for it; if not, nothing was sent
      */
     boolean add(RoutingContext request, EventReader.Source source, @Nullable EventId known) {
-        var address = EventConnection.addressOf(request);
-        if (stopped || !places.take(address)) {
+        var address = ClientAddress.of(request);
+        if (stopped || !slots.take(address)) {
             return false;
         }
         var connection = new EventConnection(request, source, heartbeat);
         open.add(connection);
         connection.open(source.log(), known, () -> {
             open.remove(connection);
-            places.release(address);
+            slots.release(address);
         });
         if (stopped) {
             connection.close();
@@ -64,8 +66,8 @@ final class EventReaders {
         return open.size();
     }
 
-    /** The number of clients for which there was no place. */
+    /** The number of clients for which there was no slot. */
     long refused() {
-        return places.refused();
+        return slots.refused();
     }
 }

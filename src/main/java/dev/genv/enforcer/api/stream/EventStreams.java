@@ -1,6 +1,7 @@
 package dev.genv.enforcer.api.stream;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.error.HttpErrors;
 import dev.genv.enforcer.api.query.QueryParameters;
@@ -40,7 +41,7 @@ public class EventStreams {
     private static final String LAST_EVENT_ID = "last_event_id";
 
     private static final Set<String> PARAMETERS = parameters();
-    /** In seconds: a place becomes free when a client disconnects. */
+    /** In seconds: a slot becomes free when a client disconnects. */
     private static final String RETRY_AFTER = "10";
     /** Before the observer that waits for the end of the last cycle. */
     private static final int FIRST = 1;
@@ -56,7 +57,7 @@ public class EventStreams {
                 json,
                 new EventReaders(
                         EventReaders.HEARTBEAT,
-                        new ReaderPlaces(EventReaders.MAX_READERS, EventReaders.MAX_OF_AN_ADDRESS)));
+                        new ClientSlots(EventReaders.MAX_READERS, EventReaders.MAX_OF_AN_ADDRESS)));
     }
 
     EventStreams(EventLog log, ObjectMapper json, EventReaders readers) {

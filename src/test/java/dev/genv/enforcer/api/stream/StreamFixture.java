@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.api.AsciiJsonCustomizer;
+import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
@@ -60,7 +61,7 @@ abstract class StreamFixture {
         var known = streams;
         if (known == null) {
             known = new EventStreams(
-                    log, json(), new EventReaders(heartbeat, new ReaderPlaces(64, EventReaders.MAX_OF_AN_ADDRESS)));
+                    log, json(), new EventReaders(heartbeat, new ClientSlots(64, EventReaders.MAX_OF_AN_ADDRESS)));
             streams = known;
         }
         return known;

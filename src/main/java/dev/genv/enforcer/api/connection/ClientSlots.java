@@ -1,10 +1,10 @@
-package dev.genv.enforcer.api.stream;
+package dev.genv.enforcer.api.connection;
 
 import java.util.HashMap;
 import java.util.Map;
 
-/** The places of clients that follow the events. One address cannot take all of them. */
-final class ReaderPlaces {
+/** Slots for clients that occupy memory. One address cannot take all of them. */
+public final class ClientSlots {
     private final int total;
     private final int perAddress;
     private final Map<Object, Integer> taken = new HashMap<>();
@@ -12,18 +12,18 @@ final class ReaderPlaces {
     private long refused;
 
     /**
-     * Creates free places.
+     * Creates free slots.
      *
      * @param total the largest number of clients
      * @param perAddress the largest number of clients of one address
      */
-    ReaderPlaces(int total, int perAddress) {
+    public ClientSlots(int total, int perAddress) {
         this.total = total;
         this.perAddress = perAddress;
     }
 
-    /** Takes a place for a client of this address; returns false and counts it if there is none. */
-    synchronized boolean take(Object address) {
+    /** Takes a slot for a client of this address; returns false and counts it if there is none. */
+    public synchronized boolean take(Object address) {
         var ofAddress = taken.getOrDefault(address, 0);
         if (count >= total || ofAddress >= perAddress) {
             refused++;
@@ -34,14 +34,14 @@ final class ReaderPlaces {
         return true;
     }
 
-    /** Frees a place that was taken for this address. */
-    synchronized void release(Object address) {
+    /** Frees a slot that was taken for this address. */
+    public synchronized void release(Object address) {
         count--;
         taken.computeIfPresent(address, (_, number) -> number == 1 ? null : number - 1);
     }
 
-    /** The clients for which there was no place. */
-    synchronized long refused() {
+    /** The clients for which there was no slot. */
+    public synchronized long refused() {
         return refused;
     }
 }
