@@ -3,6 +3,7 @@ package dev.genv.enforcer.journal;
 import dev.genv.enforcer.journal.line.JournalLine;
 import dev.genv.enforcer.journal.segment.FileNames;
 import dev.genv.enforcer.journal.segment.JournalDirectory;
+import dev.genv.enforcer.journal.segment.JournalException;
 import dev.genv.enforcer.journal.segment.RecordedSegments;
 import dev.genv.enforcer.journal.segment.Segment;
 import dev.genv.enforcer.journal.segment.SegmentLimits;
@@ -41,6 +42,9 @@ public final class DiskRecording implements RecordWriter {
         try {
             if (segments == null) {
                 segments = open();
+            }
+            if (!segments.isInPlace()) {
+                throw new IOException(path + ": " + JournalException.DISPLACED);
             }
             segments.append(at, file -> {
                 for (var line : lines) {

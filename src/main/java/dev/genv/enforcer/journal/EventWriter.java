@@ -37,6 +37,10 @@ final class EventWriter implements AutoCloseable {
         last = unwritten.getLast().sequence();
     }
 
+    boolean isInPlace() {
+        return segments.isInPlace();
+    }
+
     void recover(IOException cause) {
         segments.recover(cause);
     }

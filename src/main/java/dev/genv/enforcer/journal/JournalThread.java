@@ -197,10 +197,24 @@ final class JournalThread {
 
     private void fail(IOException why) {
         if (writer != null) {
-            writer.recover(why);
+            if (writer.isInPlace()) {
+                writer.recover(why);
+            } else {
+                closeDisplaced(writer);
+                writer = null;
+            }
         }
         problem =
                 JournalException.unwritable(config.directory().toString(), why).problem();
+    }
+
+    /** The next cycle opens what is there then. */
+    private static void closeDisplaced(JournalWriter open) {
+        try {
+            open.close();
+        } catch (IOException e) {
+            LOG.debug("The displaced journal was not closed", e);
+        }
     }
 
     private void open() {

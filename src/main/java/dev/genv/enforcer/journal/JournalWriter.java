@@ -8,6 +8,7 @@ import dev.genv.enforcer.journal.line.LineTypes;
 import dev.genv.enforcer.journal.line.RecordJson;
 import dev.genv.enforcer.journal.line.StateLines;
 import dev.genv.enforcer.journal.segment.JournalDirectory;
+import dev.genv.enforcer.journal.segment.JournalException;
 import dev.genv.enforcer.journal.segment.Segment;
 import dev.genv.enforcer.journal.segment.SegmentFile;
 import dev.genv.enforcer.journal.segment.SegmentSeries;
@@ -78,8 +79,16 @@ final class JournalWriter implements AutoCloseable {
         isSynced = false;
     }
 
+    /** Whether the next run will find what is written here. */
+    boolean isInPlace() {
+        return directory.isInPlace(segments.peekLast(), current) && events.isInPlace();
+    }
+
     /** Writes the events of a cycle, and adds its state. */
     void commit(CycleCommit cycle) throws IOException {
+        if (!isInPlace()) {
+            throw new IOException(JournalException.DISPLACED);
+        }
         events.append(cycle.cycle().at(), cycle.events());
         if (current == null
                 || written == null

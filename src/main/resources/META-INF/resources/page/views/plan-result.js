@@ -28,7 +28,7 @@ export function showReplay(replay, period) {
   const text = `Result for ${period}: ${count(totals.users, 'user')}, ${sums(totals.terminations, totals.detachments)}`;
   return { text, nodes: [
     element('p', { class: 'facts' }, `${number(cycles)} cycles, from `, time(from), ' to ', time(to),
-      complete ? '.' : '. The time limit ended the replay before the end of the period.'),
+      complete ? '.' : '. A part of the period is missing: it was not read in time, or its records are damaged.'),
     ...table('By user', ['User', 'Terminations', 'Detachments'],
       users.map((user) => [userLink(user.user), String(user.terminations), String(user.detachments)])),
     ...list('Actions', users.flatMap((user) => user.actions).sort((one, other) => Date.parse(one.at) - Date.parse(other.at))

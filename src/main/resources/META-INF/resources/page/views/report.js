@@ -79,7 +79,7 @@ function save(text, fileName) {
 
 function summaryOf({ users, usage, complete, from, recorded_since: hoursSince, events_recorded_since: eventsSince }) {
   const known = new Set([...users, ...usage].map(({ user }) => user).filter((user) => user !== null));
-  const cut = complete ? '' : ' The time limit ended the reading: a later part of the period is missing.';
+  const cut = complete ? '' : ' A part of the period is missing: it was not read in time, or its records are damaged.';
   return `Report of ${count(known.size, 'user')}.${cut}${missingText('Hours', hoursSince, from)}${missingText('Violations and actions', eventsSince, from)}`;
 }
 

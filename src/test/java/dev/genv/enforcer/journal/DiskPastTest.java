@@ -107,10 +107,12 @@ class DiskPastTest extends RecordingFixture {
         Files.write(file, Arrays.copyOf(content, content.length - 20));
 
         assertThat(read(BEGIN)).hasSize(1);
+        assertThat(isWhole(BEGIN, now)).isTrue();
 
         restart();
         record(node(3));
         assertThat(read(BEGIN)).hasSize(2);
+        assertThat(isWhole(BEGIN, now)).isTrue();
         assertThat(read(BEGIN).getLast().snapshots()).containsEntry("here", node(3));
     }
 
@@ -127,10 +129,23 @@ class DiskPastTest extends RecordingFixture {
         var last = read(BEGIN).getLast().snapshots().get("here");
         assertThat(last).isNotNull();
         assertThat(last.missing()).isNotEmpty();
+        assertThat(isWhole(BEGIN, now)).isFalse();
+        assertThat(isWhole(now.plusSeconds(1), Instant.MAX)).isTrue();
 
         restart();
         record(node(4));
         assertThat(read(BEGIN).getLast().snapshots()).containsEntry("here", node(4));
+    }
+
+    @Test
+    void pastWithoutASegmentIsNotWhole() throws IOException {
+        open(new SegmentLimits(8 * (64 << 10), Duration.ofDays(90)));
+        for (var cycle = 0; segments().size() < 3; cycle++) {
+            record(node(cycle));
+        }
+        assertThat(isWhole(BEGIN, now)).isTrue();
+        Files.delete(segments().get(1));
+        assertThat(isWhole(BEGIN, now)).isFalse();
     }
 
     @Test
@@ -146,6 +161,10 @@ class DiskPastTest extends RecordingFixture {
 
         assertThat(read).hasSize(1);
         assertThat(read(BEGIN)).hasSize(2);
+    }
+
+    private boolean isWhole(Instant from, Instant to) throws IOException {
+        return past().readCycles(from, to, () -> false, _ -> true);
     }
 
     @Test

@@ -79,6 +79,16 @@ class DiskRecordingTest extends RecordingFixture {
     }
 
     @Test
+    void continuesInANewFolderAfterAReport() throws IOException {
+        record(node(1));
+        Files.delete(segments().getFirst());
+        assertThatThrownBy(() -> record(node(2))).hasMessageContaining("deleted, replaced or cut off");
+        recorder.restart();
+        record(node(3));
+        assertThat(read(BEGIN)).hasSize(1);
+    }
+
+    @Test
     void otherFilesOfTheJournalAreNoSegments() throws IOException {
         Files.writeString(folder.resolve("journal-0000000001.jsonl"), "x\n");
         Files.writeString(folder.resolve("recording-1.jsonl"), "x\n");

@@ -17,10 +17,13 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A folder that cannot be used costs the memory of the service, and nothing else. */
 class JournalFaultTest extends JournalFixture {
@@ -165,6 +168,63 @@ class JournalFaultTest extends JournalFixture {
         stop();
         directory = Files.createTempDirectory("journal");
         start();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "rm $J/*",
+                "rm $J/*.jsonl",
+                "rm $J/events-*.jsonl",
+                "rm $J/journal.lock",
+                "rm -r $J && mkdir -m 700 $J",
+                "cp -a $J $J.new && mv $J $J.old && mv $J.new $J",
+                "cp -a $J/journal-*.jsonl $J/copy && mv $J/copy $J/journal-*.jsonl",
+                "truncate -s 100 $J/journal-*.jsonl",
+                "truncate -s 100 $J/events-*.jsonl"
+            })
+    void filesThatAreLostAreReportedAndWrittenAnew(String loss) throws Exception {
+        stop();
+        directory = Files.createDirectory(directory.resolve("journal"));
+        setPermissions(directory, "rwx------");
+        limits = new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 0);
+        start();
+        cycle();
+        cycle();
+        var shell = new ProcessBuilder("sh", "-c", loss).inheritIO();
+        shell.environment().put("J", directory.toString());
+        assertThat(shell.start().waitFor()).isZero();
+        cycle();
+        cycle();
+        assertThat(problems()).containsExactly(ProblemCode.JOURNAL_UNWRITABLE);
+        cycle();
+        assertThat(problems()).isEmpty();
+        var id = only().id();
+        restart();
+        cycle();
+        assertThat(only().id()).isEqualTo(id);
+        assertThat(node.executed).as("one SIGTERM").hasSize(1);
+    }
+
+    @Test
+    void lostEventsMakeThePastIncomplete() throws IOException {
+        for (var cycle = 0; cycle < 4; cycle++) {
+            node.setSnapshot(cycle % 2 == 0 ? host().devices(2).with(process(7).uses(0)) : host().devices(2));
+            cycle();
+        }
+        stop();
+        var file = directory.resolve(FileNames.EVENTS.segment(1));
+        var bytes = Files.readAllBytes(file);
+        assertThat(areEventsWhole()).isTrue();
+        Files.write(file, Arrays.copyOf(bytes, bytes.length - 10));
+        assertThat(areEventsWhole()).as("a service was killed while it wrote").isTrue();
+        bytes[bytes.length / 2] ^= 1;
+        Files.write(file, bytes);
+        assertThat(areEventsWhole()).isFalse();
+    }
+
+    private boolean areEventsWhole() throws IOException {
+        return new DiskPast(directory).readEvents(Instant.MIN, Instant.MAX, () -> false, _ -> true);
     }
 
     @Test

@@ -22,7 +22,8 @@ public final class PastReading implements AutoCloseable {
     private final FleetMemory memory;
     private final Runnable release;
     private final long begin = System.nanoTime();
-    private boolean isComplete = true;
+    private boolean isInTime = true;
+    private boolean isWhole = true;
 
     PastReading(RecordedPast past, Period period, BooleanSupplier isCancelled, FleetMemory memory, Runnable release) {
         this.past = past;
@@ -35,7 +36,7 @@ public final class PastReading implements AutoCloseable {
     /** Reads all cycles of the period, and some before and after it. */
     public void cycles(Consumer<RecordedCycle> reader) {
         try {
-            past.readCycles(period.from(), period.to(), this::isOver, cycle -> {
+            isWhole &= past.readCycles(period.from(), period.to(), this::isOver, cycle -> {
                 memory.hold(cycle);
                 reader.accept(cycle);
                 return true;
@@ -48,7 +49,7 @@ public final class PastReading implements AutoCloseable {
     /** Reads all events in the same way. */
     public void events(Consumer<Event> reader) {
         try {
-            past.readEvents(period.from(), period.to(), this::isOver, event -> {
+            isWhole &= past.readEvents(period.from(), period.to(), this::isOver, event -> {
                 reader.accept(event);
                 return true;
             });
@@ -75,16 +76,16 @@ public final class PastReading implements AutoCloseable {
         }
     }
 
-    /** Whether everything was read; otherwise the time limit ended the reading. */
+    /** Whether everything was read; otherwise the time limit ended the reading, or records are damaged or missing. */
     public boolean isComplete() {
-        return isComplete;
+        return isInTime && isWhole;
     }
 
     private boolean isOver() {
         if (isCancelled.getAsBoolean() || System.nanoTime() - begin > LONGEST.toNanos()) {
-            isComplete = false;
+            isInTime = false;
         }
-        return !isComplete;
+        return !isInTime;
     }
 
     private static ApiException unreadable(IOException e) {

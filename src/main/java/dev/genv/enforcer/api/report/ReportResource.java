@@ -77,7 +77,7 @@ public class ReportResource {
             var report = report(reading, period);
             if (isCsv && !report.complete()) {
                 throw ApiException.contentTooLarge(
-                        "the period was not read within %d seconds, which CSV cannot show; choose a shorter one"
+                        "the period was not read within %d seconds, or its records are damaged, which CSV cannot show; choose a shorter one"
                                 .formatted(PastReading.LONGEST.toSeconds()));
             }
             return isCsv

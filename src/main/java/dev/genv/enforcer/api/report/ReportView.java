@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param recordedSince since when hosts are recorded; null if none is
  * @param eventsRecordedSince since when violations and actions are recorded, so that their counts are complete; null if none is
- * @param complete whether the whole period was read; if not, the time limit ended the reading
+ * @param complete whether the whole period was read; if not, the time limit ended the reading, or records are damaged or missing
  */
 public record ReportView(
         Instant from,

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param from the first replayed cycle; null if there is none in the period
  * @param to the last replayed cycle; null if there is none in the period
  * @param cycles the number of replayed cycles
- * @param complete whether the whole period was replayed; if not, the time limit ended the replay at {@code to}
+ * @param complete whether the whole period was replayed; if not, the time limit ended the replay at {@code to}, or records are damaged or missing
  * @param users those to whom the policy would have done something, the most affected first
  */
 public record ReplayView(

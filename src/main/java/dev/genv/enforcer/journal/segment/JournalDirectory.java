@@ -10,8 +10,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The open folder of the journal, locked for this service. The service uses only files that no other user could have written: regular
@@ -147,6 +149,25 @@ public final class JournalDirectory implements AutoCloseable {
         } catch (IOException e) {
             closeQuietly(file, e);
             throw e;
+        }
+    }
+
+    /**
+     * Whether the next run will find what is written here.
+     *
+     * @param last the last segment; null if there is none
+     * @param open its file; null if it is not open
+     */
+    public boolean isInPlace(@Nullable Segment last, @Nullable SegmentFile open) {
+        try {
+            var isOwn = FileCalls.status(directory).isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
+                    && FileCalls.status(lock.orElseThrow()).isSameFile(FileCalls.status(directory, names.lock()));
+            return isOwn
+                    && (open == null
+                            ? last == null || segment(last.number(), names.segment(last.number())).isPresent()
+                            : open.isAt(directory, names.segment(Objects.requireNonNull(last).number())));
+        } catch (IOException e) {
+            return false; // such as a file that is missing
         }
     }
 

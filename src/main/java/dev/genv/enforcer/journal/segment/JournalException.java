@@ -7,6 +7,9 @@ import java.io.IOException;
 
 /** The journal cannot be used at present. */
 public final class JournalException extends IOException {
+    /** Why a journal that the next run would not find is given up. */
+    public static final String DISPLACED = "the folder or a file in it was deleted, replaced or cut off";
+
     private static final long serialVersionUID = 1L;
 
     private final ProblemCode code;

@@ -12,6 +12,7 @@ import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Predicate;
 
 /** Reads segments while the service writes to them and deletes old ones. */
@@ -23,12 +24,19 @@ public final class RecordedSegments {
      *
      * @param from segments before it are left out
      * @param to segments after it are left out
+     * @param missing called where a line is damaged, or a segment is missing. The torn last line of a segment is neither
      * @param reader returns false to end the reading
      */
-    public static void read(JournalDirectory directory, Instant from, Instant to, Predicate<JournalLine> reader)
+    public static void read(
+            JournalDirectory directory, Instant from, Instant to, Runnable missing, Predicate<JournalLine> reader)
             throws IOException {
+        var next = OptionalLong.empty();
         for (var segment : between(directory, from, to)) {
-            if (!read(directory, segment, reader)) {
+            if (next.isPresent() && next.getAsLong() != segment.number()) {
+                missing.run();
+            }
+            next = OptionalLong.of(segment.number() + 1);
+            if (!read(directory, segment, missing, reader)) {
                 return;
             }
         }
@@ -62,7 +70,7 @@ public final class RecordedSegments {
     /** Returns when a segment begins: the first time in it. Empty if it has none, or is deleted. */
     public static Optional<Instant> begin(JournalDirectory directory, Segment segment) throws IOException {
         var found = new ArrayList<Instant>();
-        read(directory, segment, line -> {
+        read(directory, segment, () -> {}, line -> {
             time(line).ifPresent(found::add);
             return found.isEmpty();
         });
@@ -80,7 +88,8 @@ public final class RecordedSegments {
     }
 
     /** Returns false if the reader ended the reading. A deleted segment is empty. */
-    private static boolean read(JournalDirectory directory, Segment segment, Predicate<JournalLine> reader)
+    private static boolean read(
+            JournalDirectory directory, Segment segment, Runnable missing, Predicate<JournalLine> reader)
             throws IOException {
         int file;
         try {
@@ -94,7 +103,11 @@ public final class RecordedSegments {
         try {
             var lines = new LineReader(file);
             for (var line = lines.next(); line != null; line = lines.next()) {
-                if (line.content().isPresent() && !reader.test(line.content().get())) {
+                if (line.content().isEmpty()) {
+                    if (line.isComplete()) {
+                        missing.run();
+                    }
+                } else if (!reader.test(line.content().get())) {
                     return false;
                 }
             }

@@ -27,6 +27,12 @@ public final class SegmentFile implements AutoCloseable {
         return size + unfinished + buffer.size();
     }
 
+    /** Whether this name in a folder is still that of the file, and nobody else has changed its size. */
+    boolean isAt(int folder, String name) throws IOException {
+        var status = FileCalls.status(descriptor);
+        return status.isSameFile(FileCalls.status(folder, name)) && status.size() == size + unfinished;
+    }
+
     /** Adds whole lines, which are complete after {@link #flush}. A large part of them is written at once. */
     public void add(byte[] lines) throws IOException {
         buffer.writeBytes(lines);

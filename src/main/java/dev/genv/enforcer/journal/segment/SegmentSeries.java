@@ -52,6 +52,11 @@ public final class SegmentSeries implements AutoCloseable {
         }
     }
 
+    /** Whether the next run will find what is written here. */
+    public boolean isInPlace() {
+        return directory.isInPlace(segments.peekLast(), current);
+    }
+
     /** Waits until everything is on the disk. */
     public void sync() throws IOException {
         if (current != null) {

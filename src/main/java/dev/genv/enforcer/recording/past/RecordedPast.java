@@ -23,10 +23,11 @@ public interface RecordedPast {
      *     clock was wrong, cycles of the period may be between them
      * @param isOver asked before each record, of which many may be no end of a cycle; true ends the reading
      * @param reader returns false to end the reading
+     * @return false if records of the period are damaged or missing
      */
-    void readCycles(Instant from, Instant to, BooleanSupplier isOver, Predicate<RecordedCycle> reader)
+    boolean readCycles(Instant from, Instant to, BooleanSupplier isOver, Predicate<RecordedCycle> reader)
             throws IOException;
 
     /** Reads the events in the same way. */
-    void readEvents(Instant from, Instant to, BooleanSupplier isOver, Predicate<Event> reader) throws IOException;
+    boolean readEvents(Instant from, Instant to, BooleanSupplier isOver, Predicate<Event> reader) throws IOException;
 }

@@ -14,8 +14,10 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** The disk of the journal is full or read-only: the service reports it, enforces, and uses the journal again afterwards. */
+/** The disk of the journal is full or read-only, or its files are lost: the service reports it, enforces, and uses the journal again afterwards. */
 class JournalDiskIT extends NodeSuite {
     private static final byte[] PAGE = new byte[4096];
 
@@ -76,6 +78,34 @@ class JournalDiskIT extends NodeSuite {
             assertThat(before).hasSize(2);
             service.kill();
             assertContinues(before, first, second);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rm $J/*, true",
+        "rm -r $J, mkdir -m 700 $J",
+        "mv $J $J.old && mkdir -m 700 $J, true"
+    })
+    void filesThatAreLostWhileTheServiceRunsCostWhatTheyHadAndNothingElse(String loss, String remedy)
+            throws IOException {
+        var folder = journal.resolve("folder");
+        Command.run("mkdir", "-m", "700", folder.toString());
+        node.set("JOURNAL_DIR", folder);
+        try (var victim = SignalCounter.start(directory.resolve("victim"))) {
+            node.gpus.process(0, victim.pid(), "100");
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().until(() -> victim.count() == 1);
+            client.awaitNext(client.observe()); // its result is written too
+            var before = client.json("/violations").findValuesAsText("id");
+            Command.run("sh", "-c", loss.replace("$J", folder.toString()));
+            await().until(() -> service.outputLines().stream().anyMatch(line -> line.contains("journal_unwritable")));
+            Command.run("sh", "-c", remedy.replace("$J", folder.toString()));
+            await().until(() -> client.observe().problems().isEmpty());
+            client.awaitNext(client.observe());
+            service.kill();
+            assertContinues(before, victim);
         }
     }
 

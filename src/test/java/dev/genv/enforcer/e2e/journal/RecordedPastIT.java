@@ -10,7 +10,9 @@ import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -49,6 +51,35 @@ class RecordedPastIT extends NodeSuite {
             assertThat(shell.isAlive()).isTrue();
             assertReport(again);
         }
+    }
+
+    @Test
+    void damageMakesTheReportIncomplete() throws IOException {
+        try (var shell = Child.inEnvironment("a")) {
+            writeEnvironment(shell);
+            node.gpus.process(0, shell.pid(), "10");
+            observeStrayAndStop();
+            for (var file : files()) {
+                damage(file);
+            }
+            var service = new ServiceClient(node.startService());
+            service.awaitNext(service.observe());
+            assertThat(service.json("/report").path("complete").asBoolean(true)).isFalse();
+            assertThat(service.status("/report?format=csv")).isEqualTo(413);
+        }
+    }
+
+    private List<Path> files() throws IOException {
+        try (var files = Files.list(directory.resolve("journal"))) {
+            return files.filter(file -> file.toFile().length() > 0).toList();
+        }
+    }
+
+    /** Changes some bytes in the middle. */
+    private static void damage(Path path) throws IOException {
+        var bytes = Files.readAllBytes(path);
+        Arrays.fill(bytes, bytes.length / 2, bytes.length / 2 + 5, (byte) 0);
+        Files.write(path, bytes);
     }
 
     /** Returns the pid of a process outside of all environments that one run of the service observed. */

@@ -157,7 +157,7 @@ class PagePlanIT extends PageSuite {
 
         assertThat(window.page().locator("#report td").filter(new Locator.FilterOptions().setHasText(name)))
                 .hasCount(2);
-        window.awaitText("#report .result", "Report of 1 user. The time limit ended the reading");
+        window.awaitText("#report .result", "Report of 1 user. A part of the period is missing");
         window.awaitText("#report .result", "Violations and actions before 1 Nov 2026, 06:00:00 are not recorded.");
         window.awaitText("#report dd", "1 Nov 2026, 00:00:00");
     }
