@@ -8,6 +8,8 @@ public enum SnapshotPart {
     PROCESSES,
     /** The completeness of those processes: missing if a line of the GPU tool cannot be parsed. */
     EVERY_PROCESS,
+    /** The environs of those processes: missing if no time or no reader was left for one, whose membership is unknown then. */
+    EVERY_ENVIRON,
     /** The active environments ({@code envs.json}). */
     ENVIRONMENTS,
     /** The attached devices ({@code devices.json}). */

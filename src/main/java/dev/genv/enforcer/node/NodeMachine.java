@@ -34,7 +34,14 @@ import java.util.stream.Stream;
 
 /** The node: the machine that the service runs on. */
 public final class NodeMachine implements Machine, Closeable {
+    /** For the listed processes, the holders, and signals. */
     private final ProcFs proc;
+    /**
+     * For searches among all processes, of which users have any number: those that hang here leave the threads of the listed processes
+     * free.
+     */
+    private final ProcFs searched;
+
     private final AccountFiles accounts;
     private final ProgramFiles programs;
     private final ProcessReader processes;
@@ -66,16 +73,17 @@ public final class NodeMachine implements Machine, Closeable {
     public NodeMachine(NodePaths paths, GpuSource<?> gpus) {
         this.gpus = gpus;
         proc = new ProcFs(paths.proc());
+        searched = new ProcFs(paths.proc());
         accounts = new AccountFiles(proc);
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
-        relations = new RelationsReader(proc, processes);
+        relations = new RelationsReader(searched, new ProcessReader(searched));
         pods = new PodLogs(proc);
-        liveness = new LivenessReader(proc);
+        liveness = new LivenessReader(searched);
         var devices = new NvidiaDevices(paths.proc());
-        holders = new DeviceHolders(paths.proc(), proc, devices);
+        holders = new DeviceHolders(paths.proc(), searched, devices);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
-        signaller = new Signaller(processes, new DeviceCheck(devices, holders));
+        signaller = new Signaller(processes, new DeviceCheck(devices, new DeviceHolders(paths.proc(), proc, devices)));
     }
 
     /**
@@ -104,7 +112,10 @@ public final class NodeMachine implements Machine, Closeable {
 
     @Override
     public HostFacts gather(Interest interest) throws InterruptedException {
-        proc.beginObservation();
+        for (var each : List.of(proc, searched)) {
+            each.beginObservation();
+            each.setSubordinateUids(interest.subordinateUids());
+        }
         var check = state.checkDirectory();
         var access = access(check.isWritable());
         var accountFacts = accounts.read();
@@ -124,7 +135,8 @@ public final class NodeMachine implements Machine, Closeable {
                 processes.readAll(
                         Stream.concat(listed.stream(), found.pids().stream()).toList(),
                         programFacts,
-                        interest.attributed()),
+                        interest.attributed(),
+                        interest.first()),
                 interest.settled());
         var podFacts = pods.read(processFacts.processes());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.

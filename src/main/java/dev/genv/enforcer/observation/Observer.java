@@ -27,6 +27,7 @@ import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ListedProcesses;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
+import dev.genv.enforcer.observation.process.UnreadProcesses;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.observation.unlisted.UnlistedProcesses;
@@ -54,6 +55,7 @@ public final class Observer {
     private final DeviceOrder order = new DeviceOrder();
     private final GpuAccess gpuAccess = new GpuAccess();
     private final ListedProcesses listedProcesses = new ListedProcesses();
+    private final UnreadProcesses unread = new UnreadProcesses();
     private final AccountReader accountReader = new AccountReader();
     private final StateParser stateParser;
     private final UnlistedProcesses unlisted;
@@ -92,6 +94,7 @@ public final class Observer {
         var listing = listing(facts, privileges);
         findings.add(listing);
         var present = findings.add(listedProcesses.observe(listing, facts));
+        findings.add(unread.observe(facts.allProcesses()));
         var state = stateParser.parse(facts.state(), facts.machine());
         var live = findings.add(LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt()));
         workloads.begin(facts.pods());
@@ -180,6 +183,11 @@ public final class Observer {
     /** Returns the listed pids that belonged to other processes at the last observation. */
     public Set<Integer> reusedPids() {
         return listedProcesses.reused();
+    }
+
+    /** Returns the pids of the processes whose environs the last observation had no time for, those that wait the longest first. */
+    public List<Integer> unread() {
+        return unread.pids();
     }
 
     /** Returns the processes that hold GPUs without being listed. */

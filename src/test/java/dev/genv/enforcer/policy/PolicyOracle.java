@@ -127,7 +127,7 @@ record PolicyOracle(Fleet fleet, Limits limits) {
 
     /** A process that is not seen does not make those that are seen better. */
     private static boolean isComplete(Snapshot snapshot) {
-        return Set.of(SnapshotPart.EVERY_PROCESS).containsAll(snapshot.missing());
+        return Set.of(SnapshotPart.EVERY_PROCESS, SnapshotPart.EVERY_ENVIRON).containsAll(snapshot.missing());
     }
 
     private static boolean isUnattached(Snapshot snapshot, Environment environment, int index) {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.user.SubordinateUids;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -13,7 +14,8 @@ import java.util.Set;
  * @param deviceMemory whether the used memory of the devices must not be older than the list of the processes
  * @param deviceHolders whether to look for processes that hold device files of GPUs without being listed
  * @param reusedPids the listed pids that other processes have by now, so that this search includes these
- * @param subordinateUids those of the last observation: their processes count as their owner's in that search
+ * @param first the pids of the processes whose environs are read before the others of their owners
+ * @param subordinateUids those of the last observation: their processes count as their owner's
  */
 public record Interest(
         Set<ProcessId> verified,
@@ -22,10 +24,11 @@ public record Interest(
         boolean deviceMemory,
         boolean deviceHolders,
         Set<Integer> reusedPids,
+        List<Integer> first,
         SubordinateUids subordinateUids) {
     /** Creates the interest of an observation that explains all used memory, and knows no workload. */
     public Interest(Set<ProcessId> verified, Set<ProcessId> settled) {
-        this(verified, settled, Set.of(), false, false, Set.of(), SubordinateUids.NONE);
+        this(verified, settled, Set.of(), false, false, Set.of(), List.of(), SubordinateUids.NONE);
     }
 
     public Interest {
@@ -33,5 +36,6 @@ public record Interest(
         settled = Set.copyOf(settled);
         attributed = Set.copyOf(attributed);
         reusedPids = Set.copyOf(reusedPids);
+        first = List.copyOf(first);
     }
 }

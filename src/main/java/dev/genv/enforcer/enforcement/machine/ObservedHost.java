@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A host: the machine that delivers facts and executes orders, and the observer that interprets the facts. */
@@ -65,6 +66,8 @@ public final class ObservedHost implements Host {
                 observer.needsDeviceMemory(),
                 observer.unlisted().needsDeviceHolders(),
                 observer.reusedPids(),
+                Stream.concat(verified.stream().map(ProcessId::pid), observer.unread().stream())
+                        .toList(),
                 observer.subordinateUids()))) {
             case HostFacts facts -> observe(facts, verified);
             case GenvFacts facts -> observe(facts, verified);

@@ -98,6 +98,9 @@ public enum ProblemCode {
     PROCESS_UNREADABLE(PROCESSES_SKIPPED, """
             The service cannot read what the kernel knows of a process on a GPU.
             See the detail."""),
+    PROCESSES_UNREAD(PROCESSES_WAIT, """
+            No time or no reader was left for the environment variables of some processes on GPUs: a user has many processes whose memory is large, answers slowly, or does not answer. The users take turns, so those of other users are mostly read. The waiting ones are read first in the next cycle.
+            The detail names a process. See `membership_unknown` for processes that do not answer, and terminate these."""),
     PID_REUSED(PROCESS_SKIPPED, """
             The driver still lists a process that has exited, because another process holds its files of the driver, and a later process has its pid.
             See `gpu_unlisted` for the process that holds them. If there is none, reset the GPU."""),

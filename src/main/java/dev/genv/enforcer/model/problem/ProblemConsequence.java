@@ -18,6 +18,8 @@ public enum ProblemConsequence {
             "No rule acts on what the service did not observe. `max-devices-per-user` does not count this machine. Violations stay active. Readiness fails."),
     GPUS_SKIPPED(
             "No rule acts on what the service did not observe; if nvidia-smi fails, that is every process. `max-devices-per-user` does not count this machine. Violations stay active. Readiness fails."),
+    PROCESSES_WAIT(
+            "No rule acts on these processes before they are read. Their violations stay active. Readiness fails."),
     PROCESS_SKIPPED("No rule acts on this process."),
     PRIVILEGE_NEEDED(
             "The service does not do what needs the privilege; without `HOST_PID` no rule acts. Readiness fails."),

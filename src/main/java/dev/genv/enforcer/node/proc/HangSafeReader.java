@@ -2,11 +2,13 @@ package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -24,10 +26,9 @@ import java.util.function.Function;
 final class HangSafeReader {
     /** The largest number of abandoned threads. */
     static final int MAX_STUCK = 64;
-    /** The largest number of one uid, so that one user cannot use all of them. Root may be several users in containers. */
+    /** The largest number of one user, so that one user cannot use all of them. Root is a user too, although it may be several in containers. */
     static final int MAX_STUCK_PER_USER = 8;
 
-    private static final long ROOT = 0;
     /** Threads that have just answered and are not yet free. */
     private static final int EXTRA_THREADS = 16;
 
@@ -35,6 +36,7 @@ final class HangSafeReader {
     private final Map<ProcessId, Long> pending = new ConcurrentHashMap<>();
     private final Executor readers = KeptThreads.named("reads-process-memory", MAX_STUCK + EXTRA_THREADS);
     private final AtomicLong timedOutNanos = new AtomicLong();
+    private volatile SubordinateUids subordinateUids = SubordinateUids.NONE;
     /** That of the current thread, if it reads a batch. */
     private final ScopedValue<ReadBatch<?, ?>.Turn> turns = ScopedValue.newInstance();
 
@@ -59,6 +61,16 @@ final class HangSafeReader {
         timedOutNanos.set(0);
     }
 
+    /** From now on, the processes of these uids count as their owner's. */
+    void setSubordinateUids(SubordinateUids known) {
+        subordinateUids = known;
+    }
+
+    /** Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged. */
+    long ownerOf(long uid) {
+        return Objects.requireNonNull(subordinateUids.ownerOf(uid));
+    }
+
     /**
      * Reads several items one after another on one thread. If a process does not answer, its item is repeated without its memory, and
      * the others follow, on another thread.
@@ -67,8 +79,8 @@ final class HangSafeReader {
      * @return the results in this order
      * @throws InterruptedException if the thread is interrupted; then no further item is read
      */
-    <I, T> List<T> readAll(List<I> items, Function<I, T> reading) throws InterruptedException {
-        var batch = new ReadBatch<>(items, reading);
+    <I, T> List<T> readAll(Iterable<I> items, Function<I, T> reading) throws InterruptedException {
+        var batch = new ReadBatch<>(items.iterator(), reading);
         try {
             start(batch);
             while (true) {
@@ -138,8 +150,12 @@ final class HangSafeReader {
     private <T> T readHere(ReadBatch<?, ?>.Turn turn, ProcessId process, long uid, Callable<T> reading)
             throws IOException {
         turn.require(process);
-        if (pending.containsKey(process) || hasExceededShare(uid)) {
+        if (pending.containsKey(process)) {
             throw new ReadTimeoutException();
+        }
+        if (hasExceededShare(uid)) {
+            throw new NotReadException(
+                    "not read: %d other processes of its user do not answer".formatted(MAX_STUCK_PER_USER));
         }
         if (pending.size() >= MAX_STUCK) {
             throw skipped();
@@ -159,9 +175,11 @@ final class HangSafeReader {
     }
 
     private boolean hasExceededShare(long uid) {
-        return uid != ROOT
-                && !pending.isEmpty()
-                && pending.values().stream().filter(owner -> owner == uid).count() >= MAX_STUCK_PER_USER;
+        var owner = ownerOf(uid);
+        return pending.values().stream()
+                        .filter(other -> ownerOf(other) == owner)
+                        .count()
+                >= MAX_STUCK_PER_USER;
     }
 
     private static IOException skipped() {

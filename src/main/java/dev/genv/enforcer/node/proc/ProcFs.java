@@ -8,6 +8,7 @@ import dev.genv.enforcer.files.KernelFile;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,11 +18,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.function.IntFunction;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The processes in {@code /proc}. */
+/** The processes in {@code /proc}. Each instance has its own threads for reads that hang. */
 public final class ProcFs {
     /** More than the kernel's limit for the environ of a new process. */
     static final int LARGEST_ENVIRON = 8 << 20;
@@ -47,9 +48,19 @@ public final class ProcFs {
         memory.beginObservation();
     }
 
+    /** Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged. */
+    long ownerOf(long uid) {
+        return memory.ownerOf(uid);
+    }
+
+    /** From now on, the processes of these uids count as their owner's. */
+    public void setSubordinateUids(SubordinateUids known) {
+        memory.setSubordinateUids(known);
+    }
+
     /** Reads several processes; the reads that may hang share one thread. Returns the results in this order. */
-    <T> List<T> readAll(List<Integer> pids, IntFunction<T> reading) throws InterruptedException {
-        return memory.readAll(pids, reading::apply);
+    <I, T> List<T> readAll(Iterable<I> items, Function<I, T> reading) throws InterruptedException {
+        return memory.readAll(items, reading);
     }
 
     /** Whether there is such a process. */

@@ -19,31 +19,70 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the facts of a process. */
 public final class ProcessReader {
     private static final int LARGEST_PAGE = 64 << 10;
 
+    private static final Reading<EnvironFacts> NO_TIME =
+            Reading.failed(Failure.NO_TIME, "no time was left to wait for its answer");
+
     private final ProcFs proc;
+    private final LongSupplier nanos;
 
     public ProcessReader(ProcFs proc) {
-        this.proc = proc;
+        this(proc, System::nanoTime);
     }
 
     /**
-     * Reads several processes, as {@link #read} does, and returns them in this order.
+     * Creates a reader.
+     *
+     * @param nanos as {@link System#nanoTime}
+     */
+    ProcessReader(ProcFs proc, LongSupplier nanos) {
+        this.proc = proc;
+        this.nanos = nanos;
+    }
+
+    /**
+     * Reads several processes, as {@link #read} does, and returns them in this order. Environs for which no time is left are not read.
      *
      * @param attributed the processes whose cgroups are not read
+     * @param first the processes that are read before the others of their owners
      */
     public List<ProcessFacts> readAll(
-            List<Integer> pids, List<Reading<ProgramFile>> programs, Set<ProcessId> attributed)
+            List<Integer> pids,
+            List<Reading<ProgramFile>> programs,
+            Set<ProcessId> attributed,
+            Collection<Integer> first)
             throws InterruptedException {
-        return proc.readAll(pids, pid -> read(pid, programs, true, process -> !attributed.contains(process)));
+        var inOrder = new LinkedHashSet<>(first);
+        inOrder.retainAll(Set.copyOf(pids));
+        inOrder.addAll(pids);
+        var order = new ReadingOrder(List.copyOf(inOrder), this::owner, nanos);
+        var byPid = proc
+                .readAll(
+                        () -> order,
+                        turn -> read(turn.pid(), programs, true, turn.inTime(), id -> !attributed.contains(id)))
+                .stream()
+                .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
+        return pids.stream().map(pid -> Objects.requireNonNull(byPid.get(pid))).toList();
+    }
+
+    /** Processes without a known uid count as those of one owner. */
+    private Object owner(int pid) {
+        return uid(pid) instanceof Reading.Value<Long>(var uid) ? proc.ownerOf(uid) : Reading.class;
     }
 
     /**
@@ -52,11 +91,15 @@ public final class ProcessReader {
      * @param programs the protected programs: only a process that may run one of them has its program identified
      */
     public ProcessFacts read(int pid, List<Reading<ProgramFile>> programs) {
-        return read(pid, programs, true, _ -> false);
+        return read(pid, programs, true, true, _ -> false);
     }
 
     private ProcessFacts read(
-            int pid, List<Reading<ProgramFile>> programs, boolean withProgram, Predicate<ProcessId> withCgroup) {
+            int pid,
+            List<Reading<ProgramFile>> programs,
+            boolean withProgram,
+            boolean withEnviron,
+            Predicate<ProcessId> withCgroup) {
         var before = proc.statBytes(pid);
         var stat = stat(before);
         if (stat.isEmpty() || stat.get().isZombie()) {
@@ -69,7 +112,7 @@ public final class ProcessReader {
                 pid,
                 before,
                 uid,
-                owner == null ? unread() : environ(id, owner, stat.get()),
+                owner == null ? unread() : withEnviron ? environ(id, owner, stat.get()) : NO_TIME,
                 withProgram ? executable(id.pid(), programs) : Reading.failed(Failure.SKIPPED, ""),
                 withCgroup.test(id) ? cgroup(pid) : Reading.failed(Failure.SKIPPED, ""),
                 Reading.failed(Failure.SKIPPED, ""),
@@ -78,7 +121,7 @@ public final class ProcessReader {
 
     /** Reads a process that is related to a listed one. */
     ProcessFacts readRelated(int pid) {
-        var facts = read(pid, List.of(), false, _ -> false);
+        var facts = read(pid, List.of(), false, true, _ -> false);
         return withRelations(facts);
     }
 

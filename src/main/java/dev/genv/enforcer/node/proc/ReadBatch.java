@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -16,18 +17,27 @@ import org.jspecify.annotations.Nullable;
  * next thread repeats that item and continues.
  */
 final class ReadBatch<I, T> {
-    private final List<I> items;
+    private final Iterator<I> items;
     private final Function<I, T> reading;
     private final List<T> results = new ArrayList<>();
     private final Map<ProcessId, IOException> unanswered = new HashMap<>();
     private Turn current = new Turn();
+    /** The item that is being read. */
+    private @Nullable I item;
+    private boolean isDone;
     private @Nullable Running running;
     private @Nullable IOException refusal;
     private @Nullable Throwable failure;
 
-    ReadBatch(List<I> items, Function<I, T> reading) {
+    /**
+     * Creates a batch.
+     *
+     * @param items each is asked for when the one before it is read
+     */
+    ReadBatch(Iterator<I> items, Function<I, T> reading) {
         this.items = items;
         this.reading = reading;
+        isDone = !items.hasNext();
     }
 
     /** A read that may hang. */
@@ -71,7 +81,7 @@ final class ReadBatch<I, T> {
 
     /** Waits until every item is read. Returns how long a read has not answered by then; zero if every item is read. */
     synchronized Duration await(Duration limit) throws InterruptedException {
-        while (failure == null && results.size() < items.size()) {
+        while (failure == null && !isDone) {
             var waited = running == null ? 0 : System.nanoTime() - running.since;
             if (waited >= limit.toNanos()) {
                 return Duration.ofNanos(waited);
@@ -105,13 +115,21 @@ final class ReadBatch<I, T> {
     }
 
     private synchronized @Nullable I next(Turn turn) {
-        return turn == current && results.size() < items.size() ? items.get(results.size()) : null;
+        if (turn != current) {
+            return null;
+        }
+        if (item == null && items.hasNext()) {
+            item = items.next();
+        }
+        return item;
     }
 
     private synchronized void add(Turn turn, T result) {
         if (turn == current) {
             results.add(result);
-            if (results.size() == items.size()) {
+            item = null;
+            isDone = !items.hasNext();
+            if (isDone) {
                 notifyAll();
             }
         }

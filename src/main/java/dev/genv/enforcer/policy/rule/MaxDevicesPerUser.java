@@ -37,7 +37,11 @@ final class MaxDevicesPerUser implements Rule {
                     processes of those environments on it. Without a limit this has no effect.""")
             .scope(RuleScope.FLEET)
             // Without a complete process list, idle devices are unknown, and a running job might lose its device first.
-            .requires(SnapshotPart.values())
+            .requires(
+                    SnapshotPart.PROCESSES,
+                    SnapshotPart.EVERY_PROCESS,
+                    SnapshotPart.ENVIRONMENTS,
+                    SnapshotPart.ATTACHMENTS)
             .restsOn(StateChangeKind.ENVIRONMENT_ADDED, StateChangeKind.OWNER_CHANGED, StateChangeKind.QUOTA_INCREASED)
             .build();
 

@@ -123,7 +123,7 @@ final class EntitySeries {
 
     private Stream<Series> counts(Use use, GenvMetric ofProcesses, GenvMetric ofDevices) {
         var counts = Stream.<Series>builder();
-        if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
+        if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.EVERY_ENVIRON)) {
             counts.add(series(ofProcesses, use, use.processes));
         }
         if (snapshot.has(SnapshotPart.ATTACHMENTS)) {

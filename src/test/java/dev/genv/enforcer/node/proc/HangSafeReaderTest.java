@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -78,7 +79,33 @@ class HangSafeReaderTest {
         for (var i = 0; i < HangSafeReader.MAX_STUCK_PER_USER; i++) {
             assertTimesOut(shortTimeoutConnection, i, ALICE);
         }
-        assertThat(canRead(shortTimeoutConnection, process(100), ALICE)).isFalse();
+        assertThatThrownBy(() -> shortTimeoutConnection.read(process(100), ALICE, () -> "asked"))
+                .isInstanceOf(NotReadException.class)
+                .hasMessage("not read: 8 other processes of its user do not answer");
+        await().until(() -> canRead(shortTimeoutConnection, process(100), BOB));
+    }
+
+    @Test
+    void subordinateUidsShareTheReadersOfTheirOwner() {
+        shortTimeoutConnection.setSubordinateUids(
+                new SubordinateUids(List.of(new SubordinateUids.Range(ALICE, 100_000, 65_536))));
+        for (var i = 0; i < HangSafeReader.MAX_STUCK_PER_USER; i++) {
+            assertTimesOut(shortTimeoutConnection, i, 100_000 + i);
+        }
+        for (var uid : List.of(100_999L, ALICE)) {
+            assertThatThrownBy(() -> shortTimeoutConnection.read(process(100), uid, () -> "asked"))
+                    .isInstanceOf(NotReadException.class);
+        }
+        await().until(() -> canRead(shortTimeoutConnection, process(100), BOB));
+    }
+
+    @Test
+    void rootCannotUseAllReaders() {
+        for (var i = 0; i < HangSafeReader.MAX_STUCK_PER_USER; i++) {
+            assertTimesOut(shortTimeoutConnection, i, 0);
+        }
+        assertThatThrownBy(() -> shortTimeoutConnection.read(process(100), 0, () -> "asked"))
+                .isInstanceOf(NotReadException.class);
         await().until(() -> canRead(shortTimeoutConnection, process(100), BOB));
     }
 
@@ -86,7 +113,7 @@ class HangSafeReaderTest {
     @Test
     void limitsTheNumberOfHangingReads() {
         for (var i = 0; i < HangSafeReader.MAX_STUCK; i++) {
-            assertTimesOut(shortTimeoutConnection, i, 0);
+            assertTimesOut(shortTimeoutConnection, i, 2000 + i);
         }
         assertThatThrownBy(() -> shortTimeoutConnection.read(process(100), BOB, () -> "asked"))
                 .isNotInstanceOf(ReadTimeoutException.class)

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation.table;
 
+import static dev.genv.enforcer.model.SnapshotPart.EVERY_ENVIRON;
 import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
@@ -86,7 +87,10 @@ final class ProcessRows {
                         for (var pid = 812; pid < 818; pid++) {
                             hang(machine, pid, ALICE, "environ");
                             machine.environs.put(
-                                    pid, Reading.failed(pid < 816 ? Failure.TIMEOUT : Failure.NO_TIME, ""));
+                                    pid, pid < 816
+                                            ? Reading.failed(Failure.TIMEOUT, "")
+                                            : Reading.failed(
+                                                    Failure.NO_TIME, "no time was left to wait for its answer"));
                             lines.append("GPU-0, %d, 1\n".formatted(pid));
                         }
                         machine.process(818, BOB, ID + "b");
@@ -97,7 +101,10 @@ final class ProcessRows {
                     .problem("MEMBERSHIP_UNKNOWN: process 814 is not checked: its environ does not answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 815 is not checked: its environ does not answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 816 is not checked: " + NO_TIME)
-                    .problem("MEMBERSHIP_UNKNOWN: process 817 is not checked: " + NO_TIME),
+                    .problem("MEMBERSHIP_UNKNOWN: process 817 is not checked: " + NO_TIME)
+                    .problem(
+                            "PROCESSES_UNREAD: 2 of 7 processes were not read, such as process 816: no time was left to wait for its answer")
+                    .missing(EVERY_ENVIRON),
             row("a process in execve", machine -> machine.process(812, ALICE).withoutEnvironment())
                     .problem(
                             "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this moment"),

@@ -153,7 +153,7 @@ final class HostHistory {
                 .record(environment, observation));
         observed.observed(ticks, snapshot.has(SnapshotPart.ATTACHMENTS), holders.keySet());
         var now = ListedProcesses.of(snapshot.allProcesses());
-        if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
+        if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.EVERY_ENVIRON)) {
             onGpu = now;
         }
         var all = onGpu.with(now);

@@ -71,7 +71,7 @@ class HostHistoryTest {
     @ParameterizedTest
     @EnumSource(
             value = SnapshotPart.class,
-            names = {"PROCESSES", "EVERY_PROCESS"})
+            names = {"PROCESSES", "EVERY_PROCESS", "EVERY_ENVIRON"})
     void environmentNamedByAProcessIsKeptWhileTheGpuToolFails(SnapshotPart missing) {
         history.record(
                 host().with(env("named"))
