@@ -101,9 +101,10 @@ public final class AgentMachine implements Machine {
                 pids(interest.verified()),
                 identities(interest.settled()),
                 identities(interest.attributed()),
+                interest.first(),
                 interest.deviceHolders(),
                 List.copyOf(interest.reusedPids()),
-                interest.deviceHolders() ? ranges(interest.subordinateUids()) : List.of(),
+                ranges(interest.subordinateUids()),
                 omitted.passwd(),
                 omitted.subuid(),
                 config.programs());

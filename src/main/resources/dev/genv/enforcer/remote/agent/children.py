@@ -12,6 +12,7 @@ class Bug(Exception):
 class Children:
     """The child processes that were killed and may still exist: not even SIGKILL ends a system call that hangs."""
     MOST = 256
+    MOST_OF_SEARCHES = 128  # users have any number of processes, so some children are left for the listed ones
     killed = set()
 
     @classmethod
@@ -34,10 +35,10 @@ class Children:
             time.sleep(PAUSE)
 
     @classmethod
-    def require_few(cls):
+    def require_few(cls, most=MOST):
         """Raises OSError if so many children hang that another one is too much."""
         cls.collect()
-        if len(cls.killed) >= cls.MOST:
+        if len(cls.killed) >= most:
             raise OSError(errno.EAGAIN, "%d child processes of the agent hang" % len(cls.killed))
 
 
@@ -47,9 +48,9 @@ class Call:
     A task is a function that yields dictionaries. A task that does not answer in time is left behind with the child.
     """
 
-    def __init__(self, tasks):
-        """Raises OSError if there are too many processes."""
-        Children.require_few()
+    def __init__(self, tasks, most=Children.MOST):
+        """Raises OSError if there are too many processes, such as as many children that hang."""
+        Children.require_few(most)
         self.received = bytearray()
         self.answers, answers = os.pipe()
         permits, self.permits = os.pipe()
@@ -99,17 +100,18 @@ class Call:
         write(answers, len(content).to_bytes(8, "big") + content)
 
     def parts(self, seconds):
-        """Yields what the next task yields. Raises NoAnswer, or the OSError of the task."""
+        """Yields what remains of the next task. Raises NoAnswer, or the OSError of the task."""
         deadline = time.monotonic() + seconds
-        while True:
-            part = marshal.loads(self.receive(int.from_bytes(self.receive(8, deadline), "big"), deadline))
-            if part is None:
-                return
-            if "error" in part:
-                raise OSError(*part["error"])
-            if "bug" in part:
-                raise Bug(part["bug"])
-            yield part
+        return iter(lambda: self.part(deadline), None)
+
+    def part(self, deadline):
+        """Returns what a task yields next, or None at its end. Raises as parts does."""
+        part = marshal.loads(self.receive(int.from_bytes(self.receive(8, deadline), "big"), deadline))
+        if part and "error" in part:
+            raise OSError(*part["error"])
+        if part and "bug" in part:
+            raise Bug(part["bug"])
+        return part
 
     def receive(self, size, deadline):
         while len(self.received) < size:

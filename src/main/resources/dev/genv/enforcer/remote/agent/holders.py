@@ -14,14 +14,6 @@ def gpu_information(machine):
     yield {"gpus": [base64(read_file("%s/%s/information" % (folder, name), LARGEST_INFORMATION)) for name in names]}
 
 
-def account_of(machine, uid):
-    """Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged."""
-    ranges = machine.request["subordinates"]
-    number = bisect.bisect(ranges, [uid, float("inf")])
-    first, count, owner = ranges[number - 1] if number else (0, 0, 0)
-    return owner if uid - first < count else uid
-
-
 def holder_candidates(machine, listed, memories):
     """Returns the pids: the newest process of every user, then the second newest, and so on."""
     processes, turns, order = [], {}, []
@@ -36,7 +28,7 @@ def holder_candidates(machine, listed, memories):
             if now[19] and not has_exited(now) and not int(now[6]) & KERNEL_THREAD:
                 processes.append((int(now[19]), pid))
     for _, pid in sorted(processes, reverse=True):
-        user = account_of(machine, memories.owner(pid))
+        user = memories.owner(pid)
         turns[user] = turns.get(user, 0) + 1
         order.append((turns[user], pid))
     return [pid for _, pid in sorted(order)]
@@ -60,7 +52,7 @@ def holder_facts(machine, listed, programs):
         return facts
     if not majors:
         return facts
-    memories = Memories(machine, stop, 0.5)  # a user can have several processes that do not answer
+    memories = Memories(machine, stop)  # a user can have several processes that do not answer
     pids = holder_candidates(machine, listed, memories)
     held = HeldGpus(machine, majors)
     values = memories.read(pids, held.examine)

@@ -1,6 +1,7 @@
 """Processes whose memory may not be readable for ever."""
 LARGEST_ARGUMENTS = 64 << 10  # a kernel names its file in the first few hundred bytes
 MOST_STUCK, MOST_STUCK_OF_A_USER = 64, 8
+READING_TIME = 4  # seconds: ReadingOrder of the service gives the reason
 MOST_KERNELS = 10000  # users choose their number
 LONGEST_NAME = 255  # bytes of a file's name
 LARGEST_KERNELS = 1 << 20  # of the answer
@@ -8,74 +9,129 @@ NO_TIME = failed("NO_TIME", "no time was left to wait for its answer")
 
 
 class Memories:
-    """Reads what the kernel takes from the memory of processes, which can keep it from answering for ever."""
+    """Reads what the kernel takes from the memory of processes, which can keep it from answering for ever.
 
-    def __init__(self, machine, stop, patience=4):
+    The next process is always one of the owner whose processes took the least time so far: what one owner has too much
+    of delays only that owner's processes.
+    """
+
+    def __init__(self, machine, stop, patience=0.5, most_children=Children.MOST_OF_SEARCHES):
         """patience: after this time (s) in all, it waits only shortly for each further process."""
-        self.machine, self.stop, self.patience = machine, stop, patience
-        self.waited = 0  # seconds, for processes that did not answer
-        self.stuck = {}  # the number of these processes, by uid
-        self.failures, self.owners = {}, {}  # by pid
+        self.machine, self.stop, self.patience, self.most_children = machine, stop, patience, most_children
+        self.waited, self.abandoned = 0, 0  # the time (s) for processes that did not answer, and their number
+        self.stuck, self.spent = {}, {}  # by owner: the number of processes that do not answer, and the time (s) of all
+        self.failures, self.uids = {}, {}  # by pid
 
     def read(self, pids, task):
         """Executes a task for each process, one after the other, and returns what each yields, merged."""
-        values, pending = {pid: {} for pid in pids}, list(pids)
-        while pending and time.monotonic() < self.stop and sum(self.stuck.values()) < MOST_STUCK:
+        values, pending = {pid: {} for pid in pids}, self.with_share(pids)
+        while pending and time.monotonic() < self.stop and self.abandoned < MOST_STUCK:
             try:
-                child = Call([lambda pid=pid: task(pid) for pid in pending])
+                child = Call(self.tasks(self.queues(pending), task), self.most_children)
             except OSError as error:  # such as too many processes
-                self.failures.update((pid, failure(error)) for pid in pending)
+                self.failures.update((pid, failed("NO_TIME", error.strerror)) for pid in pending)
                 return values
             with child:
                 pending = self.collect_all(child, pending, values)
         self.failures.update((pid, NO_TIME) for pid in pending)
         return values
 
+    def queues(self, pids):
+        """Returns the processes of each owner, the next one last."""
+        queues = {}
+        for pid in reversed(list(pids)):
+            queues.setdefault(self.owner(pid), []).append(pid)
+        return queues
+
+    def tasks(self, queues, task):
+        """Yields a task for each process, which tells the pid first. The child executes this."""
+        while queues:
+            owner = min(queues, key=lambda each: self.spent.get(each, 0))
+            pid = queues[owner].pop()
+            if not queues[owner]:
+                del queues[owner]
+            start = time.monotonic()
+            yield lambda: itertools.chain([{"pid": pid}], task(pid))
+            self.charge(pid, start)
+
+    def charge(self, pid, start):
+        """Adds the time since then to what the owner of a process has spent, and returns it."""
+        seconds = time.monotonic() - start
+        self.spent[self.owner(pid)] = self.spent.get(self.owner(pid), 0) + seconds
+        return seconds
+
     def collect_all(self, child, pending, values):
         """Returns the processes that remain when one does not answer: it hangs the child too."""
-        answers = True
-        while pending and answers and time.monotonic() < self.stop:
-            is_patient = self.waited < self.patience
-            answers = self.collect(child, values[pending[0]], 1 if is_patient else 0.05)
-            pid = pending.pop(0)
-            if not answers:
-                self.leave(pid, is_patient)
-                pending = [other for other in pending if not self.has_used_up_share(other)]
+        try:
+            while pending and time.monotonic() < self.stop:
+                is_patient = self.waited < self.patience
+                pid = child.part(self.stop)["pid"]
+                del pending[pid]
+                if not self.collect(child, pid, values[pid], 1 if is_patient else 0.05):
+                    self.leave(pid, is_patient)
+                    return self.with_share(pending)
+        except NoAnswer:
+            pass  # the time is over
         return pending
 
-    def collect(self, child, value, seconds):
+    def collect(self, child, pid, value, seconds):
         start = time.monotonic()
         try:
             for part in child.parts(seconds):
                 value.update(part)
+            self.charge(pid, start)
             return True
         except NoAnswer:
-            self.waited += time.monotonic() - start
+            self.waited += self.charge(pid, start)
             return False
 
+    def uid(self, pid):
+        if pid not in self.uids:
+            self.uids[pid] = reading(self.machine.uid, pid).get("value", 0)
+        return self.uids[pid]
+
     def owner(self, pid):
-        if pid not in self.owners:
-            self.owners[pid] = reading(self.machine.uid, pid).get("value", 0)
-        return self.owners[pid]
+        return account_of(self.machine, self.uid(pid))
 
     def leave(self, pid, is_patient):
         """After a short wait it is unknown whether a process hangs."""
         self.failures[pid] = failed("TIMEOUT", "it does not answer") if is_patient else NO_TIME
+        self.abandoned += 1
+        self.add_stuck(pid)
+
+    def add_stuck(self, pid):
         self.stuck[self.owner(pid)] = self.stuck.get(self.owner(pid), 0) + 1
 
-    def has_used_up_share(self, pid):
-        """Whether too many processes of the same user hang. Root may be several users, in containers."""
-        if self.owner(pid) == 0 or self.stuck.get(self.owner(pid), 0) < MOST_STUCK_OF_A_USER:
-            return False
-        self.failures[pid] = failed("NO_TIME", "%d other processes of its user hang" % MOST_STUCK_OF_A_USER)
-        return True
+    def with_share(self, pids):
+        """Returns the processes, as keys, without those of owners of whom too many hang."""
+        allowed = {}
+        for pid in pids:
+            if time.monotonic() > self.stop:
+                self.failures[pid] = NO_TIME
+            elif self.stuck.get(self.owner(pid), 0) < MOST_STUCK_OF_A_USER:
+                allowed[pid] = None
+            else:
+                self.failures[pid] = failed("NO_TIME", "%d other processes of its user hang" % MOST_STUCK_OF_A_USER)
+        return allowed
+
+
+def account_of(machine, uid):
+    """Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged."""
+    ranges = machine.request["subordinates"]
+    number = bisect.bisect(ranges, [uid, float("inf")])
+    first, count, owner = ranges[number - 1] if number else (0, 0, 0)
+    return owner if uid - first < count else uid
 
 
 def process_facts(machine, pids, programs):
     """Returns ProcessFacts of these processes."""
-    memories = Memories(machine, machine.finish - 0.22 * machine.request["budget"])
-    skipped = set(machine.request["skip"])
-    values = memories.read([pid for pid in pids if pid not in skipped], lambda pid: machine.process(pid, programs))
+    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, Children.MOST)
+    skipped = set(machine.request["skip"]).intersection(pids)
+    for pid in skipped:
+        memories.add_stuck(pid)
+    first = [pid for pid in machine.request["first"] if pid in pids]
+    order = [pid for pid in dict.fromkeys(first + pids) if pid not in skipped]
+    values = memories.read(order, lambda pid: machine.process(pid, programs))
     return merged(machine, pids, values, memories.failures)
 
 
@@ -142,17 +198,8 @@ def find_kernels(machine, pids, wanted):
         files = [file for file in files if wanted is None or file[7:-5] in wanted]
         yield {"files": [file.decode("utf-8", "replace") for file in files[:MOST_KERNELS + 1]]}
 
-    memories, turns = Memories(machine, time.monotonic() + machine.limit(2, 0.05)), {}
-    order = []
-    for pid in pids:
-        if time.monotonic() > memories.stop:
-            memories.failures[pid] = NO_TIME
-            continue
-        uid = memories.owner(pid)
-        turns[uid] = turns.get(uid, 0) + 1
-        order.append((turns[uid], pid))
-    # One process of each user, then the next ones: the many processes of one user do not use up the time.
-    values = memories.read([pid for _, pid in sorted(order)], task)
+    memories = Memories(machine, time.monotonic() + machine.limit(2, 0.05), 4)
+    values = memories.read(pids, task)
     memories.failures.update((pid, value["missing"]) for pid, value in values.items() if "missing" in value)
     files = {file for value in values.values() for file in value.get("files", [])}
     if len(files) > MOST_KERNELS:
@@ -160,7 +207,7 @@ def find_kernels(machine, pids, wanted):
     if len(to_json(sorted(files))) > LARGEST_KERNELS:
         return {"files": [], "unsearched": "processes or arguments that look like kernels have too long names"}
     texts = {"TIMEOUT": "reading its arguments hangs", "NO_TIME": "the search reached its limit"}
-    unsearched = ["process %d of uid %d: %s" % (pid, memories.owner(pid), texts.get(
+    unsearched = ["process %d of uid %d: %s" % (pid, memories.uid(pid), texts.get(
         why["failure"], "its arguments cannot be read: " + why["reason"]))
                   for pid, why in itertools.islice(memories.failures.items(), 1)]
     if len(memories.failures) > 1:

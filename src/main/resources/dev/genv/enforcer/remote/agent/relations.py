@@ -122,7 +122,7 @@ def related_facts(machine, facts):
         turns[key] = turns.get(key, 0) + 1
         order.append((found[pid], turns[key], pid))
     pids = [pid for _, _, pid in sorted(order)[:MOST_RELATED]]
-    memories = Memories(machine, stop, 0.5)
+    memories = Memories(machine, stop)
     related = merged(machine, pids, memories.read(pids, machine.related_process), memories.failures)
     # Only processes of the same uid are related, so what one user has too much of says nothing about the others.
     left_out = [pid for _, _, pid in sorted(order)[MOST_RELATED:]] + list(memories.failures)

@@ -10,7 +10,6 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.model.ProcessId;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
@@ -20,8 +19,6 @@ import org.junit.jupiter.api.Test;
 
 class SilentProcessesTest {
     private static final Reading<Long> ALICE = Reading.of(1000L);
-    private static final Reading<Long> ROOT = Reading.of(0L);
-    private static final Reading<Long> UNKNOWN = Reading.failed(Failure.OTHER, "");
 
     private static final Reading<EnvironFacts> ANSWER =
             Reading.of(new EnvironFacts(1, Bytes.EMPTY, "", true, Bytes.EMPTY));
@@ -33,29 +30,6 @@ class SilentProcessesTest {
     void skipsOnlyTheProcessesThatDidNotAnswer() {
         record(process(1, 7, ALICE, Failure.TIMEOUT), process(2, 7, ALICE), process(3, 7, ALICE, Failure.DENIED));
         assertThat(silent.skipped()).containsExactly(new ProcessId(1, 7));
-    }
-
-    @Test
-    void skipsAllProcessesOfAUserWithManySilentOnes() {
-        record(processesWithSilentOnes(SilentProcesses.MAX_OF_A_USER - 1));
-        assertThat(silent.skipped()).hasSize(3 * (SilentProcesses.MAX_OF_A_USER - 1));
-        record(processesWithSilentOnes(SilentProcesses.MAX_OF_A_USER));
-        assertThat(silent.skipped())
-                .hasSize(20 + 2 * SilentProcesses.MAX_OF_A_USER)
-                .contains(new ProcessId(20, 7))
-                .doesNotContain(new ProcessId(300, 7));
-    }
-
-    private static ProcessFacts[] processesWithSilentOnes(int count) {
-        var processes = new ArrayList<ProcessFacts>();
-        for (var pid = 1; pid <= 20; pid++) {
-            Reading<EnvironFacts> environ = pid <= count ? Reading.failed(Failure.TIMEOUT, "") : ANSWER;
-            processes.add(process(pid, 7, ALICE, environ));
-            processes.add(process(100 + pid, 7, ROOT, environ));
-            processes.add(process(200 + pid, 7, UNKNOWN, environ));
-        }
-        processes.add(process(300, 7, Reading.of(1001L)));
-        return processes.toArray(ProcessFacts[]::new);
     }
 
     @Test

@@ -50,9 +50,10 @@ public sealed interface Request {
      * @param verified the processes whose exit the service waits for
      * @param settled the pid and the start time of each process whose relations are not gathered
      * @param attributed likewise of each process whose cgroup is not read
+     * @param first the processes that are read before the others of their owners
      * @param holders whether to look for processes that hold GPUs without being listed
      * @param reused the listed pids that other processes have by now, so that this search includes these
-     * @param subordinates the ranges of subordinate uids for that search, ascending: the first uid, the number of uids, the owner
+     * @param subordinates the ranges of subordinate uids, whose processes count as their owner's, ascending: the first uid, the number of uids, the owner
      * @param passwd the version of the file that is known; empty if none is
      * @param subuid likewise
      * @param programs the paths of the protected programs
@@ -66,6 +67,7 @@ public sealed interface Request {
             List<Integer> verified,
             List<List<Long>> settled,
             List<List<Long>> attributed,
+            List<Integer> first,
             boolean holders,
             List<Integer> reused,
             List<List<Long>> subordinates,

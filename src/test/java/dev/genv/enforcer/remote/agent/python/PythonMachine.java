@@ -85,6 +85,7 @@ public final class PythonMachine {
         request.putArray("subordinates");
         request.putArray("reused");
         request.putArray("skip");
+        request.putArray("first");
         request.putArray("verified");
         request.putArray("settled");
         request.putArray("attributed");

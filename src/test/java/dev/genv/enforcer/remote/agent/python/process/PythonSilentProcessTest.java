@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.agent.python.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.file.Files;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -39,6 +40,45 @@ class PythonSilentProcessTest extends PythonProcessFixture {
         assertThat(seen.at("/uid/value").asLong()).isEqualTo(1000);
     }
 
+    /** The first process of uid 2000 takes its owner a second, and all of uid 2001 together take less. */
+    @Test
+    void ownersTakeTurnsByTheTimeOfTheirProcesses() throws Exception {
+        hang(process(10).uid(2000), "environ");
+        for (var pid : List.of(11, 12)) {
+            process(pid).uid(2000);
+        }
+        for (var pid : List.of(20, 21, 22)) {
+            process(pid).uid(2001);
+        }
+        machine.request.withArray("/first").add(22).add(12).add(9).add(10);
+        var order = folder.resolve("order");
+        var read = "            before = self.stat(pid)\n";
+        var input = machine.input("observe");
+        assertThat(input).contains(read);
+        var log = "            open('%s', 'a').write('%%d\\n' %% pid)\n".formatted(order);
+        assertThat(machine.run(input.replace(read, read + log)).answer().has("facts"))
+                .isTrue();
+        assertThat(Files.readAllLines(order).stream().filter(pid -> pid.startsWith("1")))
+                .containsExactly("12", "10", "11");
+        assertThat(Files.readAllLines(order)).endsWith("11").containsSubsequence("22", "20", "21");
+    }
+
+    /** Those that hung in earlier observations count too, also those of its subordinate uids. */
+    @Test
+    void ownerOfManySkippedProcessesHasNoShareLeft() throws Exception {
+        machine.request.withArray("/subordinates").addArray().add(100_000).add(65_536).add(2000);
+        for (var pid = 10; pid < 18; pid++) {
+            hang(process(pid).uid(100_000 + pid), "environ");
+            machine.request.withArray("/skip").add(pid);
+        }
+        process(18).uid(2000).environ("GENV_ENVIRONMENT_ID=a");
+        process(19).uid(2001).environ("GENV_ENVIRONMENT_ID=a");
+        var processes = machine.observe().get("processes");
+        assertThat(processes.at("/0/environ/failure").asText()).isEqualTo("SKIPPED");
+        assertThat(processes.at("/8/environ/failure").asText()).isEqualTo("NO_TIME");
+        assertThat(id(processes.get(9))).isEqualTo("a");
+    }
+
     @Test
     void hangingProcessesOfAUserUseUpOnlyTheirShare() throws Exception {
         for (var pid = 10; pid < 22; pid++) {
@@ -49,7 +89,7 @@ class PythonSilentProcessTest extends PythonProcessFixture {
         }
         process(100).uid(2001).environ("GENV_ENVIRONMENT_ID=a");
         var processes = machine.observe().get("processes");
-        assertThat(processes.at("/3/environ/failure").asText()).isEqualTo("TIMEOUT");
+        assertThat(processes.at("/0/environ/failure").asText()).isEqualTo("TIMEOUT");
         for (var later = 4; later < 90; later++) {
             assertThat(processes.get(later).at("/environ/failure").asText()).isEqualTo("NO_TIME");
         }
