@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
@@ -15,6 +16,8 @@ import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,6 +33,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(600)
 class NodeGpuTest {
     private static final long EXEMPT = 77;
+    private static final long ALICE = 1000;
+    private final Path state;
     private final List<Problem> problems = new ArrayList<>();
     private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
     private final FakeNvidiaSmi smi;
@@ -41,7 +46,8 @@ class NodeGpuTest {
         proc = new FakeProc(folder.resolve("proc"));
         proc.writeSelf("000001ffffffffff", "");
         Files.createDirectories(proc.hostRoot());
-        host = new NodeBuilder(folder.resolve("genv"), smi.path())
+        state = folder.resolve("genv");
+        host = new NodeBuilder(state, smi.path())
                 .proc(proc.root())
                 .exempt(Long.toString(EXEMPT))
                 .host();
@@ -73,6 +79,29 @@ class NodeGpuTest {
             assertThat(found.processes()).extracting(GpuProcess::pid).containsExactly(earlier.pid());
             assertThat(problems).isEmpty();
             assertThat(missing).isEmpty();
+        }
+    }
+
+    /** An environment with a Jupyter kernel has all processes searched. Those of Alice that hang then are on no GPU. */
+    @Test
+    void searchedProcessesThatHangLeaveReadersForListedOnes() throws Exception {
+        new StateFiles(state)
+                .env("kernel", ALICE, "alice", null, List.of(), List.of("one"))
+                .device(0)
+                .write();
+        try (var child = Child.withEnvironment(Map.of())) {
+            for (var pid = 999_999_900; pid < 999_999_909; pid++) {
+                var searched = proc.process(pid).uid(ALICE);
+                Files.delete(searched.file("cmdline"));
+                Fifo.at(searched.file("cmdline"));
+            }
+            list();
+            smi.process(0, child.pid(), "5");
+            proc.process(child.pid()).uid(ALICE).environ("GENV_ENVIRONMENT_ID=a");
+            assertThat(list().processes())
+                    .extracting(GpuProcess::membership)
+                    .containsExactly(new Membership.InEnvironment("a"));
+            assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.KERNELS_UNKNOWN);
         }
     }
 

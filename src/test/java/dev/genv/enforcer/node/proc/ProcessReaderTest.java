@@ -3,8 +3,11 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.testsupport.NamedMembership;
@@ -16,7 +19,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -144,6 +149,30 @@ class ProcessReaderTest {
 
         Files.writeString(pipe, "GENV_ENVIRONMENT_ID=b");
         await().until(() -> membership(812).equals(new Membership.InEnvironment("a")));
+    }
+
+    /** Alice is 1000 and has subordinate uids; each of her processes takes three quarters of the time. */
+    @Test
+    void processesForWhichNoTimeIsLeftAreReadFirstInTheNextObservation() throws Exception {
+        for (var pid = 1; pid <= 4; pid++) {
+            proc.process(pid).uid(pid % 2 == 0 ? 1000 : 100_000 + pid).environ("GENV_ENVIRONMENT_ID=a");
+        }
+        var files = new ProcFs(proc.root());
+        files.setSubordinateUids(new SubordinateUids(List.of(new SubordinateUids.Range(1000, 100_000, 65_536))));
+        var nanos = new AtomicLong();
+        var slow = new ProcessReader(files, () -> nanos.addAndGet(
+                ReadingOrder.TIME.toNanos() / 4 * 3));
+        var pids = List.of(4, 3, 2, 1);
+        assertThat(unread(slow.readAll(pids, List.of(), Set.of(), List.of()))).containsExactly(2, 1);
+        assertThat(unread(slow.readAll(pids, List.of(), Set.of(), List.of(7, 2, 1)))).containsExactly(4, 3);
+    }
+
+    private static List<Integer> unread(List<ProcessFacts> processes) {
+        return processes.stream()
+                .filter(process -> process.environ().equals(Reading.failed(
+                        Reading.Failure.NO_TIME, "no time was left to wait for its answer")))
+                .map(ProcessFacts::pid)
+                .toList();
     }
 
     @Test

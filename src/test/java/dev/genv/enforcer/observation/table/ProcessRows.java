@@ -96,14 +96,14 @@ final class ProcessRows {
                         machine.process(818, BOB, ID + "b");
                         machine.listProcesses(lines + "GPU-0, 818, 1\n", 0);
                     })
+                    .problem(
+                            "PROCESSES_UNREAD: 2 of 7 processes were not read, such as process 816: no time was left to wait for its answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ does not answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 813 is not checked: its environ does not answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 814 is not checked: its environ does not answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 815 is not checked: its environ does not answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 816 is not checked: " + NO_TIME)
                     .problem("MEMBERSHIP_UNKNOWN: process 817 is not checked: " + NO_TIME)
-                    .problem(
-                            "PROCESSES_UNREAD: 2 of 7 processes were not read, such as process 816: no time was left to wait for its answer")
                     .missing(EVERY_ENVIRON),
             row("a process in execve", machine -> machine.process(812, ALICE).withoutEnvironment())
                     .problem(
