@@ -22,8 +22,8 @@ import org.jboss.logging.Logger;
  * something is on the disk wait for that thread, but not longer than a limit.
  */
 public final class DiskJournal implements Journal {
-    /** How long an action or the end of a cycle waits for the disk. */
-    static final Duration WRITE_LIMIT = Duration.ofSeconds(2);
+    /** How long an action or the end of a cycle waits for the disk. Tests set more, because their disk may be slow. */
+    static final Duration WRITE_LIMIT = Duration.ofSeconds(Long.getLong("journal.write-limit-seconds", 2));
     /** How long the start of the service waits until the journal is read. */
     static final Duration START_LIMIT = Duration.ofSeconds(30);
 

@@ -58,7 +58,7 @@ abstract class EngineTest {
             gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
             var before = devicesJson();
             var held = RealFlock.take(lock);
-            try (var service = ServiceContainer.start(flags)) {
+            try (var service = ServiceContainer.start(flags.set("LOCK_TIMEOUT", "3m"))) {
                 try (held) {
                     await().until(() -> hasOpen(service.pid(), lock));
                     // The service waits for the lock, and does nothing meanwhile.

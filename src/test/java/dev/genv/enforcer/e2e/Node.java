@@ -2,6 +2,7 @@ package dev.genv.enforcer.e2e;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
@@ -117,7 +118,11 @@ public final class Node implements AutoCloseable {
                 trainedCache.isPresent()
                         ? "-XX:AOTCacheOutput=" + trainedCache.get()
                         : "-XX:AOTCache=" + AotCache.of(JAR));
-        command.addAll(List.of("-Djava.io.tmpdir=" + temporaryFolder, "-jar", JAR.toString()));
+        command.addAll(List.of(
+                "-Djournal.write-limit-seconds=" + TestTimeouts.HANG.toSeconds(),
+                "-Djava.io.tmpdir=" + temporaryFolder,
+                "-jar",
+                JAR.toString()));
         var builder = new ProcessBuilder(command);
         builder.directory(directory.toFile()).redirectOutput(out.toFile()).redirectError(log.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));

@@ -20,6 +20,10 @@ import java.util.stream.Collectors;
 
 /** A client of the HTTP API of a running service. */
 public final class ServiceClient {
+    /** The problems that the time limits of a reading cause on a slow machine. */
+    public static final Set<String> TIME_LIMIT_CODES =
+            Set.of("kernels_unknown", "lock_timeout", "membership_unknown", "state_timeout");
+
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
     private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.e2e;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
@@ -25,6 +27,8 @@ public final class SshFleet implements AutoCloseable {
                 .unset("NVIDIA_SMI")
                 .unset("NVML_LIBRARY")
                 .unset("NODE_NAME")
+                // A slow machine needs longer for a login than the default.
+                .set("REMOTE_TIMEOUT", "%ds".formatted(HANG.toSeconds()))
                 .set("REMOTE_USERNAME", RealSshd.ADMIN)
                 .set("REMOTE_IDENTITY_FILE", hosts.identity())
                 .set("REMOTE_KNOWN_HOSTS", hosts.knownHosts());

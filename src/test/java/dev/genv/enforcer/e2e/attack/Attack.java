@@ -13,7 +13,6 @@ import java.util.Set;
  * @param victimOutcome what happens to bob's job
  * @param attackerOutcome what happens to the attacker's process
  * @param reported the rules and the codes of the problems that the service must report
- * @param tolerated codes that may be reported too, because a busy machine reaches time limits
  * @param preparation changes the node before the service is started on it
  */
 record Attack(
@@ -22,12 +21,9 @@ record Attack(
         VictimOutcome victimOutcome,
         AttackerOutcome attackerOutcome,
         Set<String> reported,
-        Set<String> tolerated,
         Preparation preparation) {
-    private static final Set<String> SEARCH_OF_KERNELS = Set.of("kernels_unknown");
-
     private Attack(String name, Step step, VictimOutcome victim, AttackerOutcome attacker, Set<String> reported) {
-        this(name, step, victim, attacker, reported, SEARCH_OF_KERNELS, _ -> {});
+        this(name, step, victim, attacker, reported, _ -> {});
     }
 
     /** A change of a node before the service is started. */
@@ -87,19 +83,7 @@ record Attack(
 
     /** The same on a node that is prepared first. */
     Attack withPreparation(Preparation other) {
-        return new Attack(name, step, victimOutcome, attackerOutcome, reported, tolerated, other);
-    }
-
-    /** The same with a process whose environ is overwritten, for which the service looks for related processes. */
-    Attack withOverwrittenEnviron() {
-        return new Attack(
-                name,
-                step,
-                victimOutcome,
-                attackerOutcome,
-                reported,
-                Set.of("kernels_unknown", "membership_unknown"),
-                preparation);
+        return new Attack(name, step, victimOutcome, attackerOutcome, reported, other);
     }
 
     /** A service that was started afterwards cannot know that anything was changed. */

@@ -61,8 +61,7 @@ final class EnvironAttacks {
                 .withPreparation(node -> {
                     node.set("OVERWRITTEN_ENVIRON", "outside");
                     compile(node);
-                })
-                .withOverwrittenEnviron());
+                }));
     }
 
     private static void compile(Node node) throws IOException {

@@ -35,8 +35,8 @@ final class MembershipAttacks {
     private MembershipAttacks() {}
 
     static List<Attack> all() {
-        var all = Stream.concat(ofAttackersProcess().stream(), ofVictimsProcess().stream());
-        return all.map(Attack::withOverwrittenEnviron).toList();
+        return Stream.concat(ofAttackersProcess().stream(), ofVictimsProcess().stream())
+                .toList();
     }
 
     private static List<Attack> ofAttackersProcess() {

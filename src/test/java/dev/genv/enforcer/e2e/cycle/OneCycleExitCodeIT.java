@@ -5,18 +5,16 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The exit code of a single cycle shows whether its output is complete. */
 class OneCycleExitCodeIT extends NodeSuite {
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
-
     @Test
     void isOneWhenTheOutputCannotBeWritten() throws IOException {
         try (var stray = startStray()) {
@@ -53,7 +51,7 @@ class OneCycleExitCodeIT extends NodeSuite {
 
     @Test
     void isOneWhenAnotherEnforcerIsActive() throws IOException {
-        node.startService();
+        new ServiceClient(node.startService()).awaitObservation();
 
         var output = node.runOnce();
 
@@ -88,13 +86,13 @@ class OneCycleExitCodeIT extends NodeSuite {
                     .set("INTERVAL", 0);
             var first = node.start();
             // The cycle writes this line while it has the lock.
-            await().atMost(TIMEOUT)
+            await()
                     .until(() -> first.outputLines().stream()
                             .anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid()))));
 
             try (var second = new Node(Files.createDirectory(directory.resolve("second")))) {
                 second.set("STATE_DIR", node.stateDirectory).set("NVIDIA_SMI", node.gpus.path());
-                await().atMost(TIMEOUT)
+                await()
                         .until(() ->
                                 second.runOnce().log().stream().noneMatch(line -> line.contains("second_enforcer")));
             }

@@ -34,7 +34,7 @@ class FaultsIT {
         split(directory.resolve("devices"), StateFileFaults.ofDevices(), 3);
         split(directory.resolve("place"), PathFaults.all(), 2);
         runFaults(directory.resolve("failing"), ToolFaults.failing(), _ -> {}, () -> {});
-        runFaults(directory.resolve("hanging"), ToolFaults.hanging(), node -> node.set("GPU_TIMEOUT", "2s"), () -> {});
+        runFaults(directory.resolve("hanging"), ToolFaults.hanging(), node -> node.set("GPU_TIMEOUT", "5s"), () -> {});
         split(directory.resolve("tool"), ToolFaults.otherFailures(), 2);
         runFaults(directory.resolve("gpus"), GpuLossFaults.all(), _ -> {}, () -> {});
         runFaults(directory.resolve("service"), ServiceFaults.all(), node -> node.set("KILL_AFTER", "2s"), () -> {});

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e.fault;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.testsupport.RawHttp;
@@ -58,7 +59,7 @@ final class RequestFaults {
 
     private static Socket send(FaultyNode node, String headers, String body) throws IOException {
         var client = new Socket(InetAddress.getLoopbackAddress(), node.service().port());
-        client.setSoTimeout(30_000);
+        client.setSoTimeout((int) HANG.toMillis());
         client.getOutputStream().write((HEAD + headers + "\r\n" + body).getBytes(StandardCharsets.US_ASCII));
         return client;
     }

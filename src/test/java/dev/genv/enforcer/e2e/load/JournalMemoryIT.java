@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -24,7 +23,6 @@ import org.junit.jupiter.api.Test;
  * memory limit of the chart, also when it reads its journal, and the journal keeps its size.
  */
 class JournalMemoryIT extends NodeSuite {
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final int ENVIRONMENTS = 12_000;
     /** Each of them has a long name, and in every cycle a violation that is over in the next one. */
     private static final int USERS = 1_300;
@@ -84,12 +82,10 @@ class JournalMemoryIT extends NodeSuite {
     }
 
     /** Waits for a whole cycle after the present state was written, and for its end in the journal. */
-    private static void awaitEnvironments(ServiceClient client, int environments) {
-        await().atMost(TIMEOUT).ignoreExceptions().until(() -> {
-            client.awaitNext(client.observe());
-            client.awaitNext(client.observe());
-            return client.json("/hosts").path(0).path("environments").asInt() == environments;
-        });
+    private static void awaitEnvironments(ServiceClient client, int environments) throws IOException {
+        await().ignoreExceptions()
+                .until(() -> client.json("/hosts").path(0).path("environments").asInt() == environments);
+        client.awaitNext(client.awaitNext(client.observe()));
     }
 
     private void check(Node.Service service) throws IOException {

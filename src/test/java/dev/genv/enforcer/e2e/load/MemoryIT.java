@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -24,7 +23,6 @@ import org.junit.jupiter.api.Test;
  * The packaged service with the heap of the image, with clients that request large answers and do not read them, while users write other large state files in every cycle. It stays below the memory limit of the chart.
  */
 class MemoryIT extends NodeSuite {
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final int CLIENTS = 40;
     private static final int PIPELINING = 60;
     private static final int PIPELINED = 2_000;
@@ -52,7 +50,7 @@ class MemoryIT extends NodeSuite {
             var service =
                     node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 1).startService();
             var serviceClient = new ServiceClient(service);
-            await().atMost(TIMEOUT)
+            await()
                     .ignoreExceptions()
                     .until(() -> serviceClient
                                     .json("/hosts")
@@ -72,7 +70,7 @@ class MemoryIT extends NodeSuite {
             assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
             // The clients are still connected.
             for (var path : List.of("/snapshot", "/violations")) {
-                await(path).atMost(TIMEOUT).ignoreExceptions().until(() -> serviceClient.status(path) == 200);
+                await(path).ignoreExceptions().until(() -> serviceClient.status(path) == 200);
             }
         }
     }
@@ -88,7 +86,7 @@ class MemoryIT extends NodeSuite {
         }
         assertThat(service.process().isAlive()).as("%s", service.outputLines()).isTrue();
         for (var path : List.of("/q/health/live", "/hosts")) {
-            await(path).atMost(TIMEOUT).ignoreExceptions().until(() -> serviceClient.status(path) == 200);
+            await(path).ignoreExceptions().until(() -> serviceClient.status(path) == 200);
         }
         assertThat(service.process().isAlive()).isTrue();
         assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
@@ -102,7 +100,7 @@ class MemoryIT extends NodeSuite {
     /** Answers can be late under this load, so requests are repeated. */
     private static void awaitObservation(ServiceClient serviceClient) {
         var observed = new HashSet<String>();
-        await().atMost(TIMEOUT).ignoreExceptions().until(() -> {
+        await().ignoreExceptions().until(() -> {
             observed.add(serviceClient.observe().time());
             return observed.size() > 2;
         });

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e.load;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.Closeable;
@@ -16,7 +17,6 @@ import java.util.List;
 
 /** Connections with requests that never end. */
 final class SlowClients implements Closeable {
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
     /** A small receive buffer, so that unread answers soon stay with the service. */
@@ -44,14 +44,14 @@ final class SlowClients implements Closeable {
     /** Waits until the service has closed this number of connections, the oldest first. */
     void awaitClosed(int count) throws IOException {
         for (var socket : sockets.subList(0, count)) {
-            socket.setSoTimeout((int) TIMEOUT.toMillis());
+            socket.setSoTimeout((int) HANG.toMillis());
             readToEnd(socket);
         }
     }
 
     /** Sends a byte a second until the service has closed all connections. */
     void sendUntilClosed() throws IOException {
-        var deadline = System.nanoTime() + TIMEOUT.toNanos();
+        var deadline = System.nanoTime() + HANG.toNanos();
         for (var socket : sockets) {
             socket.setSoTimeout((int) PAUSE.toMillis());
             while (true) {
@@ -83,7 +83,7 @@ final class SlowClients implements Closeable {
     /** Waits until the service has closed all connections with repeated text. */
     void awaitFloodsClosed() throws InterruptedException {
         for (var sender : senders) {
-            assertThat(sender.join(TIMEOUT)).as("closed").isTrue();
+            assertThat(sender.join(HANG)).as("closed").isTrue();
         }
     }
 

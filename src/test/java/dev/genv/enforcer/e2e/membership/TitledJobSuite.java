@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -107,7 +108,7 @@ abstract class TitledJobSuite {
         use(1, job);
         startService();
         assertUnharmed(job, "", "unknown");
-        assertThat(client.observe().problems()).containsExactly("membership_unknown");
+        awaitOnlyMembershipUnknown();
     }
 
     @Test
@@ -146,7 +147,7 @@ abstract class TitledJobSuite {
         var job = startOrphan();
         startService();
         assertUnharmed(job, "", "unknown");
-        assertThat(client.observe().problems()).containsExactly("membership_unknown");
+        awaitOnlyMembershipUnknown();
     }
 
     @Test
@@ -216,6 +217,10 @@ abstract class TitledJobSuite {
                     assertThat(process.path("pid").asInt()).isEqualTo(job.pid());
                     assertThat(process.at("/membership/by").asText()).isEqualTo(by);
                 }));
+    }
+
+    private void awaitOnlyMembershipUnknown() {
+        await().atMost(HANG).until(() -> client.observe().problems().equals(Set.of("membership_unknown")));
     }
 
     private JsonNode inSnapshot(TestProcess job) throws IOException {

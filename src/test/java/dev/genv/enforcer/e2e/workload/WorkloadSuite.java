@@ -1,6 +1,7 @@
 package dev.genv.enforcer.e2e.workload;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.e2e.ServiceClient;
@@ -87,7 +88,7 @@ abstract class WorkloadSuite {
     /** Returns the workload of a process in its violation, which is the same as in the snapshot and in the plan. */
     private JsonNode workload(TestProcess process) throws IOException {
         var client = new ServiceClient(machine.program().startService());
-        client.awaitNext(client.observe());
+        await().until(() -> !client.json("/violations").isEmpty());
         var violation = client.json("/violations").get(0);
         assertThat(violation.at("/processes/0/pid").asInt()).isEqualTo(process.pid());
         var workload = violation.at("/processes/0/workload");

@@ -59,7 +59,7 @@ final class Machine {
     private Duration gpuTimeout = Duration.ofSeconds(30);
     private boolean readsStatus;
     private Duration timeout = TIMEOUT;
-    private Duration lease = Duration.ofMinutes(1);
+    private Duration lease = Duration.ofHours(1);
     private boolean requireHostPid;
     private List<ProtectedExecutable> programs = List.of();
     private List<String> exemptUsers = List.of();

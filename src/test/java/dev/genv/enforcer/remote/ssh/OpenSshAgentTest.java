@@ -142,7 +142,7 @@ class OpenSshAgentTest {
                 Duration.ofMinutes(1));
         var impatient =
                 AgentMachine.ofOneService(config).apply("gpu-1", fleet.connect(fleet.access(settings), host.target()));
-        await().until(() -> isObserved(impatient));
+        await().until(() -> isObserved(impatient) && agents().size() == 1); // one that was too slow may not have ended
         var stopped = agent();
         signal("STOP", stopped);
         assertThatThrownBy(() -> impatient.gather(NOTHING))
@@ -172,15 +172,19 @@ class OpenSshAgentTest {
                 .waitFor();
     }
 
-    /** Its own children, which may not have exited yet, run the same program. */
     private ProcessHandle agent() {
-        var agents = processes("python3").stream()
+        var agents = agents();
+        assertThat(agents).hasSize(1);
+        return agents.getFirst();
+    }
+
+    /** Their own children, which may not have exited yet, run the same program. */
+    private List<ProcessHandle> agents() {
+        return processes("python3").stream()
                 .filter(process -> process.parent()
                         .filter(parent -> name(parent).equals("python3"))
                         .isEmpty())
                 .toList();
-        assertThat(agents).hasSize(1);
-        return agents.getFirst();
     }
 
     private List<ProcessHandle> processes(String program) {

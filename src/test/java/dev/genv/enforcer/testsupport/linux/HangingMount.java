@@ -6,14 +6,12 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Optional;
 
 /**
  * A FUSE file system that never answers, mounted in the mount namespace of another process. It claims to be served by a user, which needs only the privilege to mount.
  */
 public final class HangingMount implements Closeable {
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final String DIRECTORY = "40777";
     private static final String FILE = "100666";
     private static final String MOUNT =
@@ -48,7 +46,7 @@ public final class HangingMount implements Closeable {
                 .inheritIO()
                 .start();
         var mountinfo = Path.of("/proc", Long.toString(pid), "mountinfo");
-        await().atMost(TIMEOUT).until(() -> Files.readString(mountinfo).contains(" %s ".formatted(point)));
+        await().until(() -> Files.readString(mountinfo).contains(" %s ".formatted(point)));
         return new HangingMount(point, pid, server);
     }
 
@@ -69,6 +67,6 @@ public final class HangingMount implements Closeable {
     public void close() throws IOException {
         Programs.run("nsenter", "-t", Long.toString(pid), "-m", "umount", "-l", point.toString());
         server.destroyForcibly();
-        await().atMost(TIMEOUT).until(() -> !server.isAlive());
+        await().until(() -> !server.isAlive());
     }
 }

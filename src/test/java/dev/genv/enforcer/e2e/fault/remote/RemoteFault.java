@@ -25,8 +25,6 @@ record RemoteFault(
         Set<String> reported,
         Set<String> possiblyReported) {
 
-    private static final Set<String> BUSY = Set.of("membership_unknown");
-
     RemoteFault {
         possiblyReported = possiblyReported.stream()
                 .filter(code -> !reported.contains(code))
@@ -41,18 +39,18 @@ record RemoteFault(
     /** The machine cannot be observed. */
     static RemoteFault unreachable(String name, Step inject, Step undo, String... reported) {
         return new RemoteFault(
-                name, inject, undo, Fault.StrayOutcome.TERMINATED_AFTERWARDS, "unreachable", Set.of(reported), BUSY);
+                name, inject, undo, Fault.StrayOutcome.TERMINATED_AFTERWARDS, "unreachable", Set.of(reported), Set.of());
     }
 
     /** The machine answers, but data that the rule needs are missing. */
     static RemoteFault preventingTermination(String name, Step inject, Step undo, String... reported) {
         return new RemoteFault(
-                name, inject, undo, Fault.StrayOutcome.TERMINATED_AFTERWARDS, "degraded", Set.of(reported), BUSY);
+                name, inject, undo, Fault.StrayOutcome.TERMINATED_AFTERWARDS, "degraded", Set.of(reported), Set.of());
     }
 
     /** The fault has no effect on enforcement. */
     static RemoteFault harmless(String name, Step inject, Step undo, String... reported) {
-        return new RemoteFault(name, inject, undo, Fault.StrayOutcome.TERMINATED, "ok", Set.of(reported), BUSY);
+        return new RemoteFault(name, inject, undo, Fault.StrayOutcome.TERMINATED, "ok", Set.of(reported), Set.of());
     }
 
     RemoteFault mayAlsoReport(String... codes) {

@@ -92,7 +92,7 @@ public final class PythonMachine {
         request.putArray("programs");
         request.putArray("terminations");
         request.putNull("detach");
-        request.putObject("lease").put("holder", "one").put("seconds", 60);
+        request.putObject("lease").put("holder", "one").put("seconds", 3600);
         gpu().put("program", nvidiaSmi.path().toString())
                 .put("timeout", 60)
                 .put("processes", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory")
