@@ -15,11 +15,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code docker/gpu-check} with the packaged service, a fake nvidia-smi, a fake NVML and a fake CUDA driver. */
+@Tag("long")
 @Timeout(600)
 class GpuCheckIT {
     private static final String SERVICE = "%s -jar %s"

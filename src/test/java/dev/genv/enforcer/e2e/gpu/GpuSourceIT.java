@@ -11,9 +11,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The packaged service with a fake NVML. */
+@Tag("long")
 class GpuSourceIT extends NodeSuite {
     private static final String LIVE = "/q/health/live";
     private static final String READY = "/q/health/ready";

@@ -13,11 +13,13 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The disk of the journal is full or read-only, or its files are lost: the service reports it, enforces, and uses the journal again afterwards. */
+@Tag("long")
 class JournalDiskIT extends NodeSuite {
     private static final byte[] PAGE = new byte[4096];
 

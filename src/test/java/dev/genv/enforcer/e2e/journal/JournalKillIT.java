@@ -21,6 +21,7 @@ import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.Test;
  * a second SIGTERM. In every second round the instant is after an answer that lists the newest process, in the others it may be before
  * any answer.
  */
+@Tag("long")
 class JournalKillIT extends NodeSuite {
     private static final String VIOLATIONS = "/violations?limit=1000";
     private static final String UNCERTAIN = "it may have been executed";

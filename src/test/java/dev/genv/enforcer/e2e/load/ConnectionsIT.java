@@ -13,6 +13,7 @@ import java.util.TreeSet;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,6 +32,7 @@ class ConnectionsIT extends NodeSuite {
     private static final String LIVENESS_PATH = "/q/health/live";
 
     /** Each client sends the beginning of a request, and then one byte before each probe. */
+    @Tag("long")
     @ParameterizedTest
     @CsvSource({
         "/hosts,'GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: '",
@@ -54,6 +56,7 @@ class ConnectionsIT extends NodeSuite {
     }
 
     /** On both ports, the head of a first and of a second request; in parallel, because each takes ten seconds. */
+    @Tag("long")
     @Test
     void closesConnectionsWhoseHeadsArriveSlowly() throws Exception {
         var service = node.startService();
@@ -130,6 +133,7 @@ class ConnectionsIT extends NodeSuite {
     }
 
     /** Prometheus stores a series for each label. */
+    @Tag("long")
     @Test
     void invalidRequestsAddNoMetricSeries() throws IOException {
         var service = node.startService();

@@ -16,12 +16,14 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The packaged service with a journal and the heap of the image, while a user replaces a large state in every cycle. It stays below the
  * memory limit of the chart, also when it reads its journal, and the journal keeps its size.
  */
+@Tag("long")
 class JournalMemoryIT extends NodeSuite {
     private static final int ENVIRONMENTS = 12_000;
     /** Each of them has a long name, and in every cycle a violation that is over in the next one. */

@@ -17,11 +17,13 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The packaged service with the heap of the image, with clients that request large answers and do not read them, while users write other large state files in every cycle. It stays below the memory limit of the chart.
  */
+@Tag("long")
 class MemoryIT extends NodeSuite {
     private static final int CLIENTS = 40;
     private static final int PIPELINING = 60;

@@ -16,10 +16,12 @@ import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Requests for plans that would take all the memory, with the heap of the image, while cycles run. */
+@Tag("long")
 @Timeout(1800)
 class PlanMemoryIT extends NodeSuite {
     private static final int CLIENTS = 4;

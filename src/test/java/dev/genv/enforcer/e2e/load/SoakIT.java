@@ -30,15 +30,17 @@ import java.util.Map;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A day in miniature: 5,000 cycles, in which processes, environments and attachments come and go, and nothing piles up. */
+@Tag("long")
 @EnabledIfSystemProperty(
         named = "suite.long",
         matches = "true",
-        disabledReason = "needs the long suites: run with -P long")
+        disabledReason = "needs the long suites: run with -P long -Dsuite.long=true")
 class SoakIT {
     private static final int CYCLES = 5_000;
     private static final int WARM_UP_CYCLES = 1_000;

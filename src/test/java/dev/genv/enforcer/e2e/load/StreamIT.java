@@ -22,9 +22,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The packaged service with clients that follow its events, some of which do not read. */
+@Tag("long")
 class StreamIT extends NodeSuite {
     private static final int READING = 15;
     private static final int STALLED = 5;

@@ -7,9 +7,11 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.SshFleetSuite;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Unreachable machines with genv's {@code -e} and {@code -q}. */
+@Tag("long")
 class RemoteErrorsIT extends SshFleetSuite {
 
     @Test

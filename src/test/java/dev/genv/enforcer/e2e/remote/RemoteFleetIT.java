@@ -12,9 +12,11 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Several machines with real OpenSSH servers, sudo and processes. */
+@Tag("long")
 class RemoteFleetIT extends RemoteSuite {
     @Test
     void quotaCountsDevicesOnAllMachines() throws IOException {

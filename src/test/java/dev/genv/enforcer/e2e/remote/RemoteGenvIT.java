@@ -11,9 +11,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Machines that are observed and acted on through genv itself. */
+@Tag("long")
 class RemoteGenvIT extends SshFleetSuite {
     /** A fake genv, which prints a given snapshot and records its input. */
     private static final String GENV = """

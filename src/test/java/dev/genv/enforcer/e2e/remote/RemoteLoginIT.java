@@ -11,9 +11,11 @@ import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The ways to log in on a machine, with real OpenSSH servers. */
+@Tag("long")
 class RemoteLoginIT extends SshFleetSuite {
 
     @Test

@@ -5,8 +5,10 @@ import dev.genv.enforcer.e2e.tutorial.Tutorial;
 import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 
 /** The tutorial with enforcement over SSH. */
+@Tag("long")
 class RemoteTutorialIT extends Tutorial {
     private SshFleet fleet;
 

@@ -4,8 +4,10 @@ import dev.genv.enforcer.e2e.SshFleet;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 
 /** On a machine over SSH. */
+@Tag("long")
 class RemoteUnlistedIT extends UnlistedHolderSuite {
     private SshFleet fleet;
     private RealSshd host;

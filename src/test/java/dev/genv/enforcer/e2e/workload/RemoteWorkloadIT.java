@@ -3,8 +3,10 @@ package dev.genv.enforcer.e2e.workload;
 import dev.genv.enforcer.e2e.TestMachine;
 import java.io.IOException;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 
 /** On a machine over SSH. */
+@Tag("long")
 class RemoteWorkloadIT extends WorkloadSuite {
     @Override
     TestMachine start(Path folder) throws IOException {

@@ -19,11 +19,13 @@ import java.util.TreeMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Three hostile users execute random actions at the same time, and three honest users work on the same node. No honest job is signalled, no honest environment loses its device, and the service neither exits nor grows.
  */
+@Tag("long")
 class HostileUsersIT extends NodeSuite {
     private static final Duration DURATION = Duration.ofMinutes(Integer.getInteger("suite.minutes", 60));
     private static final Duration DEFAULT_DURATION = Duration.ofSeconds(20);
