@@ -7,10 +7,12 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.Set;
 import java.util.TreeSet;
@@ -26,6 +28,7 @@ public final class ServiceClient {
 
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int MOST_ATTEMPTS = 10;
 
     private final int port;
     private final int managementPort;
@@ -147,12 +150,21 @@ public final class ServiceClient {
                 .timeout(HANG);
     }
 
+    /** The service closes a connection whose request arrives slowly. If the service has ended, the next connection is refused. */
     private static HttpResponse<String> send(HttpRequest.Builder request) throws IOException {
-        try {
-            return CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofString());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IOException("interrupted", e);
+        for (var attempt = 1; ; attempt++) {
+            try {
+                return CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofString());
+            } catch (ConnectException | HttpTimeoutException e) {
+                throw e;
+            } catch (IOException e) {
+                if (attempt == MOST_ATTEMPTS) {
+                    throw e;
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IOException("interrupted", e);
+            }
         }
     }
 }

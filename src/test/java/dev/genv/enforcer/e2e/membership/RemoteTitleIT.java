@@ -3,10 +3,8 @@ package dev.genv.enforcer.e2e.membership;
 import dev.genv.enforcer.e2e.TestMachine;
 import java.io.IOException;
 import java.nio.file.Path;
-import org.junit.jupiter.api.Tag;
 
 /** On a machine over SSH. */
-@Tag("long")
 class RemoteTitleIT extends TitledJobSuite {
     @Override
     TestMachine start(Path folder) throws IOException {

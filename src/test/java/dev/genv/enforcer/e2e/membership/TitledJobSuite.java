@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Jobs that change their titles with Python's setproctitle, which overwrites their environs. A machine has an environment with device 0;
  * devices 1 and 2 are free.
  */
+@Tag("long")
 abstract class TitledJobSuite {
     private static final String ENVIRONMENT = "a";
     private static final Map<String, String> IN_ENVIRONMENT = Map.of("GENV_ENVIRONMENT_ID", ENVIRONMENT);
