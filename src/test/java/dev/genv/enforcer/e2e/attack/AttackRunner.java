@@ -66,7 +66,8 @@ final class AttackRunner {
             assertVictimIsNotMoved();
             client.json("/violations")
                     .forEach(violation -> reported.add(violation.path("rule").asText()));
-            reported.removeIf(code -> TIME_LIMIT_CODES.contains(code) && !attack.reported().contains(code));
+            reported.removeIf(code ->
+                    TIME_LIMIT_CODES.contains(code) && !attack.reported().contains(code));
         }
     }
 

@@ -86,15 +86,13 @@ class OneCycleExitCodeIT extends NodeSuite {
                     .set("INTERVAL", 0);
             var first = node.start();
             // The cycle writes this line while it has the lock.
-            await()
-                    .until(() -> first.outputLines().stream()
-                            .anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid()))));
+            await().until(() ->
+                    first.outputLines().stream().anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid()))));
 
             try (var second = new Node(Files.createDirectory(directory.resolve("second")))) {
                 second.set("STATE_DIR", node.stateDirectory).set("NVIDIA_SMI", node.gpus.path());
-                await()
-                        .until(() ->
-                                second.runOnce().log().stream().noneMatch(line -> line.contains("second_enforcer")));
+                await().until(() ->
+                        second.runOnce().log().stream().noneMatch(line -> line.contains("second_enforcer")));
             }
             assertThat(first.process().isAlive()).isTrue();
             assertThat(stray.isAlive()).isTrue();

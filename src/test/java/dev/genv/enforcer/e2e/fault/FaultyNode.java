@@ -167,7 +167,8 @@ final class FaultyNode implements Closeable {
             observations++;
             reported.addAll(observation.problems());
         }
-        reported.removeIf(code -> TIME_LIMIT_CODES.contains(code) && !fault.reported().contains(code));
+        reported.removeIf(
+                code -> TIME_LIMIT_CODES.contains(code) && !fault.reported().contains(code));
         assertThat(reported).isSubsetOf(union(fault.reported(), fault.possiblyReported()));
         var live = serviceClient.status("/q/health/live") == 200;
         assertThat(live).as("liveness").isEqualTo(!fault.failsLiveness());

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.nio.file.Files;
@@ -35,6 +36,7 @@ class StreamRestartIT extends NodeSuite {
             assertThat(service.process().isAlive())
                     .as("%s", service.outputLines())
                     .isTrue();
+            new ServiceClient(service).awaitObservation(); // the event of the start comes before it
             String known;
             try (var client = SseClient.connect(service.port(), "/events")) {
                 await().atMost(HANG).until(() -> !client.lastId().isEmpty());

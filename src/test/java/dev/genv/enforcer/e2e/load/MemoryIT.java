@@ -52,8 +52,7 @@ class MemoryIT extends NodeSuite {
             var service =
                     node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 1).startService();
             var serviceClient = new ServiceClient(service);
-            await()
-                    .ignoreExceptions()
+            await().ignoreExceptions()
                     .until(() -> serviceClient
                                     .json("/hosts")
                                     .path(0)

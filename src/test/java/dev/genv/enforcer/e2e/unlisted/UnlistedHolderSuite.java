@@ -181,12 +181,11 @@ abstract class UnlistedHolderSuite {
                     assertThat(violation.at("/processes/0/membership/by").asText())
                             .isEqualTo("ancestor");
                 }));
-        awaitUnlisted(
-                unlisted -> assertThat(unlisted.path("processes")).anySatisfy(holder -> {
-                    assertThat(holder.path("pid").asInt()).isEqualTo(member.pid());
-                    assertThat(holder.path("eid").asText()).isEqualTo("a");
-                    assertThat(holder.at("/membership/by").asText()).isEqualTo("ancestor");
-                }));
+        awaitUnlisted(unlisted -> assertThat(unlisted.path("processes")).anySatisfy(holder -> {
+            assertThat(holder.path("pid").asInt()).isEqualTo(member.pid());
+            assertThat(holder.path("eid").asText()).isEqualTo("a");
+            assertThat(holder.at("/membership/by").asText()).isEqualTo("ancestor");
+        }));
         assertUnharmed(member);
     }
 }

@@ -114,9 +114,7 @@ final class FaultyFleet implements AutoCloseable {
         var deadline = System.nanoTime() + TIMEOUT.toNanos();
         // The first observation may have begun before the fault, so wait for two.
         for (var observations = 0;
-                observations < 2
-                        || !observation.status().equals("ok")
-                        || !isAsExpected(fault, stray, here, reported);
+                observations < 2 || !observation.status().equals("ok") || !isAsExpected(fault, stray, here, reported);
                 observations++) {
             assertThat(System.nanoTime())
                     .as(
@@ -128,7 +126,8 @@ final class FaultyFleet implements AutoCloseable {
             reported.addAll(here.problems());
         }
         reported.removeAll(fault.possiblyReported());
-        reported.removeIf(code -> TIME_LIMIT_CODES.contains(code) && !fault.reported().contains(code));
+        reported.removeIf(
+                code -> TIME_LIMIT_CODES.contains(code) && !fault.reported().contains(code));
         assertThat(reported).isEqualTo(fault.reported());
         Awaitility.await("readiness").until(() -> serviceClient.status("/q/health/ready") == 200);
         return new Outcome(

@@ -39,7 +39,13 @@ record RemoteFault(
     /** The machine cannot be observed. */
     static RemoteFault unreachable(String name, Step inject, Step undo, String... reported) {
         return new RemoteFault(
-                name, inject, undo, Fault.StrayOutcome.TERMINATED_AFTERWARDS, "unreachable", Set.of(reported), Set.of());
+                name,
+                inject,
+                undo,
+                Fault.StrayOutcome.TERMINATED_AFTERWARDS,
+                "unreachable",
+                Set.of(reported),
+                Set.of());
     }
 
     /** The machine answers, but data that the rule needs are missing. */
