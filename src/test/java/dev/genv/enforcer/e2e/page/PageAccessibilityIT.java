@@ -15,11 +15,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The page with a keyboard alone, in both themes, on a phone, and for a screen reader. */
+@Tag("long")
 class PageAccessibilityIT extends PageSuite {
     /** Each view, and a text of what it shows when it has its data. */
     private static final Map<String, String> VIEWS = Map.of(

@@ -8,11 +8,13 @@ import com.microsoft.playwright.Locator;
 import dev.genv.enforcer.testsupport.browser.Window;
 import java.io.IOException;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** A service that does not do its work, or does not answer, is shown above every view. */
+@Tag("long")
 class PageAlertsIT extends PageSuite {
     private static final String JSON = "application/json";
     private static final List<String> SOURCES =

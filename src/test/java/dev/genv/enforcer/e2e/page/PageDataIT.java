@@ -12,9 +12,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.Map;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The page shows what is known, nothing else, and keeps a bounded part of it. */
+@Tag("long")
 class PageDataIT extends PageSuite {
     private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -17,9 +17,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Takes the pictures of the documents, of a node that three users share. */
+@Tag("long")
 class PageImagesIT extends PageSuite {
     /** With {@code -Dpage.images=src/site/resources/images} the pictures of the documents are replaced. */
     private static final Path IMAGES = Path.of(System.getProperty("page.images", "target/page-images"));

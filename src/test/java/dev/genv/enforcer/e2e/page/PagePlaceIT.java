@@ -7,9 +7,11 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.util.Map;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A reader keeps the focus and the address while the data changes. */
+@Tag("long")
 class PagePlaceIT extends PageSuite {
     private static final Pattern ACTIVE = Pattern.compile("/violations\\?status=active");
     private static final Pattern PERIOD = Pattern.compile("/violations\\?limit=.*since=");

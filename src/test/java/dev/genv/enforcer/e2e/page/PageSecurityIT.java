@@ -15,9 +15,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What users named is text, the page loads only from its own service, and the token is asked for and kept in the tab. */
+@Tag("long")
 class PageSecurityIT extends PageSuite {
     private static final String TOKEN = "correct-horse.battery~staple";
     private static final Path FILES = Path.of("src/main/resources/META-INF/resources");

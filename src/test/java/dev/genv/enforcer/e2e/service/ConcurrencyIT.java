@@ -18,12 +18,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
  * Other programs write the state at full speed while the service detaches. The service must change exactly what it reports: no other user loses an attachment, no attachment reappears, and no process is terminated because of a partly written file.
  */
+@Tag("long")
 @Timeout(600)
 class ConcurrencyIT extends NodeSuite {
     private static final int DEVICES = 8;

@@ -16,9 +16,11 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the packaged service records of the state and of its own actions, and what it does after a restart. */
+@Tag("long")
 class HistoryIT extends NodeSuite {
     private static final Duration TIMEOUT = Duration.ofSeconds(40);
     private static final Map<String, String> PATH = Map.of("PATH", "/usr/bin:/bin");

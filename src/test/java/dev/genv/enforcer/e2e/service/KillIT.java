@@ -17,9 +17,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The service is killed with SIGKILL at any moment around a detachment: the file is the complete old or new one. */
+@Tag("long")
 class KillIT extends NodeSuite {
     private static final String HEAVY_USER = "greedy";
     private static final String LIGHT_USER = "modest";

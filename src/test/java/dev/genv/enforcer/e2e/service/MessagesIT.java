@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The packaged service sends messages, and receivers that do not answer delay no cycle. */
@@ -86,6 +87,7 @@ class MessagesIT extends NodeSuite {
         }
     }
 
+    @Tag("long")
     @Test
     void receiversThatDoNotAnswerDelayNoCycle() throws Exception {
         var addresses = Files.writeString(directory.resolve("addresses"), "0=root@example.org\n");
@@ -125,6 +127,7 @@ class MessagesIT extends NodeSuite {
     }
 
     /** The receiver refuses the event before the restart, and accepts it after that. */
+    @Tag("long")
     @Test
     void webhookContinuesAfterARestartWhereItWas() throws Exception {
         try (var receiver = new ScriptedReceiver(status(200));
@@ -157,6 +160,7 @@ class MessagesIT extends NodeSuite {
     }
 
     /** The service is killed before the receiver has accepted any event. */
+    @Tag("long")
     @Test
     void eventThatWasNeverAcceptedIsSentAfterARestart() throws Exception {
         try (var receiver = new ScriptedReceiver(status(500));
@@ -181,6 +185,7 @@ class MessagesIT extends NodeSuite {
         }
     }
 
+    @Tag("long")
     @Test
     void failuresAreAProblemOfTheNodeAndCounted() throws Exception {
         try (var receiver = new ScriptedReceiver(status(410));

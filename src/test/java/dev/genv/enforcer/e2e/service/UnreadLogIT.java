@@ -12,10 +12,12 @@ import java.io.RandomAccessFile;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The service while no process reads its log: a pipe holds 64 KiB, and then every write to it blocks. */
+@Tag("long")
 @Timeout(600)
 class UnreadLogIT extends NodeSuite {
     private static final int STRAYS = 3;

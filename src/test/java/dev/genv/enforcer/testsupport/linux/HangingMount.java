@@ -15,8 +15,7 @@ public final class HangingMount implements Closeable {
     private static final String DIRECTORY = "40777";
     private static final String FILE = "100666";
     private static final String MOUNT =
-            "exec 3<>/dev/fuse && mount -i -t fuse.test -o fd=3,rootmode=$1,user_id=$2,group_id=$2,allow_other test"
-                    + " \"$3\"";
+            "exec 3<>/dev/fuse && mount -i -t fuse.test -o fd=3,rootmode=$1,user_id=$2,group_id=$2,allow_other test \"$3\"";
 
     private final Path point;
     private final long pid;
