@@ -42,8 +42,8 @@ class StreamRestartIT extends NodeSuite {
                 await().atMost(HANG).until(() -> !client.lastId().isEmpty());
                 known = client.lastId();
                 node.gpus.process(0, stray.pid(), "10");
-                assertThat(client.next().type()).isEqualTo("violation_opened");
-                assertThat(client.next().type()).isEqualTo("action");
+                assertThat(nextType(client)).isEqualTo("violation_opened");
+                assertThat(nextType(client)).isEqualTo("action");
             }
             service.kill();
             service = node.startService();
@@ -60,11 +60,17 @@ class StreamRestartIT extends NodeSuite {
         }
     }
 
+    /** Without problems, because a slow machine reaches time limits. */
+    private static String nextType(SseClient client) throws Exception {
+        var type = client.next().type();
+        return type.startsWith("problem_") ? nextType(client) : type;
+    }
+
     private static List<String> typesAfter(int port, String known, int count) throws Exception {
         var types = new ArrayList<String>();
         try (var client = SseClient.connect(port, "/events", HEADER, known)) {
             while (types.size() < count) {
-                types.add(client.next().type());
+                types.add(nextType(client));
             }
         }
         return types;
