@@ -49,9 +49,11 @@ class SlowHostTest extends EnforcerFixture {
                 setup(ServiceMode.ENFORCE, true, hanging, fine).build(), registry, Ticker.ofSystem(), List.of());
 
         assertThat(problem(enforcer)).isEqualTo("no answer in time");
-        assertThat(problem(enforcer))
-                .isEqualTo(
-                        "still busy with an earlier cycle, so it was left out of this one; before that: no answer in time");
+        await("its task may not have begun within the time limit")
+                .untilAsserted(
+                        () -> assertThat(problem(enforcer))
+                                .isEqualTo(
+                                        "still busy with an earlier cycle, so it was left out of this one; before that: no answer in time"));
         await("the other host is enforced, however slow this machine is").untilAsserted(() -> {
             enforcer.runCycle();
             assertThat(fine.executed).hasSize(1);
@@ -65,7 +67,7 @@ class SlowHostTest extends EnforcerFixture {
 
     /** Its child process would outlive the service. */
     @Test
-    @Timeout(60)
+    @Timeout(600)
     void isBusyUntilTheTaskOfAnAbandonedHostEnds() throws InterruptedException {
         var started = new CountDownLatch(1);
         var release = new CountDownLatch(1);
@@ -108,7 +110,7 @@ class SlowHostTest extends EnforcerFixture {
 
     /** It answers every observation and executes nothing: otherwise the other hosts would wait for it in every cycle. */
     @Test
-    @Timeout(60)
+    @Timeout(600)
     void waitsOnlyBrieflyForHostWhoseLastActionsFailed() throws InterruptedException {
         var stray = host("fine").devices(1).with(process(1).uses(0));
         var fine = new FakeHost(stray);
@@ -119,7 +121,7 @@ class SlowHostTest extends EnforcerFixture {
         var enforcer = new Enforcer(
                 setup(ServiceMode.ENFORCE, true, fine, useless)
                         .remote(true)
-                        .actionTimeout(Duration.ofSeconds(10))
+                        .actionTimeout(Duration.ofSeconds(30))
                         .build(),
                 registry,
                 Ticker.ofSystem(),

@@ -38,7 +38,7 @@ class SignallerDeviceTest {
 
     @Test
     void listedProcessMustHaveADeviceOpen() throws IOException {
-        Requirements.root(); // otherwise the kernel does not permit to examine mappings
+        Requirements.mappedFiles();
         try (var without = Child.withEnvironment(Map.of());
                 var with = Child.running(
                         List.of("sh", "-c", "exec 7</dev/full; exec sleep 3600"), Map.of("PATH", "/usr/bin:/bin"))) {
@@ -54,6 +54,7 @@ class SignallerDeviceTest {
 
     @Test
     void listedProcessMayHaveClosedTheFileThatItMaps() throws Exception {
+        Requirements.mappedFiles();
         try (var holder = DeviceFileHolder.start(
                         Map.of(),
                         "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: os.closerange(3, 100))");

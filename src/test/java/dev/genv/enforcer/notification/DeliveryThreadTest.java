@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -97,8 +98,16 @@ class DeliveryThreadTest {
                 day)) {
             await().until(() -> statistics.figures().failed() == 1);
             append();
-            await().during(Duration.ofMillis(300)).until(() -> runs.get() == 1);
+            await("it sleeps, and does not wait for events").until(() -> isAsleep("delivery-test"));
+            assertThat(runs).hasValue(1);
         }
+    }
+
+    private static boolean isAsleep(String thread) {
+        return Thread.getAllStackTraces().entrySet().stream()
+                .filter(entry -> entry.getKey().getName().equals(thread))
+                .anyMatch(entry -> Arrays.stream(entry.getValue())
+                        .anyMatch(frame -> frame.getMethodName().equals("sleep")));
     }
 
     private void append() {

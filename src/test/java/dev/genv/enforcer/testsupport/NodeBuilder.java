@@ -19,7 +19,7 @@ public final class NodeBuilder {
     private final Path state;
     private GpuSource<?> gpus;
     private Path proc = Path.of("/proc");
-    private Duration lockTimeout = Duration.ofSeconds(5);
+    private Duration lockTimeout = HANG;
     private boolean requireHostPid;
     private List<ProtectedExecutable> programs = List.of();
     private List<String> exempt = List.of();

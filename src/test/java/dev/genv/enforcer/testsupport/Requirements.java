@@ -26,6 +26,14 @@ public final class Requirements {
                 "add DAC_READ_SEARCH, KILL and SYS_PTRACE");
     }
 
+    /** Requires that the kernel shows which files other processes map. */
+    public static void mappedFiles() throws IOException {
+        require(
+                CurrentProcess.canExamineMappedFiles(),
+                "a capability to examine mapped files",
+                "run the build as root with SYS_ADMIN or CHECKPOINT_RESTORE");
+    }
+
     /** Requires a user other than root. */
     public static void ordinaryUser() throws IOException {
         require(!CurrentProcess.isRoot(), "an ordinary user", "run the build as one");

@@ -16,6 +16,7 @@ import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import java.io.IOException;
@@ -67,7 +68,7 @@ public abstract class UnlistedSuite extends UnlistedUseSuite {
             assertThat(problems(fourth))
                     .singleElement()
                     .asString()
-                    .startsWith("process %d of uid 0 (python3".formatted(holder.pid()))
+                    .startsWith("process %d of uid %d (python3".formatted(holder.pid(), CurrentProcess.uid()))
                     .endsWith("holds device 0, but is not listed; 4096 MiB on device 0 belong to no listed process");
             use(5000);
             var fifth = observe();

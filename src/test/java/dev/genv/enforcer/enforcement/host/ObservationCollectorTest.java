@@ -55,7 +55,7 @@ class ObservationCollectorTest {
 
     @Test
     void waitsOnlyBrieflyForHostThatFailedLastTime() throws InterruptedException {
-        collector = new ObservationCollector(Duration.ofSeconds(10), Ticker.ofSystem());
+        collector = new ObservationCollector(Duration.ofSeconds(30), Ticker.ofSystem());
         hosts.addAll(List.of(other, fine));
         other.observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");

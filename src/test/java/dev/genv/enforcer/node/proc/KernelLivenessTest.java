@@ -1,7 +1,6 @@
 package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.observation.state.ActiveEnvironments;
@@ -9,9 +8,7 @@ import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,19 +72,6 @@ class KernelLivenessTest extends LivenessFixture {
     void otherArgumentsAreNoKernel(String argument) throws IOException {
         proc.process(51).arguments("python", "-f", argument.formatted(KERNEL));
         assertThat(isAlive(List.of(), List.of(KERNEL))).isFalse();
-    }
-
-    /** Both lists are written by users, and the look at a machine has a deadline. */
-    @Test
-    void manyKernelsAndArgumentsAreSearchedInTime() throws IOException {
-        proc.process(51)
-                .arguments(
-                        IntStream.range(0, 200_000).mapToObj(i -> i + ".json").toArray(String[]::new));
-        var kernels = IntStream.range(0, 200_000).mapToObj(String::valueOf).toList();
-        // Each kernel compared with each argument would take several times as long.
-        assertTimeout(
-                Duration.ofSeconds(30),
-                () -> assertThat(isAlive(List.of(), kernels)).isFalse());
     }
 
     /** It can lay its arguments into a file system of its own that never answers: here a pipe that nobody writes. */

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(600)
 class StateAccessTest {
     private static final Duration SHORT = Duration.ofMillis(20);
     private static final Duration LONG = Duration.ofSeconds(50);

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.state;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.host.MachineFacts;
@@ -16,7 +17,6 @@ import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,7 +31,7 @@ class StateReaderDirectoryTest {
     StateReaderDirectoryTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
         parser = new StateParser(path.toString());
-        reader = StateReaders.of(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
+        reader = StateReaders.of(path, HANG, new ProcFs(Path.of("/proc")));
     }
 
     @Test
@@ -83,7 +83,7 @@ class StateReaderDirectoryTest {
         fake.mounts("1", "24 22 98:0 / /data rw - ext4 /dev/sda rw");
         var onHost = Files.createDirectories(folder.resolve("1/root")).resolve("data");
         Files.createSymbolicLink(onHost, path.toRealPath().getParent());
-        var contained = StateReaders.of(path, Duration.ofSeconds(1), new ProcFs(folder));
+        var contained = StateReaders.of(path, HANG, new ProcFs(folder));
         assertThat(envs(read(contained)).environments()).hasSize(1);
         Files.delete(onHost);
         assertUnreadable(read(contained).envs(), ProblemCode.STATE_DIRECTORY_MOVED, "/data/genv");

@@ -23,7 +23,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
-import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -41,7 +40,7 @@ class StateReaderTest {
     StateReaderTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
         parser = new StateParser(path.toString());
-        reader = StateReaders.of(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
+        reader = StateReaders.of(path, HANG, new ProcFs(Path.of("/proc")));
     }
 
     @Test

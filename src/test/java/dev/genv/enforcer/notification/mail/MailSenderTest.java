@@ -192,9 +192,11 @@ class MailSenderTest {
     void connectionToAServerWithoutAnAnswerIsClosedAfterTheTimeLimit(Behaviour behaviour) throws Exception {
         try (var smtp = new ScriptedSmtp(behaviour, null)) {
             var sender = sender(server(Tls.NONE, smtp.port()), Duration.ofMillis(500), UnaryOperator.identity());
-            var failure = failure(sender);
-            assertThat(failure.isPermanent()).isFalse();
-            await().until(() -> smtp.closedByClient() == 1);
+            await("on a busy machine an attempt may end before it has connected")
+                    .until(() -> {
+                        assertThat(failure(sender).isPermanent()).isFalse();
+                        return smtp.closedByClient() > 0;
+                    });
         }
     }
 

@@ -49,6 +49,7 @@ class AgentStatusTest {
 
     @Test
     void aDriverThatDoesNotKnowAFieldCostsOnlyTheStatus() throws Exception {
+        machine.useFakeProc(folder.resolve("proc")); // with all privileges
         machine.readStatus().nvidiaSmi.fault("case $1 in *temperature*) echo 'no such field'; exit 2 ;; esac");
         var observation = machine.observe();
         assertThat(observation.snapshot().isComplete()).isTrue();

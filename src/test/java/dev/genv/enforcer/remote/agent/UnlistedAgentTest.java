@@ -45,7 +45,7 @@ class UnlistedAgentTest extends UnlistedSuite {
     /** A listed pid can belong to a process that was started after the listed one has exited. */
     @Test
     void listedProcessMustHoldADeviceWhereTheDriverHasItsFiles() throws Exception {
-        Requirements.root(); // otherwise the kernel does not permit to examine mappings
+        Requirements.mappedFiles();
         try (var holder = DeviceFileHolder.start(Map.of(), "");
                 var other = Child.withEnvironment(Map.of())) {
             DeviceFileHolder.write(proc, FakeNvidiaSmi.uuid(0), holder.pid(), other.pid());

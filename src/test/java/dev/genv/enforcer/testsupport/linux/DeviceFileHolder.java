@@ -18,6 +18,8 @@ public final class DeviceFileHolder implements AutoCloseable {
 
     public static final Path FILE = Path.of("/dev/zero");
     private static final int MAJOR = 1;
+    /** The working directory of a process that has tried to map its file. */
+    private static final Path READY = Path.of("/dev");
 
     private final Child child;
     private final Path file;
@@ -34,18 +36,19 @@ public final class DeviceFileHolder implements AutoCloseable {
 
     /** Starts a process that opens this file, and maps it if its driver permits that. */
     public static DeviceFileHolder start(Path file, Map<String, String> variables, String before) throws IOException {
-        var child =
-                Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", before + """
+        var child = Child.running(
+                List.of("/usr/bin/python3", "-I", "-S", "-c", before + """
 
                         import mmap, os, time
                         device = os.open('%s', os.O_RDWR | os.O_NOCTTY)
                         try: mapping = mmap.mmap(device, 4096, flags=mmap.MAP_PRIVATE)
                         except (OSError, ValueError): pass
+                        os.chdir('%s') # it is ready
                         while True: time.sleep(1000)
-                        """.formatted(file)), variables);
-        var holder = new DeviceFileHolder(child, file);
-        await().until(holder::holds);
-        return holder;
+                        """.formatted(file, READY)), variables);
+        var workingDirectory = Path.of("/proc", Integer.toString(child.pid()), "cwd");
+        await().until(() -> Files.readSymbolicLink(workingDirectory).equals(READY));
+        return new DeviceFileHolder(child, file);
     }
 
     /** Starts a process that gets the file from another one, which exits then, over this socket. */
