@@ -255,11 +255,11 @@ class JournalFaultTest extends JournalFixture {
     @Test
     void oldSegmentsAreDeletedAndTheStateIsKept() throws IOException {
         stop();
-        maxBytes = 1 << 20;
+        maxBytes = 512 << 10;
         start();
         cycle();
         var id = only().id();
-        for (var cycle = 0; cycle < 1_500; cycle++) {
+        for (var cycle = 0; cycle < 900; cycle++) {
             var more = process(100 + cycle % 2).uses(1);
             node.setSnapshot(host().devices(2).with(process(7).uses(0), more));
             cycle();
@@ -270,7 +270,7 @@ class JournalFaultTest extends JournalFixture {
         restart();
         assertThat(registry.find(id)).isPresent().get().satisfies(entry -> {
             assertThat(entry.active()).isTrue();
-            assertThat(entry.cycles()).isEqualTo(1_501);
+            assertThat(entry.cycles()).isEqualTo(901);
         });
     }
 

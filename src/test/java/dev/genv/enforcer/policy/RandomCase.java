@@ -27,7 +27,7 @@ record RandomCase(
         Limits limits,
         Plan plan) {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
-    private static final int RUNS = Integer.getInteger("fuzz.runs", 3_000);
+    private static final int RUNS = Integer.getInteger("fuzz.runs", 1_500);
 
     static void forEach(Consumer<RandomCase> property) {
         for (var seed = SEED; seed < SEED + RUNS; seed++) {

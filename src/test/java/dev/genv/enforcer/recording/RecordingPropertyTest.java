@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 /** What is read equals what was observed, for random pasts: {@code -Dfuzz.seed} and {@code -Dfuzz.pasts}. */
 class RecordingPropertyTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_122);
-    private static final int PASTS = Integer.getInteger("fuzz.pasts", 100);
+    private static final int PASTS = Integer.getInteger("fuzz.pasts", 25);
     private static final int CYCLES = 30;
 
     @Test

@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.SplittableRandom;
 import org.jboss.logging.Logger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** How much a day of a host with 8 devices, 16 environments and 32 processes takes, at the default interval. */
@@ -27,6 +28,7 @@ class RecordingSizeTest {
     }
 
     /** Each process is replaced by a new one after ten minutes. */
+    @Tag("long")
     @Test
     void dayWithShortJobsTakesLessThanTwoMegabytes() {
         assertThat(bytes("short jobs", 60)).isLessThan(2_000_000);

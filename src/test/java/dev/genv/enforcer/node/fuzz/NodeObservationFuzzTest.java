@@ -58,7 +58,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class NodeObservationFuzzTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
-    private static final int RUNS = Integer.getInteger("fuzz.runs", 1_000);
+    private static final int RUNS = Integer.getInteger("fuzz.runs", 400);
     /** A run with a child process takes as long as this number of runs without. */
     private static final int RUNS_DIVISOR = 20;
 

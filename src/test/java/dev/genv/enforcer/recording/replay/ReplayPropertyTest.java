@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 /** A replay does what a policy does that checks every whole fleet: {@code -Dfuzz.seed} and {@code -Dfuzz.pasts}. */
 class ReplayPropertyTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_122);
-    private static final int PASTS = Integer.getInteger("fuzz.pasts", 100);
+    private static final int PASTS = Integer.getInteger("fuzz.pasts", 25);
     private static final int CYCLES = 20;
     /** In this past, a process still holds a device after the device was detached from its environment. */
     private static final long DETACHED_AND_HELD = 1_558;

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -125,6 +126,7 @@ class PythonResidentTest extends PythonAgentFixture {
                 .isZero();
     }
 
+    @Tag("long")
     @Test
     void memoryAndProcessesDoNotGrow() throws Exception {
         try (var child = Child.inEnvironment("15971");

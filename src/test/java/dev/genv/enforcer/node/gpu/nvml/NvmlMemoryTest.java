@@ -7,6 +7,7 @@ import dev.genv.enforcer.testsupport.linux.Programs;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Scanner;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,6 +18,7 @@ class NvmlMemoryTest {
     private static final int SOME_KIBIBYTES = 512;
     private static final int SOME_FILES = 10;
 
+    @Tag("long")
     @Test
     void tenThousandReadingsLeaveNothingBehind(@TempDir Path folder) throws Exception {
         var nvml = new FakeNvml(folder).gpus(2).line("cached").line("mig 1 7").line("instance 1 3 2 0");

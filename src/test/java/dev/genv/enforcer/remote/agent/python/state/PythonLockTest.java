@@ -111,7 +111,7 @@ class PythonLockTest {
         var churn = Thread.ofPlatform().start(this::keepReplacingTheLock);
         try {
             replaced.await();
-            observe("TIMEOUT");
+            observe("TIMEOUT", "UNUSABLE"); // the last attempt may get the lock of a file that was just replaced
         } finally {
             churn.interrupt();
             churn.join();
@@ -204,9 +204,9 @@ class PythonLockTest {
         return "%02x:%02x".formatted(major, minor);
     }
 
-    private JsonNode observe(String outcome) throws Exception {
+    private JsonNode observe(String... outcomes) throws Exception {
         var state = machine.observe().get("state");
-        assertThat(state.at("/lock/outcome").asText()).isEqualTo(outcome);
+        assertThat(state.at("/lock/outcome").asText()).isIn((Object[]) outcomes);
         assertThat(bytes(state.at("/devices/present/content")))
                 .isEqualTo(Files.readString(machine.state.resolve("devices.json")));
         return state.get("lock");
