@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** How much a day of a host with 8 devices, 16 environments and 32 processes takes, at the default interval. */
+@Tag("long")
 class RecordingSizeTest {
     private static final Logger LOG = Logger.getLogger(RecordingSizeTest.class);
     private static final int CYCLES_OF_A_DAY = 24 * 60 * 6;
@@ -28,7 +29,6 @@ class RecordingSizeTest {
     }
 
     /** Each process is replaced by a new one after ten minutes. */
-    @Tag("long")
     @Test
     void dayWithShortJobsTakesLessThanTwoMegabytes() {
         assertThat(bytes("short jobs", 60)).isLessThan(2_000_000);
