@@ -42,7 +42,7 @@ class ChartMetricsTest {
 
     @Test
     void everyMetricOfAlertsAndDashboardExists() throws IOException {
-        new FakeNvidiaSmi(TokenProtectedNode.TOOLS).gpus(1);
+        new FakeNvidiaSmi(TokenProtectedNode.TOOLS).gpus(1).status("0, 1, 16384, 40, 0\n");
         enforcer.runCycle();
         SampleCycles.record(registry);
         var http = new RawHttp(port);
