@@ -19,7 +19,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Snapshots in the form that {@code genv usage snapshot} prints, with two fields more for each process. */
+/** Snapshots in the form that {@code genv usage snapshot} prints, with three fields more for each process. */
 public final class SnapshotJson {
     private SnapshotJson() {}
 
@@ -67,6 +67,7 @@ public final class SnapshotJson {
     }
 
     static void writeMembership(GpuProcess process, JsonGenerator out) throws IOException {
+        out.writeStringField("user", process.account());
         out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
         out.writeObjectFieldStart("membership");
         out.writeStringField("by", process.membershipBy().label());

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param usage one entry for each device, in the order of the devices
  * @param immunity why it is never terminated; null if it may be
  * @param workload what it belongs to besides; null if nothing is known. No rule uses it
+ * @param account the account of its real uid on its host; null if there is none, or if a container shows that the uid may be anybody's
  */
 public record GpuProcess(
         ProcessId id,
@@ -25,9 +26,10 @@ public record GpuProcess(
         MembershipSource membershipBy,
         List<DeviceUsage> usage,
         @Nullable Immunity immunity,
-        @Nullable Workload workload) {
+        @Nullable Workload workload,
+        @Nullable String account) {
 
-    /** Creates a process of which no workload is known. */
+    /** Creates a process of which neither a workload nor an account is known. */
     public GpuProcess(
             ProcessId id,
             @Nullable Long uid,
@@ -36,7 +38,7 @@ public record GpuProcess(
             MembershipSource membershipBy,
             List<DeviceUsage> usage,
             @Nullable Immunity immunity) {
-        this(id, uid, command, membership, membershipBy, usage, immunity, null);
+        this(id, uid, command, membership, membershipBy, usage, immunity, null, null);
     }
 
     /** Creates a process with the membership that its environ names. */
@@ -47,7 +49,7 @@ public record GpuProcess(
             Membership membership,
             List<DeviceUsage> usage,
             @Nullable Immunity immunity) {
-        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity, null);
+        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity);
     }
 
     /** Creates a process without immunity. */
@@ -68,17 +70,19 @@ public record GpuProcess(
     }
 
     public GpuProcess with(Membership other, MembershipSource by) {
-        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload);
+        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, account);
     }
 
     /** Returns the process with another use of its devices. */
     public GpuProcess withUsage(List<DeviceUsage> other) {
-        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload);
+        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload, account);
     }
 
     /** Returns the process without its workload. */
     public GpuProcess withoutWorkload() {
-        return workload == null ? this : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity);
+        return workload == null
+                ? this
+                : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, null, account);
     }
 
     public int pid() {

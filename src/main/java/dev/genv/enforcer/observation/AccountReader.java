@@ -10,8 +10,11 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.model.workload.Workload;
+import java.util.Comparator;
 import java.util.Optional;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** The accounts of a machine, passwd(5), and their subordinate uids, subuid(5). A file is parsed only if its version is new. */
 final class AccountReader {
@@ -19,7 +22,21 @@ final class AccountReader {
     private final ParsedFile<SubuidFile> subuid = new ParsedFile<>(SubuidFile::parse, SubuidFile.EMPTY);
 
     /** Accounts and their subordinate uids. */
-    record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {}
+    record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
+        /**
+         * Returns the account of the real uid of a process, the first one by its name. A subordinate uid is its owner's. Another uid in a
+         * container of root may be anybody's, so it has none.
+         */
+        @Nullable
+        String accountOf(@Nullable Long uid, @Nullable Workload workload) {
+            var owner = subordinateUids.ownerOf(uid);
+            return owner == null || (owner.equals(uid) && workload != null && workload.isInContainerOfRoot())
+                    ? null
+                    : accounts.namesOf(owner).stream()
+                            .min(Comparator.naturalOrder())
+                            .orElse(null);
+        }
+    }
 
     /** Returns the present accounts; the last known ones and a problem if they cannot be read. A machine without subuid(5) has none. */
     Found<HostAccounts> read(AccountFacts facts) {

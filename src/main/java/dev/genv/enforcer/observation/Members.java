@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.observation.AccountReader.HostAccounts;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.Decision;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
@@ -23,6 +24,7 @@ final class Members {
     private final Workloads workloads;
     private final LiveState live;
     private final ImmunityRules immunity;
+    private final HostAccounts accounts;
     private final Findings findings;
     private final Map<ProcessId, ProgramEnviron> environs = new HashMap<>();
 
@@ -33,12 +35,14 @@ final class Members {
             Workloads workloads,
             LiveState live,
             ImmunityRules immunity,
+            HostAccounts accounts,
             HostFacts facts,
             Findings findings) {
         this.related = related;
         this.workloads = workloads;
         this.live = live;
         this.immunity = immunity;
+        this.accounts = accounts;
         this.findings = findings;
         session = memberships.begin(
                 related.processes(),
@@ -51,6 +55,7 @@ final class Members {
         var decision =
                 related.of(process).map(session::decide).orElseGet(() -> Decision.unavailable(process.environ()));
         environs.put(process.id(), process.environ());
+        var workload = workloads.resolve(process.id(), process.workload());
         return findings.add(live.resolveMembership(new GpuProcess(
                 process.id(),
                 process.uid(),
@@ -59,7 +64,8 @@ final class Members {
                 decision.by(),
                 usage,
                 immunity.immunity(process),
-                workloads.resolve(process.id(), process.workload()))));
+                workload,
+                accounts.accountOf(process.uid(), workload))));
     }
 
     /** Returns the environs of the processes that were resolved. */

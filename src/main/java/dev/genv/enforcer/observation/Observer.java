@@ -99,7 +99,14 @@ public final class Observer {
         var live = findings.add(LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt()));
         workloads.begin(facts.pods());
         var members = new Members(
-                RelatedFacts.of(present.processes(), facts), memberships, workloads, live, immunity, facts, findings);
+                RelatedFacts.of(present.processes(), facts),
+                memberships,
+                workloads,
+                live,
+                immunity,
+                accounts,
+                facts,
+                findings);
         var listed = present.processes().stream()
                 .map(process -> members.resolve(
                         process,

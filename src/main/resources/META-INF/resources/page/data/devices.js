@@ -56,17 +56,18 @@ function unexplainedOf(mib, index, processes) {
   }
   const using = processes.filter((process) => process.used_devices.includes(index));
   const holding = using.length > 0 ? using : processes.filter((process) => process.devices.includes(index));
-  return [{ key: 'unexplained', kind: 'unexplained', eid: null, user: null, mib, pids: holding.map(({ pid }) => pid) }];
+  const users = new Set(holding.map((process) => process.user));
+  return [{ key: 'unexplained', kind: 'unexplained', eid: null, user: users.size === 1 ? [...users][0] : null, mib, pids: holding.map(({ pid }) => pid) }];
 }
 
-/** One group for each environment, and one for each kind of process without one. */
+/** One group for each environment, and one for each kind of process and user without one. */
 function groups(uses, kindOfProcess, environments) {
   const byKey = new Map();
   for (const { process, mib } of uses) {
     const kind = kindOfProcess(process);
-    const key = `${kind} ${process.eid ?? ''}`;
-    const group = byKey.get(key)
-      ?? { key, kind, eid: process.eid, user: userOf(environments.get(process.eid)), mib: 0, pids: [], isPartial: false };
+    const user = userOf(environments.get(process.eid)) ?? process.user;
+    const key = `${kind} ${process.eid ?? ''} ${user ?? ''}`;
+    const group = byKey.get(key) ?? { key, kind, eid: process.eid, user, mib: 0, pids: [], isPartial: false };
     group.mib += mib ?? 0;
     group.isPartial ||= mib === null;
     group.pids.push(process.pid);

@@ -85,7 +85,7 @@ class SnapshotJsonTest {
         assertThat(JsonTree.of(out -> SnapshotJson.write(snapshot, out)).path("gpu_unlisted"))
                 .hasToString(
                         "{\"devices\":[{\"index\":0,\"gpu_memory\":\"4096mi\"}],\"processes\":[{\"pid\":4711,\"start_time\":991232,"
-                                + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"used_devices\":[0],\"eid\":null,"
+                                + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"used_devices\":[0],\"user\":null,\"eid\":null,"
                                 + "\"membership\":{\"by\":\"environ\"},\"membership_unknown\":null,"
                                 + "\"immune\":null,\"since\":1204711,\"workload\":null}]}");
     }
@@ -125,9 +125,12 @@ class SnapshotJsonTest {
                 MembershipSource.ENVIRON,
                 List.of(),
                 null,
-                workload);
+                workload,
+                "raz");
         var snapshot = new Snapshot("gpu-1", List.of(process), List.of(), List.of(), Set.of(), Set.of(), List.of());
-        return JsonTree.of(out -> SnapshotJson.write(snapshot, out)).at("/processes/processes/0/workload");
+        var written = JsonTree.of(out -> SnapshotJson.write(snapshot, out)).at("/processes/processes/0");
+        assertThat(written.path("user").textValue()).isEqualTo("raz");
+        return written.path("workload");
     }
 
     @Test

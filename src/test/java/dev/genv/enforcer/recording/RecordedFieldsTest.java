@@ -57,7 +57,16 @@ class RecordedFieldsTest {
                         "missing",
                         "problems");
         assertThat(components(GpuProcess.class))
-                .containsExactly("id", "uid", "command", "membership", "membershipBy", "usage", "immunity", "workload");
+                .containsExactly(
+                        "id",
+                        "uid",
+                        "command",
+                        "membership",
+                        "membershipBy",
+                        "usage",
+                        "immunity",
+                        "workload",
+                        "account");
         assertThat(components(Unlisted.Holder.class)).containsExactly("process", "since", "used");
         assertThat(components(Environment.class))
                 .containsExactly("eid", "uid", "username", "creation", "config", "pids", "kernelIds", "ownership");
@@ -77,7 +86,9 @@ class RecordedFieldsTest {
                         new Membership.InEnvironment(HOSTILE),
                         MembershipSource.ANCESTOR,
                         List.of(new DeviceUsage(0, new Memory(Long.MAX_VALUE)), mig),
-                        immune),
+                        immune,
+                        null,
+                        HOSTILE),
                 new GpuProcess(new ProcessId(2, 0), null, "", new Membership.Outside(), List.of(), null),
                 new GpuProcess(new ProcessId(3, 5), 0L, "c", new Membership.Unknown(HOSTILE, true), List.of(), null),
                 new GpuProcess(new ProcessId(4, 5), 0L, "c", Membership.NOT_PERMITTED, List.of(mig), null));

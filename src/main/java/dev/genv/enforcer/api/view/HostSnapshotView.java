@@ -20,6 +20,7 @@ public record HostSnapshotView(
     public record ListedProcess(
             int pid,
             List<ListedUsage> usedGpuMemory,
+            @Nullable String user,
             @Nullable String eid,
             ProcessView.MembershipView membership,
             @Nullable WorkloadView workload) {}
@@ -35,6 +36,7 @@ public record HostSnapshotView(
             String command,
             List<Integer> devices,
             List<Integer> usedDevices,
+            @Nullable String user,
             @Nullable String eid,
             ProcessView.MembershipView membership,
             @Nullable String membershipUnknown,

@@ -41,6 +41,7 @@ public final class ViolationSize {
         return PROCESS
                 + NUMBER * (long) process.usage().size()
                 + of(process.command())
+                + of(process.account())
                 + of(eid)
                 + of(process.workload());
     }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param hosts all machines that are part of it
  * @param subject what violates the rule, in a form that stays the same from cycle to cycle
  * @param message the message in genv's words
- * @param user the user of the environment; null if there is none
+ * @param user the user of the environment; without an active environment, the account of the process; null if there is none
  * @param devices the indices of its devices, ascending
  * @param processes its processes
  */

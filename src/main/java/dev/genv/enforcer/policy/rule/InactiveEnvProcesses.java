@@ -38,8 +38,8 @@ final class InactiveEnvProcesses implements Rule {
                     var message = Messages.on(fleet, snapshot.host())
                             + "Process %d names environment %s, which is not active"
                                     .formatted(process.pid(), SafeText.escape(eid));
-                    findings.add(
-                            Finding.ofProcess(DEFINITION, snapshot, process, message, null, eid, process.devices()));
+                    findings.add(Finding.ofProcess(
+                            DEFINITION, snapshot, process, message, process.account(), eid, process.devices()));
                 }
             }
         }

@@ -34,8 +34,8 @@ final class NonEnvProcesses implements Rule {
                 if (process.membership() instanceof Membership.Outside) {
                     var message = Messages.on(fleet, snapshot.host())
                             + "Process %d is not running in a GPU environment".formatted(process.pid());
-                    findings.add(
-                            Finding.ofProcess(DEFINITION, snapshot, process, message, null, null, process.devices()));
+                    findings.add(Finding.ofProcess(
+                            DEFINITION, snapshot, process, message, process.account(), null, process.devices()));
                 }
             }
         }

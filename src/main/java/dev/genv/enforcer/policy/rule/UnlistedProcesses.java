@@ -100,7 +100,7 @@ final class UnlistedProcesses implements Rule {
                 snapshot,
                 process,
                 message,
-                environment == null ? null : environment.user().orElse(null),
+                environment == null ? process.account() : environment.user().orElse(null),
                 eid,
                 holder.used());
     }

@@ -12,8 +12,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the user of a process, an environment or a violation. Uids have names as far as recorded environments of accounts show them,
- * also earlier and later ones.
+ * Finds the user of a process, an environment or a violation. Uids have names as far as recorded processes and environments of
+ * accounts show them, also earlier and later ones.
  */
 public final class UserNames {
     private static final int MAX_NAMES = 10_000;
@@ -35,12 +35,18 @@ public final class UserNames {
         if (!snapshot.subordinateUids().equals(SubordinateUids.NONE)) {
             subordinates.put(snapshot.host(), snapshot.subordinateUids());
         }
-        for (var environment : snapshot.environments()) {
-            var uid = environment.uid();
-            var account = environment.ownership().account();
-            if (uid != null && account != null && names.size() < MAX_NAMES) {
-                names.put(new UserKey.OfUid(snapshot.host(), uid), new UserKey.Named(account));
-            }
+        for (var process : snapshot.allProcesses()) {
+            add(snapshot.host(), process.uid(), process.account());
+        }
+        for (var environment :
+                snapshot.environments()) { // last, because of uids that are an account's and in a subordinate range
+            add(snapshot.host(), environment.uid(), environment.ownership().account());
+        }
+    }
+
+    private void add(String host, @Nullable Long uid, @Nullable String account) {
+        if (uid != null && account != null && names.size() < MAX_NAMES) {
+            names.put(new UserKey.OfUid(host, uid), new UserKey.Named(account));
         }
     }
 

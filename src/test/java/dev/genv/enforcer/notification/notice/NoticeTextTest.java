@@ -159,7 +159,8 @@ class NoticeTextTest {
                 process.membershipBy(),
                 process.usage(),
                 process.immunity(),
-                workload);
+                workload,
+                null);
         return TEXT.paragraph(new PersonalNotice(personal.notice(), personal.uid(), List.of(attributed)));
     }
 

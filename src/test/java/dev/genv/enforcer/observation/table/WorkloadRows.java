@@ -19,7 +19,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The container, pod, job and unit of process 812. */
+/** The container, pod, job and unit of process 812, and the account of its uid. */
 final class WorkloadRows {
     private static final String ENVIRONMENT = "GENV_ENVIRONMENT_ID=a";
     private static final String ID = "9bca8d63d5fa610783847915bcff0ecac1273e5b4bed3f6fa1b07350e0135961";
@@ -35,6 +35,18 @@ final class WorkloadRows {
             row("a container", machine -> cgroup(machine, "/system.slice/docker-" + ID + ".scope"))
                     .check(workload(
                             new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
+            row("a process of an account", _ -> {}).check(account("alice")),
+            row("a uid of two accounts", machine -> machine.passwd("al:x:1003:1:::\nalice:x:1003:1:::\n"))
+                    .check(account("al")),
+            row("a uid of no account", machine -> machine.process(812, 1009, ENVIRONMENT))
+                    .check(account(null)),
+            row("a uid in a container of root", machine -> cgroup(machine, "/system.slice/docker-" + ID + ".scope"))
+                    .check(account(null)),
+            row("a subordinate uid in a container of root", machine -> {
+                        machine.process(812, 100_001, ENVIRONMENT);
+                        cgroup(machine, "/system.slice/docker-" + ID + ".scope");
+                    })
+                    .check(account("alice")),
             row("a pod", machine -> {
                         cgroup(machine, POD);
                         pod(machine);
@@ -82,6 +94,12 @@ final class WorkloadRows {
                 Files.createDirectories(logs.resolve("containers")).resolve(link),
                 Path.of("/var/log/pods", directory, "main/0.log"));
         machine.pods = new PodFacts(List.of(directory), List.of(link));
+    }
+
+    private static Consumer<Observation> account(@Nullable String account) {
+        return observation -> assertThat(
+                        observation.snapshot().processes().getFirst().account())
+                .isEqualTo(account);
     }
 
     private static Consumer<Observation> workload(@Nullable Workload workload) {

@@ -46,10 +46,14 @@ class InactiveEnvProcessesTest {
                         "gpu-1",
                         "process 812 991232",
                         "Process 812 names environment 4711, which is not active",
-                        null,
+                        "raz",
                         "4711",
                         List.of(0, 1),
-                        List.of(process(812).inEnvironment("4711").uses(0, 1).build())));
+                        List.of(process(812)
+                                .account("raz")
+                                .inEnvironment("4711")
+                                .uses(0, 1)
+                                .build())));
     }
 
     @Test
@@ -89,7 +93,9 @@ class InactiveEnvProcessesTest {
     }
 
     private static HostBuilder hostWithProcessOfInactiveEnvironment() {
-        return host("gpu-1").devices(2).with(process(812).inEnvironment("4711").uses(0, 1));
+        return host("gpu-1")
+                .devices(2)
+                .with(process(812).account("raz").inEnvironment("4711").uses(0, 1));
     }
 
     private static Plan check(Fleet fleet) {

@@ -34,8 +34,8 @@ class NonEnvProcessesTest {
     }
 
     @Test
-    void violationNamesDevicesAndProcess() {
-        var culprit = process(7).uses(2, 1);
+    void violationNamesUserDevicesAndProcess() {
+        var culprit = process(7).account("raz").uses(2, 1);
         var plan = check(host("gpu-1").devices(3).with(culprit).fleet());
         assertThat(plan.violations())
                 .containsExactly(new Violation(
@@ -43,7 +43,7 @@ class NonEnvProcessesTest {
                         "gpu-1",
                         "process 7 991232",
                         "Process 7 is not running in a GPU environment",
-                        null,
+                        "raz",
                         null,
                         List.of(1, 2),
                         List.of(culprit.build())));

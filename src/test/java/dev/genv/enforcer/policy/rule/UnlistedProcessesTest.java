@@ -49,11 +49,15 @@ class UnlistedProcessesTest {
     void terminatesProcessOfAnEnvironmentThatIsNotActive() {
         var plan = check(host().devices(2)
                 .undescribed(1)
-                .withUnlisted(process(8).inEnvironment("made up").uses(0).usesUnknown(1)));
+                .withUnlisted(process(8)
+                        .account("raz")
+                        .inEnvironment("made up")
+                        .uses(0)
+                        .usesUnknown(1)));
         assertThat(plan.actions()).hasSize(1);
         assertThat(plan.violations()).singleElement().satisfies(violation -> {
             assertThat(violation.environment()).isEqualTo("made up");
-            assertThat(violation.user()).isNull();
+            assertThat(violation.user()).isEqualTo("raz");
             assertThat(violation.devices()).containsExactly(0, 1);
         });
     }

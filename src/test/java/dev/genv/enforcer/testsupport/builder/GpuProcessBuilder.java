@@ -22,6 +22,7 @@ public final class GpuProcessBuilder {
     private Long uid = 1000L;
     private Immunity immunity;
     private Workload workload;
+    private String account;
     private Membership membership = new Membership.Outside();
 
     private GpuProcessBuilder(int pid) {
@@ -102,6 +103,11 @@ public final class GpuProcessBuilder {
         return this;
     }
 
+    public GpuProcessBuilder account(String name) {
+        account = name;
+        return this;
+    }
+
     public GpuProcess build() {
         return new GpuProcess(
                 new ProcessId(pid, start),
@@ -111,6 +117,7 @@ public final class GpuProcessBuilder {
                 MembershipSource.ENVIRON,
                 usage,
                 immunity,
-                workload);
+                workload,
+                account);
     }
 }

@@ -27,6 +27,9 @@ final class ProcessJson {
             out.writeNumberField("uid", process.uid());
         }
         out.writeStringField("command", process.command());
+        if (process.account() != null) {
+            out.writeStringField("account", process.account());
+        }
         switch (process.membership()) {
             case Membership.InEnvironment(var eid) -> out.writeStringField("eid", eid);
             case Membership.Outside() -> {}
@@ -87,7 +90,9 @@ final class ProcessJson {
                 membership(fields),
                 by == null ? MembershipSource.ENVIRON : RecordFields.constant(MembershipSource.class, by),
                 usage(fields),
-                immunity(fields));
+                immunity(fields),
+                null,
+                fields.textOrNull("account"));
     }
 
     static ProcessId readId(RecordFields fields) throws UnreadableException {
