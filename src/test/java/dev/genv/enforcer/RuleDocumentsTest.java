@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.problem.ProblemConsequence;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleSetting;
 import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +17,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -56,6 +58,14 @@ class RuleDocumentsTest {
         assertThat(listed)
                 .as("%s: the table of rules has the order of the checks", page)
                 .isEqualTo(names());
+    }
+
+    @Test
+    void thePageOfTheRulesHasTheAdviceOfEachRule() throws IOException {
+        var table = Rules.definitions().stream()
+                .map(rule -> "| `%s` | %s | %s |\n".formatted(rule, rule.title(), rule.advice()))
+                .collect(Collectors.joining("", "| rule | title | advice |\n| --- | --- | --- |\n", ""));
+        GeneratedSection.assertSection(PAGES.resolve("rules-and-safety.md"), "advice", table);
     }
 
     @Test

@@ -82,7 +82,7 @@ class NotificationWiring {
     }
 
     private NoticeText text() {
-        return new NoticeText(Optional.ofNullable(settings.safetyLimits().killAfter()));
+        return new NoticeText(Optional.ofNullable(settings.safetyLimits().killAfter()), records.registry());
     }
 
     private MailDelivery mail(String host) {

@@ -64,7 +64,9 @@ public final class Notifications {
                     .collect(Collectors.toMap(
                             HostReport::host,
                             host -> new UserDirectory.Users(
-                                    host.accounts(), host.snapshot().subordinateUids()),
+                                    host.accounts(),
+                                    host.snapshot().subordinateUids(),
+                                    host.snapshot().environments()),
                             (one, _) -> one)));
         }
         users.setCurrentUpTo(events.latest());

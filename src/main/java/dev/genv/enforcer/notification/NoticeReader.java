@@ -65,6 +65,6 @@ public final class NoticeReader {
 
     private List<PersonalNotice> personal(Notice notice) {
         var hosts = notice.violation().violation().hosts();
-        return PersonalNotice.of(notice, inAudit, process -> users.isPerson(hosts, process));
+        return PersonalNotice.of(notice, inAudit, process -> users.isPerson(hosts, process), users::ownersOf);
     }
 }

@@ -1,20 +1,29 @@
 package dev.genv.enforcer.notification;
 
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** The users of the machines as the last cycle read them from passwd(5) and subuid(5), which only root can write. */
 public final class UserDirectory {
     private volatile Map<String, Users> byHost = Map.of();
     private volatile long currentUpTo;
 
-    /** The users of one machine. */
-    public record Users(Accounts accounts, SubordinateUids subordinateUids) {}
+    /**
+     * The users of one machine.
+     *
+     * @param environments the active environments
+     */
+    public record Users(Accounts accounts, SubordinateUids subordinateUids, List<Environment> environments) {}
 
     /** Replaces everything that is known. */
     public void update(Map<String, Users> users) {
@@ -36,6 +45,22 @@ public final class UserDirectory {
         var users = byHost.get(host);
         var owner = users == null ? Long.valueOf(uid) : users.subordinateUids().ownerOf(uid);
         return owner == null ? uid : owner;
+    }
+
+    /**
+     * Returns the real uids of the live pids of an environment, which are facts of the kernel; none if its owner is disputed, or if it is
+     * not active any more.
+     */
+    public Set<Long> ownersOf(ActionNote.TargetAttachment attachment) {
+        var users = byHost.get(attachment.host());
+        return users == null
+                ? Set.of()
+                : users.environments().stream()
+                        .filter(environment -> environment.eid().equals(attachment.environment()))
+                        .map(Environment::ownership)
+                        .filter(ownership -> !ownership.isDisputed())
+                        .flatMap(ownership -> ownership.uids().stream())
+                        .collect(Collectors.toUnmodifiableSet());
     }
 
     /**

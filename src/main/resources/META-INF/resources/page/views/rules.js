@@ -1,37 +1,23 @@
-/** What the rules mean for the user concerned. A rule without an entry is shown by its name alone. */
-export const RULES = {
-  'non-env-processes': {
-    title: 'Process outside all environments',
-    advice: 'Start the job in a shell in which “genv activate” ran, and attach a GPU with “genv attach”.',
-  },
-  'inactive-env-processes': {
-    title: 'Process of an environment that is not active',
-    advice: 'The shell of the environment has exited, for example under nohup. Keep it open, or start the job in tmux.',
-  },
-  'env-devices': {
-    title: 'GPU that is not attached to the environment',
-    advice: 'Attach the GPU with “genv attach --index N”, or do not set CUDA_VISIBLE_DEVICES to other GPUs.',
-  },
-  'max-devices-per-user': {
-    title: 'More GPUs than a user may hold',
-    advice: 'Detach a GPU with “genv detach --index N”, or terminate the shell of an environment.',
-  },
-  'env-memory': {
-    title: 'More GPU memory than the environment has',
-    advice: 'Reduce the memory that the job uses, or raise the capacity with “genv config gpu-memory”.',
-  },
-  'env-owner': {
-    title: 'Process in an environment of another user',
-    advice: 'Activate an environment of your own. No process is terminated because of this rule.',
-  },
-  'unlisted-processes': {
-    title: 'GPU memory of a process that the driver does not list',
-    advice: 'Attach the GPU to the environment of the job with “genv attach --index N”, or terminate the process.',
-  },
-};
+import { data } from '../data/store.js';
+import { element } from '../dom/dom.js';
 
-export function ruleTitle(rule) {
-  return RULES[rule]?.title ?? rule;
+/** What a rule means for people, as the service declares it; the name alone before its answer. */
+export function ruleTitle(name) {
+  return find(name)?.title ?? name;
+}
+
+/** What a user can do, with commands in backquotes. */
+export function ruleAdvice(name) {
+  return find(name)?.advice ?? '';
+}
+
+/** Advice as nodes. */
+export function withCode(advice) {
+  return advice.split('`').map((part, i) => i % 2 === 1 ? element('code', {}, part) : part);
+}
+
+function find(name) {
+  return data.policy?.rules.find((rule) => rule.name === name);
 }
 
 /** What was done, in the words of the page. */

@@ -1,11 +1,11 @@
-import { element, setAttribute, setChildren, setHidden, setText } from '../dom/dom.js';
+import { element, setAttribute, setChildren, setHidden, setText, showValue } from '../dom/dom.js';
 import { name, time, visible } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { getJson } from '../data/api.js';
 import { keepSameItems } from '../data/changes.js';
 import { data } from '../data/store.js';
 import { factsOf } from './facts.js';
-import { RULES, ruleTitle } from './rules.js';
+import { ruleAdvice, ruleTitle, withCode } from './rules.js';
 import { stepsOf } from './steps.js';
 
 /**
@@ -77,7 +77,7 @@ function createBody() {
     showList(factList, facts, (fact) => fact.title, createFact);
     steps = keepSameItems(steps, stepsOf(violation, data.violations ?? []), (step) => step.key);
     showList(stepList, steps, (step) => step.key, createStep);
-    setText(advice, RULES[violation.rule]?.advice ?? '');
+    showValue(advice, ruleAdvice(violation.rule), withCode);
     setHidden(advice, advice.textContent === '');
     setHidden(adviceTitle, advice.textContent === '');
   }

@@ -1,11 +1,11 @@
-import { element, setChildren, setHidden, setText } from '../dom/dom.js';
+import { element, setChildren, setHidden, setText, showValue } from '../dom/dom.js';
 import { clock, count, memory, name, shortened } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { getJson } from '../data/api.js';
 import { Poller } from '../data/poller.js';
 import { keepSameItems } from '../data/changes.js';
 import { changed, data } from '../data/store.js';
-import { RULES, ruleTitle } from './rules.js';
+import { ruleAdvice, ruleTitle, withCode } from './rules.js';
 import { createViolation } from './violation.js';
 
 const INTERVAL_SECONDS = 5;
@@ -48,7 +48,7 @@ export function userView(route) {
       showList(devices, report.devices, (device) => `${device.host} ${device.device} ${device.environment}`, createDevice);
       showList(processes, report.processes, ({ host, process }) => `${host} ${process.pid} ${process.start_time}`, createProcess);
       showList(active, now, (violation) => violation.id, createViolation);
-      showList(advice, [...new Set(now.map((violation) => violation.rule))], (rule) => rule, createAdvice);
+      showList(advice, adviceFor(new Set(now.map((violation) => violation.rule))), ({ rule }) => rule, createAdvice);
       showList(resolved, violations.filter((violation) => violation.status !== 'active'), (violation) => violation.id, createViolation);
     }
     sections.forEach((one) => one.update(report !== null));
@@ -104,7 +104,12 @@ function createProcess() {
   return { node, update };
 }
 
-function createAdvice(rule) {
-  const node = element('li', {}, element('strong', {}, ruleTitle(rule)), ': ', RULES[rule]?.advice ?? rule);
-  return { node, update: () => {} };
+function adviceFor(rules) {
+  return [...rules].map((rule) => ({ rule, title: ruleTitle(rule), advice: ruleAdvice(rule) }));
+}
+
+function createAdvice() {
+  const node = element('li');
+  const update = (item) => showValue(node, item, ({ title, advice }) => [element('strong', {}, title), ': ', withCode(advice)]);
+  return { node, update };
 }

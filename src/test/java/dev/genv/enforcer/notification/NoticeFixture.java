@@ -10,6 +10,7 @@ import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** Notices of events of violations. */
 public final class NoticeFixture {
@@ -40,13 +41,20 @@ public final class NoticeFixture {
 
     public static List<PersonalNotice> personal(EventContent content) {
         return notice(content)
-                .map(notice -> PersonalNotice.of(notice, false, _ -> true))
+                .map(notice -> PersonalNotice.of(notice, false, _ -> true, _ -> Set.of()))
+                .orElse(List.of());
+    }
+
+    /** The notices if the live pids of each environment have this uid. */
+    public static List<PersonalNotice> personal(EventContent content, long owner) {
+        return notice(content)
+                .map(notice -> PersonalNotice.of(notice, false, _ -> true, _ -> Set.of(owner)))
                 .orElse(List.of());
     }
 
     public static List<PersonalNotice> personalInAudit(EventContent content) {
         return notice(content)
-                .map(notice -> PersonalNotice.of(notice, true, _ -> true))
+                .map(notice -> PersonalNotice.of(notice, true, _ -> true, _ -> Set.of()))
                 .orElse(List.of());
     }
 }

@@ -1,8 +1,10 @@
 package dev.genv.enforcer.notification;
 
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote.TargetAttachment;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.model.workload.Container;
@@ -30,7 +32,7 @@ class UserDirectoryTest {
     @Test
     void subordinateUidIsItsAccounts() {
         var subuids = new SubordinateUids(List.of(new SubordinateUids.Range(1003, 100_000, 65_536)));
-        users.update(Map.of("gpu-1", new UserDirectory.Users(new Accounts(Map.of("raz", 1003L)), subuids)));
+        users.update(Map.of("gpu-1", new UserDirectory.Users(new Accounts(Map.of("raz", 1003L)), subuids, List.of())));
         assertThat(users.ownerOf("gpu-1", 100_007)).isEqualTo(1003);
         assertThat(users.nameOf(Set.of("gpu-1"), 100_007)).contains("raz");
     }
@@ -39,7 +41,7 @@ class UserDirectoryTest {
     @Test
     void uidInAContainerOfRootIsNoPersonUnlessItIsSubordinate() {
         var subuids = new SubordinateUids(List.of(new SubordinateUids.Range(1003, 100_000, 65_536)));
-        users.update(Map.of("gpu-1", new UserDirectory.Users(new Accounts(Map.of("raz", 1003L)), subuids)));
+        users.update(Map.of("gpu-1", new UserDirectory.Users(new Accounts(Map.of("raz", 1003L)), subuids, List.of())));
         var ofRoot = container(WorkloadSource.CGROUP);
         assertThat(isPerson(1003, ofRoot)).isFalse();
         assertThat(isPerson(100_007, ofRoot)).isTrue();
@@ -58,6 +60,24 @@ class UserDirectoryTest {
 
     private static Workload container(WorkloadSource by) {
         return new Workload(null, new Container("0".repeat(64), "docker", by), null, null);
+    }
+
+    @Test
+    void attachmentIsThatOfTheLivePidsOfItsEnvironment() {
+        users.update(Map.of(
+                "gpu-1",
+                new UserDirectory.Users(
+                        Accounts.NONE,
+                        SubordinateUids.NONE,
+                        List.of(
+                                env("a").uid(1003).livePidsOf(1003).build(),
+                                env("b").uid(1004).build(),
+                                env("c").disputed("two owners").build()))));
+        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "a", 2))).containsExactly(1003L);
+        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "b", 2))).isEmpty();
+        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "c", 2))).isEmpty();
+        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "gone", 2))).isEmpty();
+        assertThat(users.ownersOf(new TargetAttachment("gpu-2", "a", 2))).isEmpty();
     }
 
     /** The message of one person must not reach the other one. */
@@ -79,6 +99,6 @@ class UserDirectoryTest {
     }
 
     private static UserDirectory.Users accounts(Map<String, Long> uids) {
-        return new UserDirectory.Users(new Accounts(uids), SubordinateUids.NONE);
+        return new UserDirectory.Users(new Accounts(uids), SubordinateUids.NONE, List.of());
     }
 }

@@ -33,6 +33,8 @@ public record PolicyView(
     /**
      * A rule.
      *
+     * @param title what a violation is, in a few words
+     * @param advice what a user can do about a violation, with commands in backquotes
      * @param mode {@code off}, {@code audit} or {@code enforce}, by its own setting
      * @param limited whether the rule has a limit
      * @param limit the limit of all users without their own; null for none
@@ -40,6 +42,8 @@ public record PolicyView(
      */
     public record Rule(
             String name,
+            String title,
+            String advice,
             String mode,
             boolean limited,
             @Nullable Integer limit,
@@ -48,6 +52,8 @@ public record PolicyView(
             var its = config.policy().configOf(rule);
             return new Rule(
                     rule.name(),
+                    rule.title(),
+                    rule.advice(),
                     its.mode().name().toLowerCase(Locale.ROOT),
                     rule.hasLimit(),
                     its.limits().general(),

@@ -23,7 +23,7 @@ record MailText(NoticeText notices, int perHour) {
 
                 --
                 This mail is from genv-enforcer, which enforces the GPU allocations that genv records.
-                You get it because these processes run under your user id. You get at most %d such mails in an hour.
+                You get it because these processes or environments have your user id. You get at most %d such mails in an hour.
                 """.formatted(paragraphs, more, perHour);
         return new OutgoingMail(
                 batch.person(),
@@ -38,15 +38,7 @@ record MailText(NoticeText notices, int perHour) {
         if (notices.size() > 1) {
             return "genv-enforcer: %d messages about your GPU processes".formatted(notices.size());
         }
-        var only = notices.getFirst();
-        var pid = only.processes().getFirst().pid();
-        return "genv-enforcer: "
-                + switch (only.notice().kind()) {
-                    case OPENED -> "process %d breaks a rule".formatted(pid);
-                    case WARNED -> "process %d will be terminated".formatted(pid);
-                    case ACTED -> "process %d: the service acted".formatted(pid);
-                    case RESOLVED -> "process %d breaks no rule any more".formatted(pid);
-                };
+        return "genv-enforcer: " + NoticeText.title(notices.getFirst());
     }
 
     private String paragraph(PersonalNotice personal) {

@@ -1,12 +1,16 @@
 package dev.genv.enforcer.notification.notice;
 
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.violation.NextAction;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -23,8 +27,9 @@ import org.jspecify.annotations.Nullable;
  * Says what happened, in sentences for a user. Text that users chose is escaped and bounded.
  *
  * @param killAfter the time from SIGTERM to SIGKILL; empty if no SIGKILL follows
+ * @param registry the violations, also earlier ones
  */
-public record NoticeText(Optional<Duration> killAfter) {
+public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registry) {
     private static final int LONGEST_MESSAGE = 300;
     private static final int MOST_LISTED = 5;
     /** As many digits as docker ps shows. */
@@ -38,13 +43,13 @@ public record NoticeText(Optional<Duration> killAfter) {
         var notice = personal.notice();
         var rule = notice.violation().violation().rule();
         var subject = subject(personal);
-        var remedy = Remedies.of(rule);
+        var advice = sentences(Stream.of(earlierDetachment(notice), rule.advice()));
         return sentences(
                 switch (notice.kind()) {
                     case OPENED ->
-                        Stream.of(breaks(personal), "The service only reports this and takes no action.", remedy);
-                    case WARNED -> Stream.of(breaks(personal), announcement(notice), remedy);
-                    case ACTED -> Stream.of(actionOn(subject, notice), killAfter(notice), remedy);
+                        Stream.of(breaks(personal), "The service only reports this and takes no action.", advice);
+                    case WARNED -> Stream.of(breaks(personal), announcement(notice), advice);
+                    case ACTED -> Stream.of(actionOn(subject, notice), killAfter(notice), advice);
                     case RESOLVED ->
                         Stream.of(
                                 "%s no longer %s the rule %s."
@@ -54,6 +59,31 @@ public record NoticeText(Optional<Duration> killAfter) {
                                                 rule.name()),
                                 "The service took no action.");
                 });
+    }
+
+    /** Returns what a notice is about, without text that users chose. */
+    public static String title(PersonalNotice personal) {
+        var notice = personal.notice();
+        var action = notice.action();
+        var is =
+                action != null && notBefore(notice.violation(), action.target()).isPresent() ? "will" : "may";
+        return switch (action == null ? null : action.target()) {
+            case ActionNote.TargetAttachment(var _, var _, var device) ->
+                notice.kind() == NoticeKind.WARNED
+                        ? "GPU %d %s be detached".formatted(device, is)
+                        : "GPU %d was detached".formatted(device);
+            case ActionNote.TargetProcess(var _, var pid) ->
+                notice.kind() == NoticeKind.WARNED
+                        ? "process %d %s be terminated".formatted(pid, is)
+                        : "process %d: the service acted".formatted(pid);
+            case null ->
+                personal.processes().isEmpty()
+                        ? "your environments break no rule any more"
+                        : "process %d breaks %s"
+                                .formatted(
+                                        personal.processes().getFirst().pid(),
+                                        notice.kind() == NoticeKind.OPENED ? "a rule" : "no rule any more");
+        };
     }
 
     /** Returns a time as the texts show it. */
@@ -72,7 +102,32 @@ public record NoticeText(Optional<Duration> killAfter) {
                         subject(personal),
                         personal.processes().size() == 1 ? "breaks" : "break",
                         notice.violation().violation().rule().name(),
-                        message(notice));
+                        message(notice.violation()));
+    }
+
+    /** A job on a GPU that the service detached needs the reason, because the user may not have read it at that time. */
+    private String earlierDetachment(Notice notice) {
+        var violation = notice.violation().violation();
+        if (!violation.rule().restsOn(StateChangeKind.ATTACHMENT_REMOVED)) {
+            return "";
+        }
+        return registry.find(entry -> detachments(entry, violation).findAny().isPresent(), 1).stream()
+                .flatMap(entry -> detachments(entry, violation))
+                .reduce((_, latest) -> latest)
+                .orElse("");
+    }
+
+    private static Stream<String> detachments(ViolationRecord entry, Violation later) {
+        return entry.actions().stream()
+                .filter(action -> action.outcome() == Outcome.DETACHED && concerns(action.target(), later))
+                .map(action -> detachment(entry, action));
+    }
+
+    private static boolean concerns(ActionNote.Target target, Violation violation) {
+        return target instanceof ActionNote.TargetAttachment(var host, var environment, var device)
+                && host.equals(violation.host())
+                && environment.equals(violation.environment())
+                && violation.devices().contains(device);
     }
 
     private static String announcement(Notice notice) {
@@ -103,17 +158,31 @@ public record NoticeText(Optional<Duration> killAfter) {
 
     private static String actionOn(String subject, Notice notice) {
         var action = Objects.requireNonNull(notice.action(), "an action was taken");
-        var why = "because of the rule %s: %s."
-                .formatted(notice.violation().violation().rule().name(), message(notice));
         return switch (action.target()) {
-            case ActionNote.TargetAttachment(var _, var environment, var device) ->
-                "The service detached GPU %d from environment %s on %s, %s"
-                        .formatted(device, SafeText.escape(environment), hosts(notice), why);
+            case ActionNote.TargetAttachment _ -> detachment(notice.violation(), action);
             case ActionNote.TargetProcess _ ->
                 "The service sent SIG%s to %s, %s"
                         .formatted(
-                                action.signal(), Character.toLowerCase(subject.charAt(0)) + subject.substring(1), why);
+                                action.signal(),
+                                Character.toLowerCase(subject.charAt(0)) + subject.substring(1),
+                                why(notice.violation()));
         };
+    }
+
+    private static String detachment(ViolationRecord because, ActionNote action) {
+        var target = action.target();
+        return "The service detached GPU %d from environment %s on %s at %s, %s"
+                .formatted(
+                        target.detachedFrom(),
+                        SafeText.escape(String.valueOf(target.detached())),
+                        SafeText.escape(target.host()),
+                        time(action.at()),
+                        why(because));
+    }
+
+    private static String why(ViolationRecord violation) {
+        return "because of the rule %s: %s."
+                .formatted(violation.violation().rule().name(), message(violation));
     }
 
     private String killAfter(Notice notice) {
@@ -125,11 +194,14 @@ public record NoticeText(Optional<Duration> killAfter) {
                 .orElse("");
     }
 
-    private static String message(Notice notice) {
-        return SafeText.escape(notice.violation().violation().message(), LONGEST_MESSAGE);
+    private static String message(ViolationRecord violation) {
+        return SafeText.escape(violation.violation().message(), LONGEST_MESSAGE);
     }
 
     private static String subject(PersonalNotice personal) {
+        if (personal.processes().isEmpty()) {
+            return "Your environments on %s".formatted(hosts(personal.notice()));
+        }
         var names = personal.processes().stream().map(NoticeText::name).toList();
         return "%s %s on %s"
                 .formatted(names.size() == 1 ? "Process" : "Your processes", list(names), hosts(personal.notice()));

@@ -6,14 +6,17 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * A notice for the user of these processes.
+ * A notice for one user.
  *
- * @param uid the real uid of the processes, a fact of the kernel. What genv's files say of a user is never used for this
- * @param processes the processes of this uid that the notice concerns
+ * @param uid the real uid of the processes, or of the live pids of the environment that loses a GPU. It is a fact of the kernel: what
+ *     genv's files say of a user is never used for this
+ * @param processes the processes of this uid that the notice concerns; none if it concerns only the environment
  */
 public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes) {
     public PersonalNotice {
@@ -21,12 +24,17 @@ public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes
     }
 
     /**
-     * Returns the notices for each user concerned; none if no process is known, for example if only attachments are.
+     * Returns the notices for each user concerned.
      *
      * @param inAudit whether users are informed of violations on which the service does not act
      * @param isPerson whether the uid of a process stands for a person
+     * @param owners the uids of the environment of an attachment
      */
-    public static List<PersonalNotice> of(Notice notice, boolean inAudit, Predicate<GpuProcess> isPerson) {
+    public static List<PersonalNotice> of(
+            Notice notice,
+            boolean inAudit,
+            Predicate<GpuProcess> isPerson,
+            Function<ActionNote.TargetAttachment, Set<Long>> owners) {
         var byUid = new LinkedHashMap<Long, List<GpuProcess>>();
         processes(notice, inAudit).filter(isPerson).forEach(process -> {
             var uid = process.uid();
@@ -34,6 +42,12 @@ public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes
                 byUid.merge(uid, List.of(process), PersonalNotice::both);
             }
         });
+        concerned(notice)
+                .map(ActionNote::target)
+                .filter(ActionNote.TargetAttachment.class::isInstance)
+                .map(ActionNote.TargetAttachment.class::cast)
+                .flatMap(attachment -> owners.apply(attachment).stream())
+                .forEach(uid -> byUid.putIfAbsent(uid, List.of()));
         return byUid.entrySet().stream()
                 .map(entry -> new PersonalNotice(notice, entry.getKey(), entry.getValue()))
                 .toList();
@@ -48,26 +62,25 @@ public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes
     }
 
     private static Stream<GpuProcess> processes(Notice notice, boolean inAudit) {
-        var action = notice.action();
         var all = notice.violation().violation().processes().stream();
-        return switch (notice.kind()) {
-            case OPENED -> inAudit && notice.violation().mode() == RuleMode.AUDIT ? all : Stream.empty();
-            case WARNED -> all.filter(process -> action != null && concerns(action, process));
-            case ACTED ->
-                all.filter(process -> action != null && action.outcome().hasEffect() && concerns(action, process));
-            case RESOLVED -> warnedInVain(notice.violation());
-        };
+        return notice.kind() == NoticeKind.OPENED
+                ? all.filter(_ -> inAudit && notice.violation().mode() == RuleMode.AUDIT)
+                : all.filter(process -> concerned(notice).anyMatch(action -> concerns(action, process)));
     }
 
-    /** Returns the processes whose users were warned, if the service did not act after that. */
-    private static Stream<GpuProcess> warnedInVain(ViolationRecord violation) {
-        if (violation.actions().stream().anyMatch(action -> action.outcome().hasEffect())) {
-            return Stream.empty();
-        }
-        return violation.violation().processes().stream()
-                .filter(process -> violation.actions().stream()
-                        .filter(action -> Notice.isWarning(violation, action))
-                        .anyMatch(action -> concerns(action, process)));
+    /** Returns the actions of which users are informed: at the end of a violation the warnings, if the service did not act after them. */
+    private static Stream<ActionNote> concerned(Notice notice) {
+        var violation = notice.violation();
+        var action = Stream.ofNullable(notice.action());
+        return switch (notice.kind()) {
+            case OPENED -> Stream.empty();
+            case WARNED -> action;
+            case ACTED -> action.filter(each -> each.outcome().hasEffect());
+            case RESOLVED ->
+                violation.actions().stream().anyMatch(each -> each.outcome().hasEffect())
+                        ? Stream.empty()
+                        : violation.actions().stream().filter(each -> Notice.isWarning(violation, each));
+        };
     }
 
     private static boolean concerns(ActionNote action, GpuProcess process) {

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
 /** What a rule declares of itself. Settings, plan requests, reports and metrics follow from it. */
 public final class RuleDefinition {
     private final String name;
+    private final String title;
+    private final String advice;
     private final RuleMode defaultMode;
     private final RuleScope scope;
     private final Set<SnapshotPart> requiredParts;
@@ -23,6 +25,8 @@ public final class RuleDefinition {
 
     private RuleDefinition(Builder builder) {
         name = builder.name;
+        title = Objects.requireNonNull(builder.title, "a rule has a title and advice");
+        advice = builder.advice;
         defaultMode = Objects.requireNonNull(builder.defaultMode, "a rule has a default mode");
         scope = Objects.requireNonNull(builder.scope, "a rule has a scope");
         requiredParts = Set.copyOf(Objects.requireNonNull(builder.requiredParts, "a rule requires parts"));
@@ -40,6 +44,16 @@ public final class RuleDefinition {
     /** The name in settings, reports and metrics, such as {@code env-devices}. */
     public String name() {
         return name;
+    }
+
+    /** What a violation is, in a few words for people. */
+    public String title() {
+        return title;
+    }
+
+    /** What a user can do about a violation: sentences with genv's commands in backquotes. */
+    public String advice() {
+        return advice;
     }
 
     public RuleMode defaultMode() {
@@ -107,6 +121,8 @@ public final class RuleDefinition {
     public static final class Builder {
         private final String name;
         private final List<RuleSetting> settings = new ArrayList<>();
+        private @Nullable String title;
+        private String advice = "";
         private @Nullable RuleMode defaultMode;
         private @Nullable RuleScope scope;
         private @Nullable Set<SnapshotPart> requiredParts;
@@ -116,6 +132,13 @@ public final class RuleDefinition {
 
         private Builder(String name) {
             this.name = name;
+        }
+
+        /** Sets the texts for people. See {@link RuleDefinition#title} and {@link RuleDefinition#advice}. */
+        public Builder texts(String its, String toDo) {
+            title = its;
+            advice = toDo;
+            return this;
         }
 
         /** Adds a limit, without which the rule does nothing. Its setting has the name of the rule. */

@@ -26,6 +26,9 @@ import java.util.stream.Stream;
 /** Violated by an environment that uses more memory on one of its devices than its capacity. */
 final class EnvMemory implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("env-memory")
+            .texts("More GPU memory than the environment has", """
+                    Reduce the memory that the job uses, or raise the capacity in the shell of the environment, for example with \
+                    `genv config gpu-memory 8g`.""")
             .mode(RuleMode.ENFORCE, """
                     Environments that use more memory on an attached GPU than their capacity. `enforce` terminates processes of the \
                     environment on that GPU until the rest fits. Use `audit` while users get used to it.""")

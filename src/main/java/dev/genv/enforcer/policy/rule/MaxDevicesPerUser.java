@@ -26,6 +26,9 @@ import java.util.stream.Collectors;
 /** Violated by a user whose environments hold more devices than allowed on all machines together. */
 final class MaxDevicesPerUser implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("max-devices-per-user")
+            .texts("More GPUs than a user may hold", """
+                    Stop the job on a GPU N that you do not need, then detach this GPU with `genv detach --index N` in the shell of its \
+                    environment. Without `--index`, genv detaches all GPUs of the environment.""")
             .limit("""
                     Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no \
                     limit.""")

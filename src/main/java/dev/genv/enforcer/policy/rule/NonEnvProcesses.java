@@ -13,6 +13,9 @@ import java.util.ArrayList;
 /** Violated by a GPU process that is in no environment. */
 final class NonEnvProcesses implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("non-env-processes")
+            .texts(
+                    "Process outside all environments",
+                    "Run `genv activate --gpus 1` in a shell, then start the job in that shell. Without `--gpus` the environment has no GPU.")
             .mode(RuleMode.OFF, """
                     Processes that use a GPU and belong to no environment. `off` ignores them, `audit` reports them, `enforce` also \
                     terminates them. `false` and `true` mean `off` and `enforce`, here and for the other rules. Use `audit` first.""")

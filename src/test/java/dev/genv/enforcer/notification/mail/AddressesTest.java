@@ -36,9 +36,9 @@ class AddressesTest {
         var accounts = new Accounts(Map.of("raz", 1003L, "a@evil.org,", 1004L, "x\r\nBcc: y", 1005L));
         users.update(Map.of(
                 "gpu-1",
-                new UserDirectory.Users(accounts, subuids),
+                new UserDirectory.Users(accounts, subuids, List.of()),
                 "gpu-2",
-                new UserDirectory.Users(new Accounts(Map.of("eve", 1003L)), SubordinateUids.NONE)));
+                new UserDirectory.Users(new Accounts(Map.of("eve", 1003L)), SubordinateUids.NONE, List.of())));
     }
 
     @Test

@@ -9,6 +9,7 @@ import com.icegreen.greenmail.util.GreenMail;
 import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.notification.NoticeReader;
@@ -58,7 +59,8 @@ class MailDeliveryTest {
     void start() {
         users.update(Map.of(
                 "gpu-1",
-                new UserDirectory.Users(new Accounts(Map.of("raz", 1003L, "paul", 1004L)), SubordinateUids.NONE)));
+                new UserDirectory.Users(
+                        new Accounts(Map.of("raz", 1003L, "paul", 1004L)), SubordinateUids.NONE, List.of())));
         users.setCurrentUpTo(Long.MAX_VALUE);
         greenMail.start();
     }
@@ -208,7 +210,7 @@ class MailDeliveryTest {
         return new MailDelivery(
                 new NoticeReader(users, false),
                 new Addresses(Optional.of("{user}@example.org"), Optional.empty(), users),
-                new NoticeText(Optional.empty()),
+                new NoticeText(Optional.empty(), new ViolationRegistry(0)),
                 new MailSender(vertx, server, envelope, Duration.ofMinutes(3)),
                 new MailDelivery.Limits(COLLECTED, perHour),
                 time.ticker(),

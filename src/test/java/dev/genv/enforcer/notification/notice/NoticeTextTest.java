@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.workload.Container;
 import dev.genv.enforcer.model.workload.Pod;
@@ -19,7 +20,6 @@ import dev.genv.enforcer.model.workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload;
 import dev.genv.enforcer.model.workload.WorkloadSource;
 import dev.genv.enforcer.policy.plan.Signal;
-import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -29,9 +29,13 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class NoticeTextTest {
-    private static final NoticeText TEXT = new NoticeText(Optional.of(Duration.ofSeconds(30)));
-    private static final String REMEDY =
-            " Run the program in an environment: first \"genv activate --gpus 1\", then the program.";
+    private static final NoticeText TEXT =
+            new NoticeText(Optional.of(Duration.ofSeconds(30)), new ViolationRegistry(10));
+    private static final String ADVICE = " " + KnownRules.NON_ENV_PROCESSES.advice();
+
+    private static final String DETACHMENT =
+            "The service detached GPU 0 from environment a on gpu-1 at 2026-11-20 09:22:28 UTC, because of the rule"
+                    + " max-devices-per-user: User raz is using 3 devices which is 1 more than the maximum allowed.";
 
     private final ViolationBuilder violation = violationOf(process(812).uid(1003));
 
@@ -41,7 +45,7 @@ class NoticeTextTest {
                 .isEqualTo("Process 812 (python) on gpu-1 breaks the rule non-env-processes:"
                         + " Process 812 is not running in a GPU environment."
                         + " The service may terminate it later."
-                        + " It does not act yet, because it has not yet lasted 60 s." + REMEDY);
+                        + " It does not act yet, because it has not yet lasted 60 s." + ADVICE);
     }
 
     @Test
@@ -57,13 +61,13 @@ class NoticeTextTest {
         assertThat(text(personal(action(violation, 812, Outcome.SIGNALLED))))
                 .isEqualTo("The service sent SIGTERM to process 812 (python) on gpu-1, because of the rule"
                         + " non-env-processes: Process 812 is not running in a GPU environment."
-                        + " If it still breaks a rule after 30 s, it gets SIGKILL." + REMEDY);
+                        + " If it still breaks a rule after 30 s, it gets SIGKILL." + ADVICE);
     }
 
     @Test
     void withoutSigkillNoneIsAnnounced() {
         var personal = personal(action(violation, 812, Outcome.SIGNALLED));
-        assertThat(new NoticeText(Optional.empty()).paragraph(personal.getFirst()))
+        assertThat(new NoticeText(Optional.empty(), new ViolationRegistry(0)).paragraph(personal.getFirst()))
                 .doesNotContain("SIGKILL");
     }
 
@@ -82,20 +86,70 @@ class NoticeTextTest {
 
     @Test
     void detachmentNamesEnvironmentAndGpu() {
-        var detachment = new ActionNote(
-                new ActionNote.TargetAttachment("here", "a", 2),
-                Optional.empty(),
-                FakeTime.START,
-                Outcome.DETACHED,
-                null);
-        var detached = violationOf(process(812).uid(1003).inEnvironment("a").uses(2))
+        assertThat(text(personal(lastAction(overQuota(Outcome.DETACHED)), 1003)))
+                .isEqualTo(DETACHMENT + " " + KnownRules.MAX_DEVICES_PER_USER.advice());
+    }
+
+    @Test
+    void warningAndEndOfADetachmentWithoutAProcessNameTheEnvironment() {
+        assertThat(text(personal(lastAction(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
+                .startsWith(
+                        "Your environments on gpu-1 break the rule max-devices-per-user: User raz is using 3 devices"
+                                + " which is 1 more than the maximum allowed."
+                                + " The service may detach GPU 0 from environment a later.");
+        assertThat(text(personal(resolved(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
+                .startsWith("Your environments on gpu-1 no longer break the rule max-devices-per-user.");
+    }
+
+    /** Otherwise the user attaches the GPU again, and the service detaches it again. */
+    @Test
+    void nextJobOnADetachedGpuLearnsWhichGpuWasDetachedWhenAndWhy() {
+        var registry = new ViolationRegistry(10);
+        registry.restoreResolved(
+                List.of(overQuota(Outcome.DETACHED).id("before").resolved().build()));
+        var texts = new NoticeText(Optional.empty(), registry);
+        var next = violationOf(process(813).uid(1003)).rule(KnownRules.ENV_DEVICES);
+        assertThat(texts.paragraph(personal(action(next.environment("a"), 813, Outcome.SIGNALLED))
+                        .getFirst()))
+                .endsWith(" " + DETACHMENT + " " + KnownRules.ENV_DEVICES.advice());
+        assertThat(texts.paragraph(personal(action(next.environment("b"), 813, Outcome.SIGNALLED))
+                        .getFirst()))
+                .doesNotContain("detached GPU 0");
+    }
+
+    @Test
+    void titleAnnouncesOnlyWhatTheTextAnnounces() {
+        assertThat(title(personal(action(violation, 812, Outcome.SKIPPED_GRACE))))
+                .isEqualTo("process 812 may be terminated");
+        var later = violationOf(process(812).uid(1003)).next(812, FakeTime.START.plusSeconds(60));
+        assertThat(title(personal(action(later, 812, Outcome.SKIPPED_GRACE))))
+                .isEqualTo("process 812 will be terminated");
+        assertThat(title(personal(action(violation, 812, Outcome.SIGNALLED))))
+                .isEqualTo("process 812: the service acted");
+        assertThat(title(personal(lastAction(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
+                .isEqualTo("GPU 0 may be detached");
+        assertThat(title(personal(lastAction(overQuota(Outcome.DETACHED)), 1003)))
+                .isEqualTo("GPU 0 was detached");
+        assertThat(title(personal(resolved(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
+                .isEqualTo("your environments break no rule any more");
+        assertThat(title(personalInAudit(opened(violation.audited())))).isEqualTo("process 812 breaks a rule");
+    }
+
+    private static String title(List<PersonalNotice> personal) {
+        return NoticeText.title(personal.getFirst());
+    }
+
+    /** A violation of a quota without a process, with an action on GPU 0 of the environment a. */
+    private static ViolationBuilder overQuota(Outcome outcome) {
+        return violationOf()
                 .rule(KnownRules.MAX_DEVICES_PER_USER)
                 .message("User raz is using 3 devices which is 1 more than the maximum allowed")
-                .action(detachment);
-        assertThat(text(personal(lastAction(detached))))
-                .isEqualTo("The service detached GPU 2 from environment a on gpu-1, because of the rule"
-                        + " max-devices-per-user: User raz is using 3 devices which is 1 more than the maximum allowed."
-                        + " Detach GPUs that you do not need with \"genv detach\".");
+                .action(new ActionNote(
+                        new ActionNote.TargetAttachment("gpu-1", "a", 0),
+                        Optional.empty(),
+                        FakeTime.START,
+                        outcome,
+                        null));
     }
 
     @Test
@@ -162,13 +216,6 @@ class NoticeTextTest {
                 workload,
                 null);
         return TEXT.paragraph(new PersonalNotice(personal.notice(), personal.uid(), List.of(attributed)));
-    }
-
-    @Test
-    void everyRuleHasARemedy() {
-        assertThat(Rules.definitions())
-                .allSatisfy(
-                        rule -> assertThat(Remedies.of(rule)).as(rule.name()).endsWith("."));
     }
 
     private static String text(List<PersonalNotice> personal) {

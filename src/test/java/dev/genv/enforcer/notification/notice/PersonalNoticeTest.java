@@ -2,6 +2,7 @@ package dev.genv.enforcer.notification.notice;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
 import static dev.genv.enforcer.notification.NoticeFixture.lastAction;
+import static dev.genv.enforcer.notification.NoticeFixture.notice;
 import static dev.genv.enforcer.notification.NoticeFixture.opened;
 import static dev.genv.enforcer.notification.NoticeFixture.personal;
 import static dev.genv.enforcer.notification.NoticeFixture.personalInAudit;
@@ -52,13 +53,29 @@ class PersonalNoticeTest {
                 process(812).uid(1003).inEnvironment("a").uses(2),
                 process(813).uid(1004).inEnvironment("a").uses(1),
                 process(814).uid(1005).inEnvironment("b").uses(2));
-        var note = new ActionNote(
-                new ActionNote.TargetAttachment("here", "a", 2),
-                Optional.empty(),
-                FakeTime.START,
-                Outcome.DETACHED,
-                null);
-        assertThat(uids(personal(lastAction(violation.action(note))))).containsExactly(1003L);
+        assertThat(uids(personal(lastAction(violation.action(detachment(Outcome.DETACHED))))))
+                .containsExactly(1003L);
+    }
+
+    @Test
+    void warningAndDetachmentWithoutAProcessGoToTheUserOfTheEnvironment() {
+        for (var outcome : List.of(Outcome.SKIPPED_GRACE, Outcome.DETACHED)) {
+            assertThat(personal(lastAction(violationOf().action(detachment(outcome))), 1003))
+                    .containsExactly(new PersonalNotice(
+                            notice(lastAction(violationOf().action(detachment(outcome))))
+                                    .orElseThrow(),
+                            1003,
+                            List.of()));
+        }
+        assertThat(uids(personal(resolved(violationOf().action(detachment(Outcome.SKIPPED_GRACE))), 1003)))
+                .containsExactly(1003L);
+        assertThat(personal(lastAction(violationOf().action(detachment(Outcome.FAILED))), 1003))
+                .isEmpty();
+    }
+
+    private static ActionNote detachment(Outcome outcome) {
+        return new ActionNote(
+                new ActionNote.TargetAttachment("here", "a", 2), Optional.empty(), FakeTime.START, outcome, null);
     }
 
     @Test

@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.notification.NoticeReader;
 import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.notification.notice.NoticeText;
@@ -31,7 +32,7 @@ class TerminalDeliveryTest {
     private final TerminalDelivery delivery = new TerminalDelivery(
             new NoticeReader(users, false),
             users,
-            new NoticeText(Optional.empty()),
+            new NoticeText(Optional.empty(), new ViolationRegistry(0)),
             Path.of("/proc"),
             "gpu-1",
             time.ticker());

@@ -38,14 +38,16 @@ class RuleDefinitionTest {
     void aRuleMustDeclareItsScopeAndWhatItRequires() {
         assertThatNullPointerException()
                 .isThrownBy(() -> RuleDefinition.named("some-rule").build())
-                .withMessage("a rule has a default mode");
+                .withMessage("a rule has a title and advice");
         assertThatNullPointerException()
                 .isThrownBy(() -> RuleDefinition.named("some-rule")
+                        .texts("A title", "Advice.")
                         .mode(RuleMode.OFF, "The mode.")
                         .build())
                 .withMessage("a rule has a scope");
         assertThatNullPointerException()
                 .isThrownBy(() -> RuleDefinition.named("some-rule")
+                        .texts("A title", "Advice.")
                         .mode(RuleMode.OFF, "The mode.")
                         .scope(RuleScope.HOST)
                         .requires(SnapshotPart.PROCESSES)
@@ -74,7 +76,8 @@ class RuleDefinitionTest {
     }
 
     private static RuleDefinition.Builder complete(RuleDefinition.Builder rule) {
-        return rule.scope(RuleScope.HOST)
+        return rule.texts("A title", "Advice.")
+                .scope(RuleScope.HOST)
                 .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS)
                 .restsOn();
     }

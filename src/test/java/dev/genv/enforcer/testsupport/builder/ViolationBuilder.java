@@ -26,6 +26,7 @@ public final class ViolationBuilder {
     private RuleDefinition rule = KnownRules.NON_ENV_PROCESSES;
     private Set<String> hosts = Set.of("gpu-1");
     private String id = "id-1";
+    private String environment;
     private String message = "Process 812 is not running in a GPU environment";
     private RuleMode mode = RuleMode.ENFORCE;
     private boolean active = true;
@@ -46,6 +47,11 @@ public final class ViolationBuilder {
 
     public ViolationBuilder rule(RuleDefinition definition) {
         rule = definition;
+        return this;
+    }
+
+    public ViolationBuilder environment(String eid) {
+        environment = eid;
         return this;
     }
 
@@ -103,7 +109,7 @@ public final class ViolationBuilder {
         var host = hosts.size() == 1 ? hosts.iterator().next() : null;
         return new ViolationRecord(
                 id,
-                new Violation(rule, host, hosts, "it", message, null, null, List.of(0), processes),
+                new Violation(rule, host, hosts, "it", message, null, environment, List.of(0), processes),
                 mode,
                 active,
                 FakeTime.START,
