@@ -55,7 +55,10 @@ public class ResponseLimits {
         if (ofPath == null) {
             request.next();
         } else if (ofPath.take(address)) {
-            releaseAtEnd(request, () -> ofPath.release(address), path.equals(ReportResource.PATH) ? LONGEST_REPORT : LONGEST);
+            releaseAtEnd(
+                    request,
+                    () -> ofPath.release(address),
+                    path.equals(ReportResource.PATH) ? LONGEST_REPORT : LONGEST);
             request.next();
         } else {
             request.response().putHeader("Retry-After", "1");

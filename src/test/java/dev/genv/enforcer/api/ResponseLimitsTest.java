@@ -81,8 +81,7 @@ class ResponseLimitsTest {
 
     private Socket send(InetAddress address) throws IOException {
         var socket = new Socket(address, port);
-        socket.getOutputStream()
-                .write("GET /snapshot HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+        socket.getOutputStream().write("GET /snapshot HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
         return socket;
     }
 }

@@ -164,8 +164,12 @@ public final class JournalDirectory implements AutoCloseable {
                     && FileCalls.status(lock.orElseThrow()).isSameFile(FileCalls.status(directory, names.lock()));
             return isOwn
                     && (open == null
-                            ? last == null || segment(last.number(), names.segment(last.number())).isPresent()
-                            : open.isAt(directory, names.segment(Objects.requireNonNull(last).number())));
+                            ? last == null
+                                    || segment(last.number(), names.segment(last.number()))
+                                            .isPresent()
+                            : open.isAt(
+                                    directory,
+                                    names.segment(Objects.requireNonNull(last).number())));
         } catch (IOException e) {
             return false; // such as a file that is missing
         }

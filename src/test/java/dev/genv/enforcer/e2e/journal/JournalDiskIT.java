@@ -86,11 +86,7 @@ class JournalDiskIT extends NodeSuite {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "rm $J/*, true",
-        "rm -r $J, mkdir -m 700 $J",
-        "mv $J $J.old && mkdir -m 700 $J, true"
-    })
+    @CsvSource({"rm $J/*, true", "rm -r $J, mkdir -m 700 $J", "mv $J $J.old && mkdir -m 700 $J, true"})
     void filesThatAreLostWhileTheServiceRunsCostWhatTheyHadAndNothingElse(String loss, String remedy)
             throws IOException {
         var folder = journal.resolve("folder");
