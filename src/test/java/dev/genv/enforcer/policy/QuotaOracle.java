@@ -9,6 +9,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Action;
@@ -74,7 +75,7 @@ record QuotaOracle(Fleet fleet, Limits limits) {
         for (var snapshot : fleet.snapshots()) {
             for (var device : snapshot.devices()) {
                 var slot = new Slot(snapshot.host(), device.index());
-                if (snapshot.missing().isEmpty()
+                if (Set.of(SnapshotPart.EVERY_ENVIRON).containsAll(snapshot.missing())
                         && snapshot.listedDevices().contains(device.index())
                         && !attachments(user, slot).isEmpty()) {
                     held.add(slot);
