@@ -1,13 +1,12 @@
 import { svg } from '../dom/dom.js';
 
-const WIDTH = 720;
 const HEIGHT = 240;
-const LEFT = 40;
 const BOTTOM = 24;
 const TOP = 8;
 
 /**
- * A chart of stacked bars. Rules differ in colour and in pattern.
+ * A chart of stacked bars. Rules differ in colour and in pattern. Places from left to right are percentages, so that text has the same
+ * size at every width.
  * @param {Array} bars `{begin, counts}`
  * @param {Array} rules in the order of the stack
  */
@@ -16,7 +15,7 @@ export function drawBars(bars, rules) {
   const step = Math.max(1, 10 ** Math.floor(Math.log10(highest)) * (highest / 10 ** Math.floor(Math.log10(highest)) > 5 ? 2 : 1));
   const top = Math.ceil(highest / step) * step;
   const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top);
-  return svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': label(bars, rules) },
+  return svg('svg', { height: HEIGHT, role: 'img', 'aria-label': label(bars, rules) },
     patterns(), grid(top, step, y), bars.map((bar, i) => stack(bar, i, bars.length, rules, y)), axis(bars));
 }
 
@@ -35,16 +34,16 @@ function patterns() {
 function grid(top, step, y) {
   const values = Array.from({ length: Math.round(top / step) + 1 }, (_, i) => i * step);
   return values.map((value) => svg('g', { class: 'grid' },
-    svg('line', { x1: LEFT, x2: WIDTH, y1: y(value), y2: y(value) }),
-    svg('text', { x: LEFT - 6, y: y(value) + 4, 'text-anchor': 'end' }, String(value))));
+    svg('line', { x2: '100%', y1: y(value), y2: y(value) }),
+    svg('text', { x: -6, y: y(value) + 4, 'text-anchor': 'end' }, String(value))));
 }
 
 function stack(bar, index, count, rules, y) {
-  const slot = (WIDTH - LEFT) / count;
+  const slot = 100 / count;
   let below = 0;
   return rules.flatMap((rule, i) => {
     const value = bar.counts[rule] ?? 0;
-    const place = { x: LEFT + index * slot + 2, width: slot - 4, y: y(below + value), height: y(below) - y(below + value) };
+    const place = { x: `${(index + 0.1) * slot}%`, width: `${0.8 * slot}%`, y: y(below + value), height: y(below) - y(below + value) };
     below += value;
     return value === 0 ? [] : [svg('rect', { ...place, class: `series-${i % 8}` }), svg('rect', { ...place, fill: `url(#pattern-${i % 4})` })];
   });
@@ -53,6 +52,5 @@ function stack(bar, index, count, rules, y) {
 function axis(bars) {
   const isLong = bars.at(-1).begin - bars[0].begin > 86_400_000;
   const format = new Intl.DateTimeFormat(undefined, isLong ? { month: 'short', day: 'numeric' } : { hour: '2-digit', minute: '2-digit' });
-  const slot = (WIDTH - LEFT) / bars.length;
-  return bars.map((bar, i) => i % 6 === 0 && svg('text', { class: 'axis', x: LEFT + i * slot, y: HEIGHT - 6 }, format.format(bar.begin)));
+  return bars.map((bar, i) => i % 8 === 0 && svg('text', { class: 'axis', x: `${100 * i / bars.length}%`, y: HEIGHT - 6 }, format.format(bar.begin)));
 }

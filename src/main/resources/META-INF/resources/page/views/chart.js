@@ -1,8 +1,10 @@
 import { element, setText } from '../dom/dom.js';
+import { setValues, valuesOf } from '../dom/form.js';
 import { clock, count } from '../dom/format.js';
 import { getJson } from '../data/api.js';
 import { Poller } from '../data/poller.js';
 import { data } from '../data/store.js';
+import { address } from './navigation.js';
 import { createChart, Timeline } from './timeline.js';
 
 const RANGES = {
@@ -16,33 +18,43 @@ const MOST = 1000;
 const INTERVAL_SECONDS = 10;
 
 /** How many violations began over time, by rule, as far as the service has them in memory. */
-export function chartView() {
-  const range = element('select', { id: 'range', onchange: () => restart() },
+export function chartView(route) {
+  const range = element('select', { id: 'range', name: 'seconds', onchange: choose },
     Object.entries(RANGES).map(([title, seconds]) => element('option', { value: String(seconds), selected: seconds === 3600 }, title)));
   const summary = element('p', { class: 'facts', role: 'status' }, 'No answer yet.');
   const chart = createChart();
+  const form = element('form', { class: 'filters', onsubmit: (event) => event.preventDefault() },
+    element('div', {}, element('label', { for: 'range' }, 'Period'), range));
   const node = element('div', {},
     element('h1', { tabindex: '-1' }, 'Violations over time'),
-    element('form', { class: 'filters', onsubmit: (event) => event.preventDefault() },
-      element('div', {}, element('label', { for: 'range' }, 'Period'), range)),
-    summary, chart.nodes,
+    form, summary, chart.nodes,
     element('p', {}, 'These are violations that the service has in memory: all active ones, and the last ones that ended. ',
       element('a', { href: '#/report' }, 'The report'), ' has the same chart for a period of the journal.'));
   let poller = null;
+
+  function choose() {
+    location.hash = address('chart', null, valuesOf(form));
+  }
+
+  function accept({ parameters }) {
+    setValues(form, parameters);
+    restart();
+    return true;
+  }
 
   /** Each period has a poller of its own, so no late answer for another period is shown. */
   function restart() {
     poller?.stop();
     const ofPeriod = new Poller(() => read(Number(range.value)), INTERVAL_SECONDS, (answer) => {
       if (ofPeriod === poller) {
-        accept(answer);
+        receive(answer);
       }
     });
     poller = ofPeriod;
     poller.start();
   }
 
-  function accept(answer) {
+  function receive(answer) {
     if (answer !== undefined) {
       show(answer);
     } else if (poller.isFailing()) {
@@ -64,8 +76,8 @@ export function chartView() {
     timeline.draw(chart);
   }
 
-  restart();
-  return { title: 'Violations over time', node, update: () => {}, close: () => poller.stop() };
+  accept(route);
+  return { title: 'Violations over time', node, update: () => {}, accept, close: () => poller.stop() };
 }
 
 /** The newest violations of a period until now, by the clock of the browser. */

@@ -1,5 +1,6 @@
 import { element } from '../dom/dom.js';
 import { count, name, number, shortened, time } from '../dom/format.js';
+import { createTable } from '../dom/table.js';
 import { address } from './navigation.js';
 
 const MOST = 200;
@@ -41,10 +42,7 @@ function sums(terminations, detachments) {
 }
 
 function table(title, columns, rows) {
-  return rows.length === 0 ? [] : [element('table', {}, element('caption', {}, title),
-    element('thead', {}, element('tr', {}, columns.map((column) => element('th', { scope: 'col' }, column)))),
-    element('tbody', {}, rows.slice(0, MOST).map(([first, ...others]) => element('tr', {},
-      element('th', { scope: 'row' }, first), others.map((cell) => element('td', {}, cell)))))), ...restOf(rows)];
+  return rows.length === 0 ? [] : [createTable(title, columns, rows.slice(0, MOST)), ...restOf(rows)];
 }
 
 function list(title, items) {

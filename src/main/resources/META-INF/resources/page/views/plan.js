@@ -1,6 +1,7 @@
-import { element, setAttribute, setChildren, setText } from '../dom/dom.js';
+import { element, setAttribute, setChildren } from '../dom/dom.js';
 import { ApiError, postJson } from '../data/api.js';
 import { data } from '../data/store.js';
+import { createAnswer } from './answer.js';
 import { showPlan, showReplay } from './plan-result.js';
 import { ruleTitle } from './rules.js';
 
@@ -16,28 +17,26 @@ const PERIODS = {
 const LIMITED = 'max-devices-per-user';
 
 /** What another policy would do now, or would have done in the past. The service takes no action. */
-export function planView() {
+export function planView(route) {
   const rules = element('div', { class: 'checks' });
-  const limit = element('input', { type: 'number', id: 'limit', min: '0', step: '1', inputmode: 'numeric' });
-  const limits = element('input', { type: 'text', id: 'limits', placeholder: 'john=3,paul=2', autocomplete: 'off' });
-  const period = element('select', { id: 'period' }, Object.keys(PERIODS).map((title) => element('option', { value: title }, title)));
-  const message = element('p', { class: 'result', role: 'status' });
-  const details = element('div');
-  const submit = element('button', { type: 'submit', class: 'primary' }, 'Show what it would do');
-  const form = element('form', { class: 'policy', onsubmit: ask },
+  const limit = element('input', { type: 'number', id: 'limit', name: 'limit', min: '0', step: '1', inputmode: 'numeric' });
+  const limits = element('input', { type: 'text', id: 'limits', name: 'limits', placeholder: 'john=3,paul=2', autocomplete: 'off' });
+  const period = element('select', { id: 'period', name: 'period' }, Object.keys(PERIODS).map((title) => element('option', { value: title }, title)));
+  const form = element('form', { class: 'policy' },
     element('fieldset', {}, element('legend', {}, 'Rules'), rules),
     element('div', { class: 'filters' },
       field('limit', 'GPUs per user', limit, 'empty for no limit'),
       field('limits', 'Limits of single users', limits, 'such as john=3,paul=2'),
       field('period', 'Apply to', period, 'the past needs a journal')),
-    submit);
+    element('button', { type: 'submit', class: 'primary' }, 'Show what it would do'));
+  const answer = createAnswer('plan', form, { text: 'Computing …', nodes: [] }, compute);
   const node = element('div', {}, element('h1', { tabindex: '-1' }, 'What if'),
     element('p', {}, 'What would this policy do? The service only computes it and takes no action.'), form,
-    element('div', { id: 'plan-result' }, message, details));
+    element('div', { id: 'plan-result' }, answer.nodes));
+  let wanted = route;
   let isFilled = false;
-  let isBusy = false;
 
-  /** Begins with the running policy. */
+  /** Begins with the running policy, and with the address when the rules are known. */
   function update() {
     if (isFilled || data.policy === null) {
       return;
@@ -48,41 +47,15 @@ export function planView() {
       element('label', { for: `rule-${rule.name}` }, element('strong', {}, rule.name), ` ${ruleTitle(rule.name)}`))));
     const limited = data.policy.rules.find((rule) => rule.name === LIMITED);
     if (limited?.mode === 'enforce') {
-      limit.value = limited.limit ?? '';
-      limits.value = Object.entries(limited.limits_of_users).map(([user, most]) => `${user}=${most}`).join(',');
+      setAttribute(limit, 'value', limited.limit);
+      setAttribute(limits, 'value', Object.entries(limited.limits_of_users).map(([user, most]) => `${user}=${most}`).join(','));
     }
+    answer.accept(wanted);
   }
 
-  async function ask(event) {
-    event.preventDefault();
-    if (isBusy) {
-      return;
-    }
-    setBusy(true);
-    show({ text: 'Computing …', nodes: [] });
-    try {
-      show(await compute());
-    } catch (error) {
-      if (!(error instanceof ApiError)) {
-        throw error;
-      }
-      show({ text: error.message, nodes: [], isError: true });
-    } finally {
-      setBusy(false);
-    }
-  }
-
-  /** A disabled button would lose the focus. */
-  function setBusy(busy) {
-    isBusy = busy;
-    setAttribute(submit, 'aria-disabled', busy ? 'true' : null);
-  }
-
-  /** A screen reader reads the message alone. */
-  function show({ text, nodes, isError = false }) {
-    setAttribute(message, 'class', isError ? 'result error' : 'result');
-    setText(message, text);
-    setChildren(details, nodes);
+  function accept(next) {
+    wanted = next;
+    return !isFilled || answer.accept(next);
   }
 
   async function compute() {
@@ -103,7 +76,7 @@ export function planView() {
       ...(limits.value.trim() === '' ? {} : { max_devices_for_user: readLimits(limits.value) }),
     };
   }
-  return { title: 'What if', node, update };
+  return { title: 'What if', node, update, accept };
 }
 
 function field(id, title, input, hint) {

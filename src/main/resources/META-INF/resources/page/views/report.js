@@ -1,6 +1,8 @@
-import { element, setAttribute, setChildren, setText } from '../dom/dom.js';
+import { element } from '../dom/dom.js';
 import { clock, count, number, time, visible } from '../dom/format.js';
-import { ApiError, getJson, getText } from '../data/api.js';
+import { createTable } from '../dom/table.js';
+import { getJson, getText } from '../data/api.js';
+import { createAnswer } from './answer.js';
 import { createChart, Timeline } from './timeline.js';
 
 const DAY_MILLIS = 86_400_000;
@@ -9,60 +11,40 @@ const MOST_ROWS = 1000;
 const INSTANTS = ['from', 'to', 'recorded_since', 'events_recorded_since'];
 
 /** Who held and used how much in a period, and which rules were broken. */
-export function reportView() {
-  const from = element('input', { type: 'date', id: 'from', required: true, max: '9999-12-31', value: day(Date.now() - 30 * DAY_MILLIS) });
-  const to = element('input', { type: 'date', id: 'to', required: true, max: '9999-12-31', value: day(Date.now() + DAY_MILLIS) });
-  const message = element('p', { class: 'result', role: 'status' });
-  const tables = element('div');
-  const form = element('form', { class: 'filters', onsubmit: show },
+export function reportView(route) {
+  const from = date('from', Date.now() - 30 * DAY_MILLIS);
+  const to = date('to', Date.now() + DAY_MILLIS);
+  const form = element('form', { class: 'filters' },
     element('div', {}, element('label', { for: 'from' }, 'From'), from),
     element('div', {}, element('label', { for: 'to' }, 'To, not included'), to),
     element('button', { type: 'submit', class: 'primary' }, 'Show'),
     element('button', { type: 'button', onclick: download }, 'Download CSV'));
-  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'), form, element('div', { id: 'report' }, message, tables));
+  const answer = createAnswer('report', form, { text: 'Loading …', nodes: [] }, async () => {
+    const report = await getJson(path());
+    return { text: summaryOf(report), nodes: nodesOf(report) };
+  });
+  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'), form, element('div', { id: 'report' }, answer.nodes));
 
   function path() {
     const begin = new Date(`${from.value}T00:00`).toISOString();
     return `/report?from=${begin}&to=${new Date(`${to.value}T00:00`).toISOString()}`;
   }
 
-  async function show(event) {
-    event.preventDefault();
-    await attempt('Loading …', async () => {
-      const report = await getJson(path());
-      setChildren(tables, ...tablesOf(report));
-      return summaryOf(report);
-    });
-  }
-
   async function download() {
     if (form.reportValidity()) {
-      await attempt('Downloading …', async () => {
+      await answer.attempt({ text: 'Downloading …' }, async () => {
         save(await getText(path(), 'text/csv'), `genv-report-${from.value}-${to.value}.csv`);
-        return 'Downloaded.';
+        return { text: 'Downloaded.' };
       });
     }
   }
 
-  /** A screen reader reads the message alone. */
-  function say(text, isError = false) {
-    setAttribute(message, 'class', isError ? 'result error' : 'result');
-    setText(message, text);
-  }
+  answer.accept(route);
+  return { title: 'Report', node, update: () => {}, accept: answer.accept };
+}
 
-  async function attempt(begin, action) {
-    say(begin);
-    try {
-      say(await action());
-    } catch (error) {
-      if (!(error instanceof ApiError)) {
-        throw error;
-      }
-      setChildren(tables);
-      say(error.message, true);
-    }
-  }
-  return { title: 'Report', node, update: () => {} };
+function date(name, millis) {
+  return element('input', { type: 'date', id: name, name, required: true, max: '9999-12-31', value: day(millis) });
 }
 
 function day(millis) {
@@ -91,7 +73,7 @@ function missingText(what, since, from) {
 }
 
 /** Violations over time as a chart, every other list of the report as a table, and its other members as facts. */
-function tablesOf(report) {
+function nodesOf(report) {
   const entries = Object.entries(report);
   const facts = entries.filter(([, value]) => typeof value !== 'object' || value === null);
   const tables = entries.filter(([key, value]) => Array.isArray(value) && key !== 'timeline');
@@ -99,7 +81,7 @@ function tablesOf(report) {
     element('dl', {}, facts.map(([key, value]) => element('div', {}, element('dt', {}, words(key)), element('dd', {}, cell(key, value))))),
     element('h2', {}, 'Violations over time'),
     ...chartOf(report),
-    ...tables.map(([key, rows]) => tableOf(words(key), rows)),
+    ...tables.flatMap(([key, rows]) => tableOf(words(key), rows)),
   ];
 }
 
@@ -114,13 +96,12 @@ function chartOf(report) {
 
 function tableOf(title, rows) {
   if (rows.length === 0) {
-    return element('p', {}, `${title}: none`);
+    return [element('p', {}, `${title}: none`)];
   }
   const columns = Object.keys(rows[0]);
-  return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title }, element('table', {}, element('caption', {}, title),
-    element('thead', {}, element('tr', {}, columns.map((column) => element('th', { scope: 'col' }, words(column))))),
-    element('tbody', {}, rows.slice(0, MOST_ROWS).map((row) => element('tr', {}, columns.map((column) => element('td', {}, cell(column, row[column]))))))),
-    rows.length > MOST_ROWS && element('p', {}, `and ${rows.length - MOST_ROWS} more; the CSV has all`));
+  const cells = rows.slice(0, MOST_ROWS).map((row) => columns.map((column) => cell(column, row[column])));
+  return [createTable(title, columns.map(words), cells),
+    rows.length > MOST_ROWS && element('p', {}, `and ${rows.length - MOST_ROWS} more; the CSV has all`)];
 }
 
 function words(key) {

@@ -98,6 +98,21 @@ class PageAccessibilityIT extends PageSuite {
         });
     }
 
+    /** On the narrowest phone; a table scrolls instead. */
+    @Test
+    void textIsLargeAndWordsAreWholeOnAPhone() throws Exception {
+        withViolations(() -> {
+            var window = openWindow(options().setViewportSize(320, 640));
+            showTable(window);
+            checkText(window);
+            showReport(window);
+            checkText(window);
+            window.open("#/plan?env-devices=on&limit=0&period=now");
+            window.awaitText("#plan-result", "violation");
+            checkText(window);
+        });
+    }
+
     @Test
     void everythingCanBeReachedWithTheKeyboard() throws Exception {
         withViolations(() -> {
@@ -202,6 +217,36 @@ class PageAccessibilityIT extends PageSuite {
         var found = (List<?>) window.page().evaluate("""
                 async () => (await axe.run({ resultTypes: ['violations'] })).violations.map(
                     ({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; '))
+                """);
+        assertThat(found).as(window.page().url()).isEmpty();
+    }
+
+    /** Checks the height of the chart's text, that no two of its texts overlap, and that no word in a table is on two lines. */
+    private static void checkText(Window window) {
+        var found = (List<?>) window.page().evaluate("""
+                () => {
+                  const texts = [...document.querySelectorAll('.chart > svg text')]
+                    .map((text) => ({ text: text.textContent, place: text.getBoundingClientRect() }));
+                  const overlap = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+                  const small = texts.filter(({ place }) => place.height < 12).map(({ text }) => `small: ${text}`);
+                  const hidden = texts.filter(({ place }) => place.left < 0 || place.right > innerWidth).map(({ text }) => `outside: ${text}`);
+                  const covered = texts.filter((one) => texts.some((other) => other !== one && overlap(one.place, other.place)))
+                    .map(({ text }) => `covered: ${text}`);
+                  const broken = [];
+                  const cells = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT,
+                    (node) => node.parentElement.closest('th, td') ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP);
+                  while (cells.nextNode()) {
+                    for (const { 0: word, index } of cells.currentNode.data.matchAll(/[^\\s-]+/g)) {
+                      const range = new Range();
+                      range.setStart(cells.currentNode, index);
+                      range.setEnd(cells.currentNode, index + word.length);
+                      if (range.getClientRects().length > 1) {
+                        broken.push(`broken: ${word}`);
+                      }
+                    }
+                  }
+                  return [...small, ...hidden, ...covered, ...broken];
+                }
                 """);
         assertThat(found).as(window.page().url()).isEmpty();
     }

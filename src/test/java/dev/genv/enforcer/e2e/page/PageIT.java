@@ -190,6 +190,21 @@ class PageIT extends PageSuite {
         }
     }
 
+    @Test
+    void thePeriodOfTheChartIsPartOfTheAddress() throws IOException {
+        startService();
+        var window = openWindow().open("#/chart");
+        var period = window.page().getByLabel("Period");
+        assertThat(period).hasValue("3600");
+
+        period.selectOption("last 24 hours");
+
+        assertThat(window.page()).hasURL(Pattern.compile("#/chart\\?seconds=86400$"));
+        assertThat(openWindow().open(window.view()).page().getByLabel("Period")).hasValue("86400");
+        window.page().goBack();
+        assertThat(period).hasValue("3600");
+    }
+
     /** The service answers with a thousand violations at most. */
     @Test
     void theChartBeginsWithTheOldestViolationOfTheAnswer() throws IOException {

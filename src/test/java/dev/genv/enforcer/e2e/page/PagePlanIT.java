@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** What another policy would do and would have done, and the report, on the page. */
@@ -82,6 +83,61 @@ class PagePlanIT extends PageSuite {
                     .startsWith("user,host,")
                     .contains(CurrentProcess.name());
         }
+    }
+
+    @Test
+    void theAddressOfWhatIfShowsItsAnswer() throws IOException {
+        node.set("MAX_DEVICES_PER_USER", 4).set("MODE", "audit");
+        try (var shell = Child.withEnvironment(Map.of())) {
+            writeEnvironment(shell);
+            startService();
+            client().awaitObservation();
+            var window = openWindow().open("#/plan");
+            assertThat(window.page().getByLabel("env-devices")).isChecked();
+            window.page().getByLabel("env-devices").uncheck();
+            window.page().getByLabel("GPUs per user").fill("");
+            window.page().getByLabel("Limits of single users").fill(CurrentProcess.name() + "=0");
+            window.button("Show what it would do").click();
+            window.awaitText("#plan-result .result", "Result for now: 1 violation");
+
+            var other = openWindow().open(window.view());
+            other.awaitText("#plan-result .result", "Result for now: 1 violation");
+            assertThat(other.page().getByLabel("env-memory")).isChecked();
+            assertThat(other.page().getByLabel("env-devices")).not().isChecked();
+            assertThat(other.page().getByLabel("GPUs per user")).hasValue("");
+
+            window.page().goBack();
+            assertThat(window.page().getByLabel("env-devices")).isChecked();
+            assertThat(window.page().getByLabel("GPUs per user")).hasValue("4");
+            assertThat(window.page().locator("#plan-result .result")).hasText("");
+        }
+    }
+
+    @Test
+    void theAddressOfAReportShowsItsPeriod() throws IOException {
+        startService();
+        var window = openWindow();
+        for (var month : List.of("11", "12")) {
+            window.answer("**/report?from=2026-%s-*".formatted(month), 200, "application/json", """
+                    { "from": "2026-%s-01T00:00:00Z", "to": "2026-%1$s-02T00:00:00Z", "recorded_since": null, "events_recorded_since": null,
+                      "complete": true, "hosts": [ ], "usage": [ ], "users": [ ], "rules": [ ], "timeline": [ ] }
+                    """.formatted(month));
+        }
+        window.open("#/report?from=2026-11-01&to=2026-11-02");
+        window.awaitText("#report dd", "1 Nov 2026, 00:00:00");
+
+        window.page().getByLabel("From").fill("2026-12-01");
+        window.page().getByLabel("To, not included").fill("2026-12-02");
+        window.button("Show").click();
+        window.awaitText("#report dd", "1 Dec 2026, 00:00:00");
+        assertThat(window.page()).hasURL(Pattern.compile("#/report\\?from=2026-12-01&to=2026-12-02$"));
+
+        window.page().goBack();
+        window.awaitText("#report dd", "1 Nov 2026, 00:00:00");
+        assertThat(window.page().getByLabel("From")).hasValue("2026-11-01");
+
+        window.open("#/report?from=yesterday&to=2026-11-02");
+        window.awaitText("#report .error", "The address has a value that is not valid here.");
     }
 
     @Test
@@ -157,7 +213,7 @@ class PagePlanIT extends PageSuite {
 
         window.button("Show").click();
 
-        assertThat(window.page().locator("#report td").filter(new Locator.FilterOptions().setHasText(name)))
+        assertThat(window.page().locator("#report tbody tr").filter(new Locator.FilterOptions().setHasText(name)))
                 .hasCount(2);
         window.awaitText("#report .result", "Report of 1 user. A part of the period is missing");
         window.awaitText("#report .result", "Violations and actions before 1 Nov 2026, 06:00:00 are not recorded.");

@@ -108,7 +108,7 @@ class PageSecurityIT extends PageSuite {
         window.open("#/report");
         window.answer("**/report?*", report());
         window.button("Show").click();
-        window.awaitText("#report td", HOSTILE.getFirst());
+        window.awaitText("#report tbody th", HOSTILE.getFirst());
         assertThat(window.page().locator("#report .scroll tbody tr")).hasCount(HOSTILE.size());
     }
 

@@ -66,6 +66,11 @@ public final class Window implements AutoCloseable {
         return this;
     }
 
+    /** The address of the view that is shown, as {@link #open} takes it. */
+    public String view() {
+        return page.url().substring(origin.length() + 1);
+    }
+
     /** Answers requests in place of the service, whose URL matches a glob of Playwright. */
     public Window answer(String glob, int status, String contentType, String body) {
         page.route(
