@@ -9,6 +9,12 @@ public final class HttpErrors {
     /** The type of every error. */
     public static final String MEDIA_TYPE = ProblemDetail.MEDIA_TYPE;
 
+    /** The detail of status 404. */
+    public static final String NO_SUCH_PATH = "there is no such path";
+    /** The detail of status 405, with which the header {@code Allow} is sent. */
+    public static final String NO_SUCH_METHOD =
+            "the path does not have this method; the header Allow lists its methods";
+
     private static final long CLOSE_DELAY_MILLIS = 2000;
 
     private HttpErrors() {}

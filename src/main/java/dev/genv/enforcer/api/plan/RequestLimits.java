@@ -41,7 +41,7 @@ public class RequestLimits {
         management.router().route().order(-AFTER_THE_TOKEN).handler(this::check);
         register(management.router());
         // The router would answer in HTML.
-        management.router().errorHandler(404, request -> HttpErrors.send(request, 404, "there is no such path"));
+        management.router().errorHandler(404, request -> HttpErrors.send(request, 404, HttpErrors.NO_SUCH_PATH));
     }
 
     /** Errors of the client are answered and not logged. */

@@ -110,7 +110,7 @@ public class EventStreams {
             return true;
         }
         request.response().putHeader(HttpHeaders.ALLOW, "GET, HEAD");
-        HttpErrors.send(request, 405, "HTTP 405 Method Not Allowed");
+        HttpErrors.send(request, 405, HttpErrors.NO_SUCH_METHOD);
         return false;
     }
 

@@ -28,6 +28,8 @@ class ErrorsTest {
                 "GET /no/such/path||404",
                 "GET /violations/4711||404",
                 "GET /violations/4711/x||404",
+                "GET /users||404",
+                "POST /||404",
                 "PUT /violations||405",
                 "POST /violations/4711||405",
                 "POST /violations/stream||405",
@@ -36,6 +38,7 @@ class ErrorsTest {
                 "PATCH /snapshot||405",
                 "POST /users/raz||405",
                 "GET /plan||405",
+                "HEAD /plan/||405",
                 "GET /violations|Accept: text/plain|406",
                 "GET /violations/stream|Accept: application/json|406",
                 "GET /events|Accept: text/html|406",
@@ -43,6 +46,7 @@ class ErrorsTest {
                 "GET /snapshot|Accept: text/html|406",
                 "GET /users/raz|Accept: text/html|406",
                 "POST /plan|Content-Type: text/plain%nContent-Length: 2%n%n{}|415",
+                "POST /plan|Content-Type: x%nContent-Length: 2%n%n{}|415",
                 "POST /plan|Content-Type: application/json%nContent-Length: 1%n%n{|400",
                 "GET /violations?status=over||400",
                 "GET /violations?status=active&status=resolved||400",
@@ -79,7 +83,9 @@ class ErrorsTest {
                     .readTree(answer.text().substring(answer.head().length()));
             assertThat(body.path("status").asInt()).isEqualTo(status);
             assertThat(body.path("title").asText()).isNotEmpty();
-            assertThat(body.path("detail").asText()).isNotEmpty();
+            assertThat(body.path("detail").asText())
+                    .as("a text of the service; those of the framework begin with a capital letter")
+                    .matches("[a-z].*");
         }
     }
 }

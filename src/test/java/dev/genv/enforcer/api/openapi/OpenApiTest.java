@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.quarkus.test.junit.QuarkusTest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.BiConsumer;
@@ -126,6 +127,24 @@ class OpenApiTest {
             }
             assertThat(count).isPositive();
         }
+    }
+
+    @Test
+    void aMethodThatAPathDoesNotHaveIsAnsweredWithTheDescribedOnes() {
+        api.path("paths").properties().forEach(path -> {
+            var methods = new TreeSet<String>();
+            path.getValue().fieldNames().forEachRemaining(method -> methods.add(method.toUpperCase(Locale.ROOT)));
+            if (methods.contains("GET")) {
+                methods.add("HEAD");
+            }
+            for (var suffix : List.of("", "/", ";x=1")) {
+                var response = when().delete(path.getKey().replace("{", "").replace("}", "") + suffix);
+                assertThat(response.statusCode()).as(path.getKey() + suffix).isIn(405, suffix.isEmpty() ? 405 : 404);
+                if (response.statusCode() == 405) {
+                    assertThat(response.header("Allow").split(", ")).contains(methods.toArray(String[]::new));
+                }
+            }
+        });
     }
 
     /** A text without a place is a mistake in its key. */
