@@ -11,12 +11,10 @@ import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** A file with the API token that its owner replaces by a pipe while the service reads it. */
 class TokenFileIT extends NodeSuite {
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final int EXCHANGES = Suite.repetitions(5_000, 300_000);
     private static final String TOKEN = "correct-horse";
 
@@ -44,10 +42,9 @@ class TokenFileIT extends NodeSuite {
         }
 
         assertThat(health.get("/q/health/live").status()).isEqualTo(200);
-        await().atMost(TIMEOUT)
-                .untilAsserted(() -> assertThat(http.get("/hosts", "Authorization: Bearer " + TOKEN)
-                                .status())
-                        .isEqualTo(200));
+        await().untilAsserted(() -> assertThat(
+                        http.get("/hosts", "Authorization: Bearer " + TOKEN).status())
+                .isEqualTo(200));
         service.stop();
     }
 
@@ -61,15 +58,13 @@ class TokenFileIT extends NodeSuite {
         Files.delete(path);
         Fifo.at(path);
 
-        await().atMost(TIMEOUT)
-                .untilAsserted(() -> assertThat(http.get("/hosts", "Authorization: Bearer " + TOKEN)
-                                .status())
-                        .isEqualTo(503));
+        await().untilAsserted(() -> assertThat(
+                        http.get("/hosts", "Authorization: Bearer " + TOKEN).status())
+                .isEqualTo(503));
         assertThat(health.get("/q/health/live").status()).isEqualTo(200);
         assertThat(health.get("/q/health/ready").status()).isEqualTo(503);
-        await().atMost(TIMEOUT)
-                .until(() ->
-                        service.outputLines().stream().anyMatch(line -> line.contains("The API refuses all requests")));
+        await().until(() ->
+                service.outputLines().stream().anyMatch(line -> line.contains("The API refuses all requests")));
         service.stop();
     }
 

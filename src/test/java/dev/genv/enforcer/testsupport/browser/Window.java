@@ -2,6 +2,7 @@ package dev.genv.enforcer.testsupport.browser;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.awaitility.pollinterval.IterativePollInterval.iterative;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.microsoft.playwright.Browser;
@@ -98,9 +99,10 @@ public final class Window implements AutoCloseable {
         page.clock().fastForward(time.toMillis());
     }
 
-    /** Lets time pass, a few seconds at once so that answers can come between, until a condition is true. */
+    /** Lets time pass until a condition is true: a few seconds at once, and ever more slowly, so that answers come between on any machine. */
     public void passUntil(BooleanSupplier condition) {
-        await().pollInSameThread().pollInterval(Duration.ofMillis(200)).until(() -> {
+        var pauses = iterative(pause -> pause.multipliedBy(6).dividedBy(5), Duration.ofMillis(200));
+        await().pollInSameThread().pollInterval(pauses).until(() -> {
             pass(Duration.ofSeconds(6));
             return condition.getAsBoolean();
         });
