@@ -24,6 +24,7 @@ final class ReadBatch<I, T> {
     private Turn current = new Turn();
     /** The item that is being read. */
     private @Nullable I item;
+
     private boolean isDone;
     private @Nullable Running running;
     private @Nullable IOException refusal;

@@ -160,17 +160,17 @@ class ProcessReaderTest {
         var files = new ProcFs(proc.root());
         files.setSubordinateUids(new SubordinateUids(List.of(new SubordinateUids.Range(1000, 100_000, 65_536))));
         var nanos = new AtomicLong();
-        var slow = new ProcessReader(files, () -> nanos.addAndGet(
-                ReadingOrder.TIME.toNanos() / 4 * 3));
+        var slow = new ProcessReader(files, () -> nanos.addAndGet(ReadingOrder.TIME.toNanos() / 4 * 3));
         var pids = List.of(4, 3, 2, 1);
         assertThat(unread(slow.readAll(pids, List.of(), Set.of(), List.of()))).containsExactly(2, 1);
-        assertThat(unread(slow.readAll(pids, List.of(), Set.of(), List.of(7, 2, 1)))).containsExactly(4, 3);
+        assertThat(unread(slow.readAll(pids, List.of(), Set.of(), List.of(7, 2, 1))))
+                .containsExactly(4, 3);
     }
 
     private static List<Integer> unread(List<ProcessFacts> processes) {
         return processes.stream()
-                .filter(process -> process.environ().equals(Reading.failed(
-                        Reading.Failure.NO_TIME, "no time was left to wait for its answer")))
+                .filter(process -> process.environ()
+                        .equals(Reading.failed(Reading.Failure.NO_TIME, "no time was left to wait for its answer")))
                 .map(ProcessFacts::pid)
                 .toList();
     }

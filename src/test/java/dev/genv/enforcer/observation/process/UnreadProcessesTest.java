@@ -32,8 +32,7 @@ class UnreadProcessesTest {
     @Test
     void anExitedProcessDoesNot() {
         observe(7);
-        assertThat(unread.observe(List.of(
-                                process(7, Reading.failed(Failure.ABSENT, ""), Failure.NO_TIME)))
+        assertThat(unread.observe(List.of(process(7, Reading.failed(Failure.ABSENT, ""), Failure.NO_TIME)))
                         .missing())
                 .isEmpty();
         assertThat(unread.pids()).isEmpty();

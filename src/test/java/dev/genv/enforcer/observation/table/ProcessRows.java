@@ -87,7 +87,8 @@ final class ProcessRows {
                         for (var pid = 812; pid < 818; pid++) {
                             hang(machine, pid, ALICE, "environ");
                             machine.environs.put(
-                                    pid, pid < 816
+                                    pid,
+                                    pid < 816
                                             ? Reading.failed(Failure.TIMEOUT, "")
                                             : Reading.failed(
                                                     Failure.NO_TIME, "no time was left to wait for its answer"));

@@ -125,7 +125,10 @@ class EnvDevicesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = SnapshotPart.class, mode = EnumSource.Mode.EXCLUDE, names = {"EVERY_PROCESS", "EVERY_ENVIRON"})
+    @EnumSource(
+            value = SnapshotPart.class,
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"EVERY_PROCESS", "EVERY_ENVIRON"})
     void doesNothingWhenSnapshotIsIncomplete(SnapshotPart missing) {
         assertThat(check(hostWithUnattachedUse().missing(missing).fleet())).isEqualTo(Plan.EMPTY);
     }

@@ -216,7 +216,10 @@ class EnvMemoryTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = SnapshotPart.class, mode = EnumSource.Mode.EXCLUDE, names = {"EVERY_PROCESS", "EVERY_ENVIRON"})
+    @EnumSource(
+            value = SnapshotPart.class,
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"EVERY_PROCESS", "EVERY_ENVIRON"})
     void doesNothingWhenSnapshotIsIncomplete(SnapshotPart missing) {
         assertThat(check(hostOverCapacity().missing(missing).fleet())).isEqualTo(Plan.EMPTY);
     }

@@ -67,7 +67,12 @@ class PythonSilentProcessTest extends PythonProcessFixture {
     /** Those that hung in earlier observations count too, also those of its subordinate uids. */
     @Test
     void ownerOfManySkippedProcessesHasNoShareLeft() throws Exception {
-        machine.request.withArray("/subordinates").addArray().add(100_000).add(65_536).add(2000);
+        machine.request
+                .withArray("/subordinates")
+                .addArray()
+                .add(100_000)
+                .add(65_536)
+                .add(2000);
         for (var pid = 10; pid < 18; pid++) {
             hang(process(pid).uid(100_000 + pid), "environ");
             machine.request.withArray("/skip").add(pid);
