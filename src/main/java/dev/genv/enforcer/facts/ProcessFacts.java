@@ -1,7 +1,5 @@
 package dev.genv.enforcer.facts;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * A process that the GPU tool lists, or one that is related to it. All parts belong to the same process only if both stats have the same
  * start time.
@@ -10,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  *     such process
  * @param uid the real uid
  * @param environ the environment of the process or, if its first thread has exited, as another thread has it
- * @param executable the program that it runs; {@link Reading.Failure#SKIPPED} for a related process
+ * @param executable the program that it runs; {@link Reading.Failure#UNTRUSTED} if another user than root can change it, or if its file
+ *     system does not show it; {@link Reading.Failure#SKIPPED} for a related process
  * @param cgroup the content of {@code /proc/PID/cgroup}, at most {@value #LARGEST_CGROUP} bytes; {@link Reading.Failure#SKIPPED} if it
  *     is known from an earlier observation and no relations were asked for
  * @param namespacePids the value of {@code NSpid} in {@code /proc/PID/status}: its pids in the PID namespaces, the innermost one last;
@@ -22,7 +21,7 @@ public record ProcessFacts(
         Reading<Bytes> before,
         Reading<Long> uid,
         Reading<EnvironFacts> environ,
-        Reading<ExecutableFacts> executable,
+        Reading<ProgramFile> executable,
         Reading<Bytes> cgroup,
         Reading<Bytes> namespacePids,
         Reading<Bytes> after) {
@@ -34,7 +33,7 @@ public record ProcessFacts(
             Reading<Bytes> before,
             Reading<Long> uid,
             Reading<EnvironFacts> environ,
-            Reading<ExecutableFacts> executable,
+            Reading<ProgramFile> executable,
             Reading<Bytes> after) {
         this(pid, before, uid, environ, executable, skipped(), skipped(), after);
     }
@@ -61,13 +60,4 @@ public record ProcessFacts(
 
         public static final int LONGEST_JOB = 16;
     }
-
-    /**
-     * A running program.
-     *
-     * @param name the last element of its path, as the kernel shows it; null if the kernel does not show it
-     * @param file its identity; {@link Reading.Failure#SKIPPED} if its name and the number of links of all protected programs already
-     *     show that it is none of them, because its file system may not answer
-     */
-    public record ExecutableFacts(@Nullable String name, Reading<FileId> file) {}
 }

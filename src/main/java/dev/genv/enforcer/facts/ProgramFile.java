@@ -1,9 +1,9 @@
 package dev.genv.enforcer.facts;
 
 /**
- * The file of a protected program, after all links. It is trusted: only root can replace it.
+ * The file of a program that only root can change.
  *
- * @param name the last element of its path
- * @param links the number of hard links
+ * @param born its creation time, in nanoseconds, which no user can set; 0 if the file system does not record it. It differs for a later
+ *     file with the same number.
  */
-public record ProgramFile(FileId id, String name, long links) {}
+public record ProgramFile(FileId id, long born) {}

@@ -8,7 +8,7 @@ import java.util.Set;
 
 /** Rejects a path that a user other than these can change, because that user could replace the file. */
 public record TrustedOwners(Set<Long> uids) implements FileTree.Inspection {
-    private static final int WRITABLE_BY_OTHERS = 0022;
+    public static final int WRITABLE_BY_OTHERS = 0022;
     private static final int STICKY = 01000;
 
     /** Trusts root and the user of this service. */

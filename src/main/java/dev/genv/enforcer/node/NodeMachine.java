@@ -134,7 +134,6 @@ public final class NodeMachine implements Machine, Closeable {
         var processFacts = relations.read(
                 processes.readAll(
                         Stream.concat(listed.stream(), found.pids().stream()).toList(),
-                        programFacts,
                         interest.attributed(),
                         interest.first()),
                 interest.settled());

@@ -33,7 +33,7 @@ final class Signaller {
         try (var descriptor = new Descriptor(Libc.pidfdOpen(pid))) {
             // It can wait, so it comes before the last check.
             var withoutDevice = devices.refusal(order);
-            var now = reader.read(pid, programs);
+            var now = reader.read(pid);
             if (Thread.currentThread().isInterrupted()) {
                 return Result.failed(
                         "abandoned: the execution took too long"); // a later check may have a different result

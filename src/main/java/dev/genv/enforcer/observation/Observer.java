@@ -23,6 +23,7 @@ import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.gpu.GpuOrigin;
 import dev.genv.enforcer.observation.immunity.ConfiguredUsers;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ProgramHistory;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ListedProcesses;
@@ -42,7 +43,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Interprets the facts of one machine. It keeps only what must survive from one observation to the next: the order of the devices, the
- * identity of the state directory, and what was parsed from accounts and state. One thread at a time uses it.
+ * identity of the state directory, the earlier files of protected programs, and what was parsed from accounts and state. One thread at
+ * a time uses it.
  */
 public final class Observer {
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
@@ -62,6 +64,7 @@ public final class Observer {
     private HostAccounts accounts = new HostAccounts(Accounts.NONE, SubordinateUids.NONE);
     private final MembershipResolver memberships;
     private final Workloads workloads = new Workloads();
+    private final ProgramHistory programHistory = new ProgramHistory();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
     private Map<ProcessId, ProgramEnviron> environs = Map.of();
 
@@ -90,7 +93,8 @@ public final class Observer {
                 settings.programs(),
                 facts.access().pid(),
                 accounts.accounts(),
-                facts.programs()));
+                facts.programs(),
+                programHistory));
         var listing = listing(facts, privileges);
         findings.add(listing);
         var present = findings.add(listedProcesses.observe(listing, facts));
@@ -178,7 +182,12 @@ public final class Observer {
     /** Returns the same with the present files of the protected programs. */
     public ImmunityRules immunity(List<Reading<ProgramFile>> programs) {
         return ImmunityRules.of(
-                        settings.exemptUsers(), settings.programs(), immunity.ownPid(), accounts.accounts(), programs)
+                        settings.exemptUsers(),
+                        settings.programs(),
+                        immunity.ownPid(),
+                        accounts.accounts(),
+                        programs,
+                        programHistory)
                 .value();
     }
 

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,6 +31,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** The real /proc and real processes; only the GPUs are fake. */
 @Timeout(600)
 class NodeImmunityTest {
+    private static final Map<String, String> PATH = Map.of("PATH", "/usr/bin:/bin");
+
     private final Path state;
     private final FakeNvidiaSmi smi;
     private final ObservedHost host;
@@ -64,9 +68,7 @@ class NodeImmunityTest {
         try (var immunityCheck = Child.running(List.of(program.toString(), "600"), Map.of());
                 var copy = Child.running(
                         List.of(copyOfSleep(folder, "other/server").toString(), "600"), Map.of());
-                var renamed = Child.running(
-                        List.of("bash", "-c", "exec -a %s sleep 600".formatted(program)),
-                        Map.of("PATH", "/usr/bin:/bin"));
+                var renamed = Child.running(List.of("bash", "-c", "exec -a %s sleep 600".formatted(program)), PATH);
                 var users = Child.ofUser(65534, program, Map.of())) {
             for (var child : List.of(immunityCheck, copy, renamed, users)) {
                 smi.process(0, child.pid(), "1");
@@ -98,6 +100,67 @@ class NodeImmunityTest {
             assertThat(terminate(other, one)).isEqualTo(Result.of(Outcome.SIGNALLED));
             assertThat(other.awaitExit()).isEqualTo(143);
         }
+    }
+
+    /** Also by a user in namespaces of its own. There a user's own program under the protected path is not protected. */
+    @Test
+    void protectedProgramIsImmuneUnderTheNameOfAMount(@TempDir Path folder) throws Exception {
+        requireOtherUsers();
+        makeTraversable(folder);
+        var program = copyOfSleep(folder, "server");
+        var own = copyOfSleep(folder, "own");
+        Files.setAttribute(own, "unix:uid", 65534);
+        var caring = new NodeBuilder(state, smi.path())
+                .programs(new ProtectedExecutable(program, "*"))
+                .host();
+        try (var byRoot = underMount(program, own, 0);
+                var byUser = underMount(program, own, 65534);
+                var hostile = underMount(own, program, 65534)) {
+            for (var child : List.of(byRoot, byUser, hostile)) {
+                smi.process(0, child.pid(), "1");
+            }
+            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, byRoot, caring);
+            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, byUser, caring);
+            assertThat(terminate(hostile, caring)).isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(hostile.awaitExit()).isEqualTo(143);
+        }
+    }
+
+    @Test
+    void protectedProgramIsImmuneAfterItsFileIsReplaced(@TempDir Path folder) throws Exception {
+        requireOtherUsers();
+        makeTraversable(folder);
+        var program = copyOfSleep(folder, "server");
+        var caring = new NodeBuilder(state, smi.path())
+                .programs(new ProtectedExecutable(program, "0"))
+                .host();
+        try (var old = Child.running(List.of(program.toString(), "600"), Map.of())) {
+            smi.process(0, old.pid(), "1");
+            caring.observe(Set.of());
+            Files.move(copyOfSleep(folder, "new"), program, StandardCopyOption.ATOMIC_MOVE);
+            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, old, caring);
+            try (var current = Child.running(List.of(program.toString(), "600"), Map.of())) {
+                smi.process(0, current.pid(), "1");
+                assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, current, caring);
+            }
+        }
+    }
+
+    /** Runs a program under the name of another one, in a mount namespace and, unless it is root's, a user namespace. */
+    private static Child underMount(Path program, Path name, int uid) throws IOException {
+        var id = Integer.toString(uid);
+        var command = new ArrayList<>(
+                List.of("setpriv", "--reuid", id, "--regid", id, "--clear-groups", "unshare", "--mount"));
+        command.addAll(uid == 0 ? List.of() : List.of("--user", "--map-root-user"));
+        command.addAll(List.of("sh", "-c", "mount --bind %s %s && exec \"$@\"".formatted(program, name), "sh"));
+        Requirements.mounts(Child.running(with(command, "true"), PATH).awaitExit() == 0);
+        var child = Child.running(with(command, name.toString(), "600"), PATH);
+        await().until(() -> child.command().equals(name.getFileName().toString()));
+        return child;
+    }
+
+    private static List<String> with(List<String> command, String... more) {
+        return Stream.concat(command.stream(), Stream.of(more)).toList();
     }
 
     /** Between the look and the signal the process may have become one that is spared. */

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.machine;
 
-import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
@@ -39,7 +39,7 @@ public sealed interface Order {
     record Expected(
             @Nullable Long uid,
             Set<Long> exempt,
-            Set<FileId> files,
+            Set<ProgramFile> files,
             @Nullable EnvironFacts environ,
             Addresses addresses,
             @Nullable Set<Integer> minors) {}

@@ -3,7 +3,6 @@ package dev.genv.enforcer.enforcement.machine;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProgramFile;
@@ -123,7 +122,7 @@ public final class SignalCheck {
     }
 
     /** Returns the protected programs that a process of this real uid must not run, as of the last observation. */
-    public Set<FileId> protectedFiles(Long uid) {
+    public Set<ProgramFile> protectedFiles(Long uid) {
         return known.protectedFiles(uid);
     }
 

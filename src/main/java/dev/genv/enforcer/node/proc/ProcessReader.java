@@ -1,10 +1,8 @@
 package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
@@ -29,7 +27,6 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** Reads the facts of a process. */
 public final class ProcessReader {
@@ -61,20 +58,14 @@ public final class ProcessReader {
      * @param attributed the processes whose cgroups are not read
      * @param first the processes that are read before the others of their owners
      */
-    public List<ProcessFacts> readAll(
-            List<Integer> pids,
-            List<Reading<ProgramFile>> programs,
-            Set<ProcessId> attributed,
-            Collection<Integer> first)
+    public List<ProcessFacts> readAll(List<Integer> pids, Set<ProcessId> attributed, Collection<Integer> first)
             throws InterruptedException {
         var inOrder = new LinkedHashSet<>(first);
         inOrder.retainAll(Set.copyOf(pids));
         inOrder.addAll(pids);
         var order = new ReadingOrder(List.copyOf(inOrder), this::owner, nanos);
         var byPid = proc
-                .readAll(
-                        () -> order,
-                        turn -> read(turn.pid(), programs, true, turn.inTime(), id -> !attributed.contains(id)))
+                .readAll(() -> order, turn -> read(turn.pid(), true, turn.inTime(), id -> !attributed.contains(id)))
                 .stream()
                 .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
         return pids.stream().map(pid -> Objects.requireNonNull(byPid.get(pid))).toList();
@@ -85,21 +76,12 @@ public final class ProcessReader {
         return uid(pid) instanceof Reading.Value<Long>(var uid) ? proc.ownerOf(uid) : Reading.class;
     }
 
-    /**
-     * Reads one process without its cgroup.
-     *
-     * @param programs the protected programs: only a process that may run one of them has its program identified
-     */
-    public ProcessFacts read(int pid, List<Reading<ProgramFile>> programs) {
-        return read(pid, programs, true, true, _ -> false);
+    /** Reads one process without its cgroup. */
+    public ProcessFacts read(int pid) {
+        return read(pid, true, true, _ -> false);
     }
 
-    private ProcessFacts read(
-            int pid,
-            List<Reading<ProgramFile>> programs,
-            boolean withProgram,
-            boolean withEnviron,
-            Predicate<ProcessId> withCgroup) {
+    private ProcessFacts read(int pid, boolean withProgram, boolean withEnviron, Predicate<ProcessId> withCgroup) {
         var before = proc.statBytes(pid);
         var stat = stat(before);
         if (stat.isEmpty() || stat.get().isZombie()) {
@@ -113,7 +95,7 @@ public final class ProcessReader {
                 before,
                 uid,
                 owner == null ? unread() : withEnviron ? environ(id, owner, stat.get()) : NO_TIME,
-                withProgram ? executable(id.pid(), programs) : Reading.failed(Failure.SKIPPED, ""),
+                withProgram ? executable(pid) : Reading.failed(Failure.SKIPPED, ""),
                 withCgroup.test(id) ? cgroup(pid) : Reading.failed(Failure.SKIPPED, ""),
                 Reading.failed(Failure.SKIPPED, ""),
                 proc.statBytes(pid));
@@ -121,7 +103,7 @@ public final class ProcessReader {
 
     /** Reads a process that is related to a listed one. */
     ProcessFacts readRelated(int pid) {
-        var facts = read(pid, List.of(), false, true, _ -> false);
+        var facts = read(pid, false, true, _ -> false);
         return withRelations(facts);
     }
 
@@ -213,29 +195,9 @@ public final class ProcessReader {
                 values.slurmJob().length > EnvironFacts.LONGEST_JOB ? Bytes.EMPTY : Bytes.of(values.slurmJob()));
     }
 
-    private Reading<ExecutableFacts> executable(int pid, List<Reading<ProgramFile>> programs) {
+    private Reading<ProgramFile> executable(int pid) {
         try {
-            var program = RunningProgram.of(proc, pid);
-            var path = program.target();
-            var name = path == null ? null : String.valueOf(path.getFileName());
-            return Reading.of(new ExecutableFacts(
-                    name, mayRunOneOf(programs, name) ? file(program) : Reading.failed(Failure.SKIPPED, "")));
-        } catch (IOException e) {
-            return Reading.failed(failure(e), ErrorText.of(e));
-        }
-    }
-
-    /** Most files differ by name. Others are not opened, because their file system may not answer. */
-    private static boolean mayRunOneOf(List<Reading<ProgramFile>> programs, @Nullable String name) {
-        return programs.stream()
-                .anyMatch(program -> program instanceof Reading.Value<ProgramFile>(var file)
-                        && (file.links() > 1 || name == null || name.equals(file.name())));
-    }
-
-    private Reading<FileId> file(RunningProgram program) {
-        try {
-            var status = program.status();
-            return Reading.of(new FileId(status.device(), status.inode()));
+            return RunningProgram.of(proc, pid);
         } catch (IOException e) {
             return Reading.failed(failure(e), ErrorText.of(e));
         }

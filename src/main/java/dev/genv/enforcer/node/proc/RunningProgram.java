@@ -1,22 +1,26 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.node.files.RootFile;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import org.jspecify.annotations.Nullable;
 
-/**
- * The program of a process.
- *
- * @param link a link to the file itself, even if the file was renamed or removed
- * @param target its path; null if unknown, for example if it is longer than the kernel reports
- */
-record RunningProgram(Path link, @Nullable Path target) {
-    /** Returns the program of a process, from another thread if the first one has exited. */
-    static RunningProgram of(ProcFs proc, int pid) throws IOException {
+/** The program of a process: the file itself, even if it was renamed, removed or mounted elsewhere. */
+final class RunningProgram {
+    private RunningProgram() {}
+
+    /**
+     * Identifies the program of a process, from another thread if the first one has exited.
+     *
+     * @throws IOException if the kernel does not tell what it runs
+     */
+    static Reading<ProgramFile> of(ProcFs proc, int pid) throws IOException {
         try {
             return of(proc.file(pid, "exe"));
         } catch (IOException e) {
@@ -32,18 +36,19 @@ record RunningProgram(Path link, @Nullable Path target) {
         }
     }
 
-    private static RunningProgram of(Path link) throws IOException {
+    /** A file system may refuse to show a file even to root, and the kernel refuses to show a path that is too long. */
+    private static Reading<ProgramFile> of(Path link) throws IOException {
         try {
-            return new RunningProgram(link, Files.readSymbolicLink(link));
-        } catch (NoSuchFileException e) {
-            throw e;
-        } catch (IOException e) {
-            return new RunningProgram(link, null);
+            return Reading.of(RootFile.identify(link));
+        } catch (IOException notIdentified) {
+            try {
+                Files.readSymbolicLink(link);
+            } catch (NoSuchFileException | AccessDeniedException unknown) {
+                throw unknown;
+            } catch (IOException tooLong) {
+                // It is a program, whatever its path is.
+            }
+            return Reading.failed(Failure.UNTRUSTED, ErrorText.of(notIdentified));
         }
-    }
-
-    /** Returns the status of its file. The kernel answers from its cache, without the file system. */
-    FileStatus status() throws IOException {
-        return FileCalls.status(link);
     }
 }

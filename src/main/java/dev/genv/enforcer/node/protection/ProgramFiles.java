@@ -1,14 +1,13 @@
 package dev.genv.enforcer.node.protection;
 
-import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.files.ErrorText;
-import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileTree;
 import dev.genv.enforcer.files.TrustedOwners;
 import dev.genv.enforcer.files.UntrustedException;
+import dev.genv.enforcer.node.files.RootFile;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,7 +18,7 @@ import java.util.Set;
 
 /** The files of the protected programs on the host. They are found again in every observation, because a program may be replaced. */
 public final class ProgramFiles {
-    private static final long ROOT = 0;
+    private static final TrustedOwners ROOT = new TrustedOwners(Set.of(0L));
 
     private final ProcFs proc;
     private final List<Path> paths;
@@ -39,7 +38,7 @@ public final class ProgramFiles {
         try {
             return Files.notExists(host.follow(path, FileTree.Inspection.NONE))
                     ? Reading.failed(Failure.ABSENT, "")
-                    : Reading.of(find(host, path));
+                    : Reading.of(RootFile.identify(host.follow(path, ROOT)));
         } catch (NoSuchFileException e) {
             return Reading.failed(Failure.ABSENT, "");
         } catch (UntrustedException e) {
@@ -47,15 +46,5 @@ public final class ProgramFiles {
         } catch (IOException e) {
             return Reading.failed(Failure.OTHER, ErrorText.of(e));
         }
-    }
-
-    private static ProgramFile find(FileTree host, Path path) throws IOException {
-        var place = host.follow(path, new TrustedOwners(Set.of(ROOT)));
-        var status = FileCalls.status(place);
-        if (!status.isRegular()) {
-            throw new UntrustedException("it is not a file");
-        }
-        return new ProgramFile(
-                new FileId(status.device(), status.inode()), String.valueOf(place.getFileName()), status.links());
     }
 }

@@ -1,9 +1,8 @@
 package dev.genv.enforcer.observation.immunity;
 
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.problem.Problem;
@@ -11,7 +10,6 @@ import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.process.ObservedProcess;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -36,11 +34,16 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
     /**
      * A protected program that exists.
      *
-     * @param file the identity of its file; null if unknown
+     * @param file its present file; null if unknown
+     * @param files its present and its earlier files
      * @param uid the user for whom it is protected besides root
      */
     public record ProtectedProgram(
-            ProtectedExecutable executable, @Nullable FileId file, long uid) {
+            ProtectedExecutable executable, @Nullable ProgramFile file, Set<ProgramFile> files, long uid) {
+        boolean isRunBy(ProgramFile running) {
+            return files.contains(running) || (file != null && file.id().equals(running.id()));
+        }
+
         /** Whether it is protected for a process of this real uid; an unknown uid may be any. */
         boolean appliesTo(@Nullable Long user) {
             return executable.isForAllUsers() || user == null || user == ProtectedExecutable.ROOT_UID || user == uid;
@@ -53,6 +56,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
      * @param exemptUsers names or uids of users whose processes are never terminated
      * @param executables the protected programs
      * @param files the files of these programs, in the same order
+     * @param history their earlier files, to which these are added
      * @throws IllegalArgumentException if not all programs are in it
      */
     public static Found<ImmunityRules> of(
@@ -60,7 +64,8 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             List<ProtectedExecutable> executables,
             int ownPid,
             Accounts accounts,
-            List<Reading<ProgramFile>> files) {
+            List<Reading<ProgramFile>> files,
+            ProgramHistory history) {
         if (files.size() != executables.size()) {
             throw new IllegalArgumentException("not all protected programs are in it");
         }
@@ -74,7 +79,8 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             problems.addAll(owner.problems());
             switch (files.get(i)) {
                 case Reading.Value<ProgramFile>(var file) ->
-                    programs.add(new ProtectedProgram(executable, file.id(), owner.value()));
+                    programs.add(new ProtectedProgram(
+                            executable, file, history.record(executable.path(), file), owner.value()));
                 case Reading.Failed<ProgramFile>(var failure, var reason) -> {
                     switch (failure) {
                         case ABSENT -> executable.absent().ifPresent(problems::add);
@@ -82,7 +88,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
                         default -> {
                             // Its processes may still run, and they must stay immune.
                             problems.add(executable.unexamined(reason));
-                            programs.add(new ProtectedProgram(executable, null, owner.value()));
+                            programs.add(new ProtectedProgram(executable, null, Set.of(), owner.value()));
                         }
                     }
                 }
@@ -107,11 +113,10 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
     }
 
     /** Returns the files that a process of this real uid must not run to be terminated. */
-    public Set<FileId> protectedFiles(@Nullable Long uid) {
+    public Set<ProgramFile> protectedFiles(@Nullable Long uid) {
         return programs.stream()
                 .filter(program -> program.appliesTo(uid))
-                .map(ProtectedProgram::file)
-                .filter(Objects::nonNull)
+                .flatMap(program -> program.files().stream())
                 .collect(Collectors.toUnmodifiableSet());
     }
 
@@ -132,34 +137,25 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
         if (candidates.isEmpty()) {
             return null;
         }
-        var file = switch (process.executable()) {
-            case Reading.Value<ExecutableFacts>(var program) -> program;
-            case Reading.Failed<ExecutableFacts> _ -> null;
-        };
-        if (file == null) {
-            return unknown(process.executable());
-        }
-        if (file.file() instanceof Reading.Value<FileId>(var id)) {
-            for (var candidate : candidates) {
-                if (id.equals(candidate.file())) {
-                    return "it runs " + candidate.executable().path();
+        switch (process.executable()) {
+            case Reading.Value<ProgramFile>(var running) -> {
+                for (var candidate : candidates) {
+                    if (candidate.isRunBy(running)) {
+                        return "it runs " + candidate.executable().path();
+                    }
                 }
             }
-        } else if (file.name() == null) {
-            return unknown(file.file());
+            case Reading.Failed<ProgramFile>(var failure, var reason) -> {
+                if (failure != Failure.UNTRUSTED) {
+                    return reason.isEmpty() ? UNKNOWN_PROGRAM : UNKNOWN_PROGRAM + ": " + reason;
+                }
+            }
         }
-        // A file that may not be read, or does not answer, is none of those that were just read.
         return candidates.stream()
                 .filter(candidate -> candidate.file() == null)
                 .findFirst()
                 .map(candidate -> "it is unknown whether it runs %s"
                         .formatted(candidate.executable().path()))
                 .orElse(null);
-    }
-
-    private static String unknown(Reading<?> reading) {
-        return reading instanceof Reading.Failed<?>(var _, var reason) && !reason.isEmpty()
-                ? UNKNOWN_PROGRAM + ": " + reason
-                : UNKNOWN_PROGRAM;
     }
 }

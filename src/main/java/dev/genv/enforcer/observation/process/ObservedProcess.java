@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation.process;
 
-import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
+import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.ProcessId;
@@ -23,5 +23,5 @@ public record ObservedProcess(
         ProgramEnviron environ,
         @Nullable Relations relations,
         boolean kernelThread,
-        Reading<ExecutableFacts> executable,
+        Reading<ProgramFile> executable,
         WorkloadReadings workload) {}

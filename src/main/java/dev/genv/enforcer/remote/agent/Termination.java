@@ -5,8 +5,8 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.remote.agent.message.Answer;
@@ -39,7 +39,7 @@ final class Termination {
     /** Its real uid; null for any but an exempt one, because it changed too often. */
     private @Nullable Long uid;
 
-    private Collection<FileId> files;
+    private Collection<ProgramFile> files;
 
     private Termination(Order.Terminate order, EnvironFacts environ) {
         this.order = order;

@@ -83,9 +83,8 @@ def refusal(machine, action):
     uid = reading(machine.uid, action["pid"]).get("value")
     if uid is None or (uid in action["exempt"] if action["uid"] is None else uid != action["uid"]):
         return {"result": "OTHER_USER", "uid": uid}
-    programs = [{"links": 0} for _ in action["files"]]  # whatever its name is
     try:
-        facts = call(lambda: machine.process(action["pid"], programs), machine.limit(1, 0.05))
+        facts = call(lambda: machine.process(action["pid"]), machine.limit(1, 0.05))
     except (NoAnswer, OSError):  # such as too many processes
         return {"result": "TIMEOUT"}
     environ = facts.get("environ", {}).get("value")
@@ -113,8 +112,8 @@ def device_refusal(machine, action):
 
 def may_be_one_of(facts, files):
     """Whether a process may run one of these files. They were examined before, so what cannot be examined is none."""
-    program = facts.get("executable", {}).get("value", {"name": None, "file": {}})
-    return program["file"]["value"] in files if "value" in program["file"] else program["name"] is None
+    program = facts.get("executable", failed("OTHER"))
+    return program["value"] in files if "value" in program else program["failure"] != "UNTRUSTED"
 
 
 def is_unchanged(facts):

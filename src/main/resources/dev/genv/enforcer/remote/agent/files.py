@@ -15,7 +15,7 @@ def library_call(function, *arguments):
 
 
 def statx(directory, path, flags):
-    """Returns device, inode and creation time in ns (0 if unknown); None if the system lacks statx(2)."""
+    """Returns device, inode, creation time in ns (0 if unknown), owner and mode; None if the system lacks statx(2)."""
     try:
         import ctypes
         buffer = ctypes.create_string_buffer(256)
@@ -26,15 +26,30 @@ def statx(directory, path, flags):
         if error.errno in (errno.ENOSYS, errno.EPERM):
             return None
         raise
-    mask, major, minor, nanos = (int.from_bytes(buffer.raw[at:at + 4], sys.byteorder) for at in (0, 136, 140, 88))
+    mask, owner, major, minor, nanos = (
+        int.from_bytes(buffer.raw[at:at + 4], sys.byteorder) for at in (0, 20, 136, 140, 88))
     inode, seconds = (int.from_bytes(buffer.raw[at:at + 8], sys.byteorder) for at in (32, 80))
-    return os.makedev(major, minor), inode, seconds * 10 ** 9 + nanos if mask & STATX_BTIME else 0
+    mode = int.from_bytes(buffer.raw[28:30], sys.byteorder)
+    # A user's file system chooses the time, too.
+    born = signed((seconds * 10 ** 9 + nanos) % (1 << 64)) if mask & STATX_BTIME else 0
+    return os.makedev(major, minor), inode, born, owner, mode
 
 
-def file_id(path):
-    """Returns a FileId from what the kernel knows: the server of a user's file system may not answer."""
-    status = statx(AT_FDCWD, path, AT_STATX_DONT_SYNC)
-    return identity(os.stat(path)) if status is None else {"device": status[0], "inode": signed(status[1])}
+def root_file(path):
+    """Returns a ProgramFile from what the kernel knows: the server of a user's file system may not answer.
+
+    Raises Untrusted if another user than root can change it.
+    """
+    found = statx(AT_FDCWD, path, AT_STATX_DONT_SYNC)
+    if found is None:
+        status = os.stat(path)
+        found = status.st_dev, status.st_ino, 0, status.st_uid, status.st_mode
+    device, inode, born, owner, mode = found
+    if not stat.S_ISREG(mode):
+        raise Untrusted("it is not a file")
+    if owner != 0 or mode & 0o22:
+        raise Untrusted("others can change it")
+    return {"id": {"device": device, "inode": signed(inode)}, "born": born}
 
 
 def identity(status):

@@ -34,7 +34,7 @@ def holder_candidates(machine, listed, memories):
     return [pid for _, pid in sorted(order)]
 
 
-def holder_facts(machine, listed, programs):
+def holder_facts(machine, listed):
     """Returns HolderFacts."""
     facts = {"gpus": [], "holders": [], "incomplete": ""}
     if not machine.request["holders"]:
@@ -65,5 +65,5 @@ def holder_facts(machine, listed, programs):
     facts["incomplete"] = reasons[0] if reasons else ""
     facts["holders"] = [{"process": process, "minors": values[process["pid"]]["minors"],
                          "mapped": values[process["pid"]]["mapped"]}
-                        for process in process_facts(machine, found[:MOST_FOUND], programs)]
+                        for process in process_facts(machine, found[:MOST_FOUND])]
     return facts

@@ -15,7 +15,6 @@ class Machine:
     def __init__(self, request):
         self.request, self.root = request, request["proc"]
         self.state = request["state"].rstrip("/")  # with a slash at the end, the kernel follows a link
-        self.has_statx = statx(AT_FDCWD, "/", AT_STATX_DONT_SYNC) is not None
         self.finish = time.monotonic() + request["budget"]
         # Without the list, no cgroup is asked for.
         self.attributed = identities(request["attributed"]) if "attributed" in request else None
@@ -92,15 +91,6 @@ class Machine:
         shown = len(reading(read_file, self.path(pid, "cmdline"), min(size, LARGEST_PAGE) + 1).get("value", b""))
         return 0 < shown != min(size, LARGEST_PAGE + 1)
 
-    def program(self, task):
-        """Returns the name of the program; None if its path is longer than the kernel shows."""
-        try:
-            return text(os.path.basename(os.readlink(self.path(task, "exe"))))
-        except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
-                return None
-            raise
-
     def cgroup(self, pid):
         return read_file(self.path(pid, "cgroup"), LARGEST_CGROUP)
 
@@ -115,13 +105,10 @@ class Machine:
     def related_process(self, pid):
         """Yields the parts of ProcessFacts of a related process."""
         yield self.origin(pid)
-        yield from self.process(pid, None)
+        yield from self.process(pid, False)
 
-    def process(self, pid, programs):
-        """Yields the parts of ProcessFacts, in an order that leaves what may hang to the end.
-
-        programs: the protected programs; None if the program that it runs is not asked for.
-        """
+    def process(self, pid, with_program=True):
+        """Yields the parts of ProcessFacts, in an order that leaves what may hang to the end."""
         try:
             before = self.stat(pid)
             yield {"before": {"value": base64(before)}, "uid": reading(self.uid, pid)}
@@ -135,23 +122,25 @@ class Machine:
             if task != pid and environ.get("value", {}).get("size") == 0 and not self.has_memory(task):
                 environ = failed("OTHER", "the thread has exited")
             yield {"environ": environ}
-            if programs is not None:
-                yield from self.executable(task, programs)
+            if with_program:
+                yield from self.executable(self.path(task, "exe"))
         except OSError as error:
             yield {"missing": failure(error)}
         yield {"after": reading(self.stat_text, pid)}
 
-    def executable(self, task, programs):
-        """Yields ExecutableFacts."""
-        name = self.program(task)
-        # In a container, each of these may have another name. Without statx(2) only one with
-        # such a name is examined, because its file system may have to answer.
-        is_asked = programs and (self.has_statx or any(
-            program["links"] != 1 or name in (None, program["name"]) for program in programs))
-        yield {"executable": {"value": {"name": name, "file": failed("TIMEOUT" if is_asked else "SKIPPED")}}}
-        if is_asked:
-            file = reading(file_id, self.path(task, "exe"))
-            yield {"executable": {"value": {"name": name, "file": file}}}
+    def executable(self, link):
+        """Yields a Reading of the ProgramFile that a process runs."""
+        try:
+            os.readlink(link)
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+        # Without statx(2) its file system may have to answer.
+        yield {"executable": failed("UNTRUSTED", "its file cannot be examined")}
+        try:
+            yield {"executable": {"value": root_file(link)}}
+        except (OSError, Untrusted):
+            pass
 
     def holders(self, status):
         """Returns the pids that hold the lock (flock) of a file."""

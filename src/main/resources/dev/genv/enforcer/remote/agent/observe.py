@@ -130,9 +130,8 @@ def observe(machine):
              "programs": [reading(program_file, path) for path in request["programs"]]}
     facts["machine"]["beforeListing"] = machine.ticks()
     facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
-    known = [program["value"] for program in facts["programs"] if "value" in program]
-    facts["processes"] = process_facts(machine, sorted(pids), known)
-    facts["holders"] = holder_facts(machine, set(pids) - set(request["reused"]), known)
+    facts["processes"] = process_facts(machine, sorted(pids))
+    facts["holders"] = holder_facts(machine, set(pids) - set(request["reused"]))
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
     facts["related"], facts["relatedOmission"] = related_facts(machine, subjects)
     facts["pods"] = pod_facts(machine, subjects)

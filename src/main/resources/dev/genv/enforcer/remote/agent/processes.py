@@ -123,7 +123,7 @@ def account_of(machine, uid):
     return owner if uid - first < count else uid
 
 
-def process_facts(machine, pids, programs):
+def process_facts(machine, pids):
     """Returns ProcessFacts of these processes."""
     memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, Children.MOST)
     skipped = set(machine.request["skip"]).intersection(pids)
@@ -131,7 +131,7 @@ def process_facts(machine, pids, programs):
         memories.add_stuck(pid)
     first = [pid for pid in machine.request["first"] if pid in pids]
     order = [pid for pid in dict.fromkeys(first + pids) if pid not in skipped]
-    values = memories.read(order, lambda pid: machine.process(pid, programs))
+    values = memories.read(order, machine.process)
     return merged(machine, pids, values, memories.failures)
 
 

@@ -4,7 +4,7 @@ LARGEST_ACCOUNTS = 2 << 20
 
 
 def follow(path, owners):
-    """Resolves links like the kernel, and returns the path of the file and its status.
+    """Resolves links like the kernel, and returns the path of the file.
 
     Raises Untrusted if other users than the owners can replace the file or a step of the path.
     """
@@ -15,7 +15,6 @@ def follow(path, owners):
         # In a sticky directory users cannot replace files of others. In the file's own directory they could add files.
         if kind != "link" and status.st_mode & 0o22 and not (kind == "above" and status.st_mode & stat.S_ISVTX):
             raise Untrusted("others can write " + step)
-        return status
 
     ahead, place, links = path.split("/")[::-1], "", 0
     while ahead:
@@ -35,17 +34,14 @@ def follow(path, owners):
         target = os.readlink(step)
         place = "" if target.startswith("/") else place
         ahead += target.split("/")[::-1]
-    status = require_trusted(place, "file")
-    if not stat.S_ISREG(status.st_mode):
-        raise Untrusted("it is not a file")
-    return place, status
+    require_trusted(place, "file")
+    return place
 
 
 def program_file(path):
     """Returns a ProgramFile."""
     os.stat(path)  # first of all: a file that does not exist cannot be replaced
-    place, status = follow(path, {0})
-    return {"id": identity(status), "name": text(os.path.basename(place)), "links": status.st_nlink}
+    return root_file(follow(path, {0}))
 
 
 def text_file(path, known):

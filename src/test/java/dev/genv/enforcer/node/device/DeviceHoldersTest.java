@@ -51,8 +51,7 @@ class DeviceHoldersTest {
     private HolderFacts search(Integer... listed) {
         var reader = new ProcessReader(new ProcFs(root));
         var found = holders.search(Set.of(listed), SubordinateUids.NONE);
-        return found.facts(
-                found.pids().stream().map(pid -> reader.read(pid, List.of())).toList());
+        return found.facts(found.pids().stream().map(pid -> reader.read(pid)).toList());
     }
 
     private List<Integer> found(Integer... listed) {

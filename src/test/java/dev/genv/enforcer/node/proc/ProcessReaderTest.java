@@ -162,9 +162,8 @@ class ProcessReaderTest {
         var nanos = new AtomicLong();
         var slow = new ProcessReader(files, () -> nanos.addAndGet(ReadingOrder.TIME.toNanos() / 4 * 3));
         var pids = List.of(4, 3, 2, 1);
-        assertThat(unread(slow.readAll(pids, List.of(), Set.of(), List.of()))).containsExactly(2, 1);
-        assertThat(unread(slow.readAll(pids, List.of(), Set.of(), List.of(7, 2, 1))))
-                .containsExactly(4, 3);
+        assertThat(unread(slow.readAll(pids, Set.of(), List.of()))).containsExactly(2, 1);
+        assertThat(unread(slow.readAll(pids, Set.of(), List.of(7, 2, 1)))).containsExactly(4, 3);
     }
 
     private static List<Integer> unread(List<ProcessFacts> processes) {
@@ -187,7 +186,7 @@ class ProcessReaderTest {
     @Test
     void unreadableStatIsAnError() throws IOException {
         Files.writeString(proc.process(812).file("stat"), "nonsense");
-        assertThat(ProcessIdentity.of(reader.read(812, List.of()))).isInstanceOf(ProcessIdentity.Unreadable.class);
+        assertThat(ProcessIdentity.of(reader.read(812))).isInstanceOf(ProcessIdentity.Unreadable.class);
     }
 
     private Optional<ObservedProcess> observe(int pid) {
@@ -195,7 +194,7 @@ class ProcessReaderTest {
     }
 
     private static Optional<ObservedProcess> observe(ProcessReader reader, int pid) {
-        return ProcessIdentity.of(reader.read(pid, List.of())) instanceof ProcessIdentity.Present(var process)
+        return ProcessIdentity.of(reader.read(pid)) instanceof ProcessIdentity.Present(var process)
                 ? Optional.of(process)
                 : Optional.empty();
     }

@@ -74,7 +74,7 @@ class RealProcessReaderTest {
     }
 
     private static Optional<ObservedProcess> observe(ProcessReader reader, int pid) {
-        return ProcessIdentity.of(reader.read(pid, List.of())) instanceof ProcessIdentity.Present(var process)
+        return ProcessIdentity.of(reader.read(pid)) instanceof ProcessIdentity.Present(var process)
                 ? Optional.of(process)
                 : Optional.empty();
     }

@@ -125,7 +125,7 @@ class RelationsReaderTest {
         var reader = new ProcessReader(files);
         var slow = new RelationsReader(
                 files, reader, () -> nanos.getAndAdd(Duration.ofSeconds(1).toNanos()));
-        var relations = slow.read(List.of(reader.read(JOB, List.of())), Set.of());
+        var relations = slow.read(List.of(reader.read(JOB)), Set.of());
         assertThat(relations.omission()).isEqualTo(RelatedOmission.OF_ANY_USER);
         assertThat(relations.related()).isEmpty();
     }
@@ -133,7 +133,7 @@ class RelationsReaderTest {
     private RelationsReader.Relations read(Set<ProcessId> settled, Integer... pids) {
         var files = new ProcFs(proc.root());
         var reader = new ProcessReader(files);
-        var listed = Arrays.stream(pids).map(pid -> reader.read(pid, List.of())).toList();
+        var listed = Arrays.stream(pids).map(pid -> reader.read(pid)).toList();
         return new RelationsReader(files, reader, nanos::get).read(listed, settled);
     }
 

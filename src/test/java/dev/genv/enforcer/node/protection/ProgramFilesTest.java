@@ -4,7 +4,6 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
-import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.PasswdFile;
 import dev.genv.enforcer.model.Immunity;
@@ -18,6 +17,7 @@ import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ProgramHistory;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ObservedProcess;
@@ -42,7 +42,6 @@ class ProgramFilesTest {
     private final List<Problem> problems = new ArrayList<>();
     private final FakeProc proc;
     private final ProcFs procFs;
-    private List<Reading<ProgramFile>> files = List.of();
     private Path host;
 
     ProgramFilesTest(@TempDir Path folder) {
@@ -206,16 +205,17 @@ class ProgramFilesTest {
                 Advice.CONTAINER,
                 Memory.ZERO);
         var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
-        files = new ProgramFiles(procFs, paths).read();
+        var files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();
         var accounts = PasswdFile.parse(requireNonNull(passwd.value().content()).text());
-        var found = ImmunityRules.of(settings.exemptUsers(), settings.programs(), 4711, accounts, files);
+        var found = ImmunityRules.of(
+                settings.exemptUsers(), settings.programs(), 4711, accounts, files, new ProgramHistory());
         problems.addAll(found.problems());
         return found.value();
     }
 
     private @Nullable Immunity immunity(ImmunityRules rules, int pid, @Nullable Long uid) {
-        var executable = new ProcessReader(procFs).read(pid, files).executable();
+        var executable = new ProcessReader(procFs).read(pid).executable();
         return rules.immunity(new ObservedProcess(
                 new ProcessId(pid, 1000),
                 uid,

@@ -4,7 +4,6 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
-import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.linux.PasswdFile;
@@ -18,6 +17,7 @@ import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
+import dev.genv.enforcer.observation.immunity.ProgramHistory;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ObservedProcess;
@@ -41,7 +41,6 @@ class RunningProgramTest {
     private final List<Problem> problems = new ArrayList<>();
     private final FakeProc proc;
     private final ProcFs procFs;
-    private List<Reading<ProgramFile>> files = List.of();
     private Path host;
 
     RunningProgramTest(@TempDir Path folder) {
@@ -127,13 +126,13 @@ class RunningProgramTest {
         var immunityCheck = load(List.of("/opt/server"), List.of());
         var reader = new ProcessReader(procFs);
         var pipes = new ArrayList<Path>();
-        for (var pid = 1000; reader.read(812, files).environ() instanceof Reading.Value; pid++) {
+        for (var pid = 1000; reader.read(812).environ() instanceof Reading.Value; pid++) {
             var environ = proc.process(pid).uid(0).file("environ");
             Files.delete(environ);
             pipes.add(Fifo.at(environ));
-            assertThat(reader.read(pid, files).environ()).isInstanceOf(Reading.Failed.class);
+            assertThat(reader.read(pid).environ()).isInstanceOf(Reading.Failed.class);
         }
-        assertThat(reader.read(812, files).environ())
+        assertThat(reader.read(812).environ())
                 .isInstanceOfSatisfying(
                         Reading.Failed.class,
                         failed -> assertThat(failed.failure()).isEqualTo(Failure.NO_TIME));
@@ -168,16 +167,17 @@ class RunningProgramTest {
                 Advice.CONTAINER,
                 Memory.ZERO);
         var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
-        files = new ProgramFiles(procFs, paths).read();
+        var files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();
         var accounts = PasswdFile.parse(requireNonNull(passwd.value().content()).text());
-        var found = ImmunityRules.of(settings.exemptUsers(), settings.programs(), 4711, accounts, files);
+        var found = ImmunityRules.of(
+                settings.exemptUsers(), settings.programs(), 4711, accounts, files, new ProgramHistory());
         problems.addAll(found.problems());
         return found.value();
     }
 
     private @Nullable Immunity immunity(ImmunityRules rules, int pid, @Nullable Long uid) {
-        var executable = new ProcessReader(procFs).read(pid, files).executable();
+        var executable = new ProcessReader(procFs).read(pid).executable();
         return rules.immunity(new ObservedProcess(
                 new ProcessId(pid, 1000),
                 uid,

@@ -7,7 +7,6 @@ import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.Directory;
@@ -56,7 +55,7 @@ final class DescribedMachine implements AutoCloseable {
     final List<String> exempt = new ArrayList<>();
     final Map<Integer, Reading<Long>> uids = new HashMap<>();
     final Map<Integer, Reading<EnvironFacts>> environs = new HashMap<>();
-    final Map<Integer, Reading<ExecutableFacts>> executables = new HashMap<>();
+    final Map<Integer, Reading<ProgramFile>> executables = new HashMap<>();
     final Map<String, Reading<ProgramFile>> programFiles = new HashMap<>();
     /** The processes to which listed ones are related that have overwritten their environs. */
     final List<Integer> related = new ArrayList<>();
@@ -195,17 +194,26 @@ final class DescribedMachine implements AutoCloseable {
     Path protect(String path, String user) throws IOException {
         var file = program(path);
         programs.add(new ProtectedExecutable(Path.of(path), user));
-        programFiles.put(path, Reading.of(new ProgramFile(id(path), String.valueOf(file.getFileName()), 1)));
+        programFiles.put(path, Reading.of(file(path)));
         return file;
     }
 
-    static FileId id(String path) {
-        return new FileId(1, path.hashCode());
+    /** Replaces a program, and returns the old file. */
+    Path replace(String path) throws IOException {
+        var file = proc.hostRoot().resolve(path.substring(1));
+        var old = Files.move(file, file.resolveSibling("old"));
+        Files.writeString(file, "new");
+        programFiles.put(path, Reading.of(file("new" + path)));
+        return old;
     }
 
-    void runs(int pid, Path program, Reading<FileId> file) throws IOException {
+    static ProgramFile file(String path) {
+        return new ProgramFile(new FileId(1, path.hashCode()), 1);
+    }
+
+    void runs(int pid, Path program, Reading<ProgramFile> file) throws IOException {
         Objects.requireNonNull(processes.get(pid)).exe(program);
-        executables.put(pid, Reading.of(new ExecutableFacts(String.valueOf(program.getFileName()), file)));
+        executables.put(pid, file);
     }
 
     private NodeBuilder node() {

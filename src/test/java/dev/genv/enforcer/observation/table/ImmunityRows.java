@@ -5,12 +5,13 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -21,31 +22,42 @@ final class ImmunityRows {
     private static final String SERVER = "/opt/server";
     private static final String CORRECT = "; correct it, or remove it from GENV_ENFORCER_PROTECTED_EXECUTABLES";
 
+    private static final Reading<ProgramFile> UNTRUSTED = Reading.failed(Failure.UNTRUSTED, "others can change it");
+
     static final List<FactRow> ROWS = List.of(
-            row("a protected program", machine -> {
-                        var program = machine.protect(SERVER, "alice");
-                        machine.runs(812, program, Reading.of(DescribedMachine.id(SERVER)));
-                    })
-                    .check(isProtected("it runs /opt/server")),
+            row("a protected program", ImmunityRows::runServer).check(isProtected("it runs /opt/server")),
             row("a program with the name of a protected one", machine -> {
                         machine.protect(SERVER, "alice");
                         var other = machine.program("/home/server");
-                        machine.runs(812, other, Reading.of(DescribedMachine.id("/home/server")));
+                        machine.runs(812, other, Reading.of(DescribedMachine.file("/home/server")));
                     })
                     .check(ImmunityRows::isNotImmune),
-            row("a program with another name", machine -> {
-                        machine.protect(SERVER, "alice");
-                        machine.runs(812, machine.program("/opt/other"), Reading.failed(Failure.SKIPPED, ""));
+            row("a protected program that is replaced while it runs", ImmunityRows::runServer)
+                    .then(machine ->
+                            machine.runs(812, machine.replace(SERVER), Reading.of(DescribedMachine.file(SERVER))))
+                    .check(isProtected("it runs /opt/server")),
+            row("a replaced program that belongs to a user by now", ImmunityRows::runServer)
+                    .then(machine -> {
+                        var old = machine.replace(SERVER);
+                        Files.setAttribute(old, "unix:uid", (int) ALICE);
+                        machine.runs(812, old, UNTRUSTED);
+                    })
+                    .check(ImmunityRows::isNotImmune),
+            row("a replaced program that others can write by now", ImmunityRows::runServer)
+                    .then(machine -> {
+                        var old = machine.replace(SERVER);
+                        Files.setAttribute(old, "unix:mode", 0666);
+                        machine.runs(812, old, UNTRUSTED);
                     })
                     .check(ImmunityRows::isNotImmune),
             row("a protected program of another user", machine -> {
                         var program = machine.protect(SERVER, "bob");
-                        machine.runs(812, program, Reading.of(DescribedMachine.id(SERVER)));
+                        machine.runs(812, program, Reading.of(DescribedMachine.file(SERVER)));
                     })
                     .check(ImmunityRows::isNotImmune),
             row("a program that cannot be reached", machine -> {
                         machine.protect(SERVER, "alice");
-                        machine.runs(812, Path.of("/no/such/server"), Reading.<FileId>failed(Failure.ABSENT, ""));
+                        machine.runs(812, Path.of("/no/such/server"), UNTRUSTED);
                     })
                     .check(ImmunityRows::isNotImmune),
             row("an unknown program", machine -> machine.protect(SERVER, "alice"))
@@ -70,7 +82,8 @@ final class ImmunityRows {
                         machine.programs.add(new ProtectedExecutable(Path.of("/loop"), "alice"));
                         machine.programFiles.put(
                                 "/loop", Reading.failed(Failure.OTHER, "Too many levels of symbolic links"));
-                        machine.runs(812, machine.program("/opt/other"), Reading.failed(Failure.SKIPPED, ""));
+                        machine.runs(
+                                812, machine.program("/opt/other"), Reading.of(DescribedMachine.file("/opt/other")));
                     })
                     .problem(
                             "PROTECTED_UNUSABLE: /loop cannot be examined, so no process that may run it is terminated: Too many levels of symbolic links"
@@ -135,6 +148,10 @@ final class ImmunityRows {
                             .isEqualTo("this is not the host's PID namespace: run with --pid=host")));
 
     private ImmunityRows() {}
+
+    private static void runServer(DescribedMachine machine) throws IOException {
+        machine.runs(812, machine.protect(SERVER, "alice"), Reading.of(DescribedMachine.file(SERVER)));
+    }
 
     private static Immunity immunity(Observation observation) {
         var immunity = observation.snapshot().processes().getFirst().immunity();

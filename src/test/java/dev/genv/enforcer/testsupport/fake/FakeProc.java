@@ -171,6 +171,7 @@ public final class FakeProc {
 
         /** Sets its program. */
         public FakeProcess exe(Path program) throws IOException {
+            Files.deleteIfExists(file("exe"));
             Files.createSymbolicLink(file("exe"), program);
             return this;
         }

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.ProgramFile;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -131,7 +131,7 @@ public sealed interface Request {
             @Nullable Long uid,
             List<Long> exempt,
             String signal,
-            List<FileId> files,
+            List<ProgramFile> files,
             @Nullable List<Integer> minors,
             Bytes id,
             String digest,

@@ -13,7 +13,6 @@ import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
@@ -44,7 +43,7 @@ public final class SampleFacts {
                     Reading.of(new AccountFacts.TextFile("1:2", bytes("root:x:0:0::/:/bin/sh\n"))),
                     Reading.of(new AccountFacts.TextFile("3:4", null))),
             List.of(
-                    Reading.of(new ProgramFile(new FileId(1, 2), "server", 1)),
+                    Reading.of(new ProgramFile(new FileId(1, 2), 1_234_567_890_123L)),
                     Reading.failed(Failure.UNTRUSTED, "others can write /opt")),
             new GpuFacts.ToolFacts(
                     Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
@@ -57,14 +56,14 @@ public final class SampleFacts {
                             Reading.of(bytes("7 (x) S")),
                             Reading.of(1000L),
                             Reading.of(ENVIRON),
-                            Reading.of(new ExecutableFacts("python3", Reading.of(new FileId(1, 3)))),
+                            Reading.of(new ProgramFile(new FileId(1, 3), 0)),
                             Reading.of(bytes("7 (x) S"))),
                     new ProcessFacts(
                             8,
                             Reading.failed(Failure.ABSENT, ""),
                             Reading.failed(Failure.ABSENT, ""),
                             Reading.failed(Failure.NO_TIME, ""),
-                            Reading.of(new ExecutableFacts(null, Reading.failed(Failure.SKIPPED, ""))),
+                            Reading.failed(Failure.UNTRUSTED, "others can change it"),
                             Reading.failed(Failure.ABSENT, ""))),
             List.of(new ProcessFacts(
                     9,

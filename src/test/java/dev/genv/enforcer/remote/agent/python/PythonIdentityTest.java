@@ -97,18 +97,15 @@ class PythonIdentityTest extends PythonActionFixture {
 
     @Test
     void protectedProgramIsNotSignalled() throws Exception {
-        var server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
+        var server = Path.of("/bin/sleep");
+        machine.request.withArray("/programs").add(server.toString());
         var fake = fakeProcess();
-        var files = plan().putArray("files");
-        files.addObject()
-                .put("device", (long) Files.getAttribute(server, "unix:dev"))
-                .put("inode", (long) Files.getAttribute(server, "unix:ino"));
+        plan().putArray("files").add(machine.observe().at("/programs/0/value"));
         assertThat(result()).isEqualTo("PROTECTED"); // it is unknown what it runs
         fake.exe(server);
         assertThat(result()).isEqualTo("PROTECTED");
         assertThat(child.isAlive()).isTrue();
-        Files.delete(fake.file("exe"));
-        fake.exe(folder.resolve("nowhere/server")); // another file of that name
+        fake.exe(folder.resolve("nowhere/sleep")); // another file of that name
         assertThat(result()).isEqualTo("SIGNALLED");
         assertThat(child.awaitExit()).isEqualTo(143);
     }
