@@ -3,9 +3,13 @@ package dev.genv.enforcer.e2e.attack;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_NAME;
 
+import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Map;
 
@@ -28,6 +32,40 @@ final class DisguiseAttacks {
                                 2,
                                 10),
                         "non-env-processes"),
+                Attack.withoutEffect(
+                                "runs the attacker's own program, mounted over a protected one",
+                                twoUserNode -> {
+                                    var own = copyOfSleep(twoUserNode.node, "own");
+                                    Files.setAttribute(own, "unix:uid", TestUsers.ATTACKER_UID);
+                                    twoUserNode.useGpuAsAttacker(
+                                            startUnderMount(
+                                                    twoUserNode,
+                                                    own,
+                                                    protectedProgram(twoUserNode.node),
+                                                    TestUsers.ATTACKER_UID),
+                                            2,
+                                            10);
+                                },
+                                "non-env-processes")
+                        .withPreparation(DisguiseAttacks::protectProgram),
+                Attack.withoutEffect(
+                                "breaks a rule beside a protected program of the victim, which is mounted under another name and was replaced",
+                                twoUserNode -> {
+                                    var server = protectedProgram(twoUserNode.node);
+                                    twoUserNode.restartVictimJobAs(startUnderMount(
+                                            twoUserNode,
+                                            server,
+                                            copyOfSleep(twoUserNode.node, "other"),
+                                            TestUsers.HONEST_UID));
+                                    Files.move(
+                                            copyOfSleep(twoUserNode.node, "new"),
+                                            server,
+                                            StandardCopyOption.ATOMIC_MOVE);
+                                    twoUserNode.useGpuAsVictim(0);
+                                    AttackSteps.startStray(twoUserNode);
+                                },
+                                "non-env-processes")
+                        .withPreparation(DisguiseAttacks::protectProgram),
                 Attack.preventingTermination(
                         "overwrites the environment variables of the attacker's process",
                         twoUserNode -> twoUserNode.useGpuAsAttacker(startWithOverwrittenEnviron(twoUserNode), 2, 10),
@@ -56,6 +94,29 @@ final class DisguiseAttacks {
                                 2,
                                 10),
                         "inactive-env-processes"));
+    }
+
+    private static void protectProgram(Node node) throws IOException {
+        node.set("PROTECTED_EXECUTABLES", copyOfSleep(node, "server") + "@*");
+    }
+
+    private static Path protectedProgram(Node node) {
+        return node.directory.resolve("server");
+    }
+
+    private static Path copyOfSleep(Node node, String name) throws IOException {
+        return Files.copy(
+                Path.of("/usr/bin/sleep"), node.directory.resolve(name), StandardCopyOption.COPY_ATTRIBUTES);
+    }
+
+    /** Starts a program under the name of another one. Root makes the mount here; every user can in a user namespace. */
+    private static Child startUnderMount(TwoUserNode twoUserNode, Path program, Path name, int uid) throws IOException {
+        var script = "mount --bind %1$s %2$s && exec setpriv --reuid=%3$d --regid=%3$d --clear-groups %2$s 600"
+                .formatted(program, name, uid);
+        return twoUserNode.startAsRoot(
+                List.of("unshare", "--mount", "sh", "-c", script),
+                Map.of("PATH", "/usr/bin:/bin"),
+                name.getFileName().toString());
     }
 
     private static Child startWithOverwrittenEnviron(TwoUserNode twoUserNode) throws IOException {

@@ -31,6 +31,14 @@ final class FileAttacks {
                             AttackSteps.startStray(twoUserNode);
                         },
                         "non-env-processes"),
+                Attack.withoutEffect(
+                        "replaces genv's lock by a folder",
+                        twoUserNode -> {
+                            twoUserNode.runAsAttacker("rm -f genv.lock && mkdir -p genv.lock/folder");
+                            AttackSteps.startStray(twoUserNode);
+                        },
+                        "lock_unusable",
+                        "non-env-processes"),
                 Attack.preventingTermination(
                         "replaces every file by a symbolic link to a file of root's",
                         twoUserNode -> {

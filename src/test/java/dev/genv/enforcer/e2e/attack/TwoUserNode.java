@@ -118,6 +118,12 @@ final class TwoUserNode implements Closeable {
         return add(SteppedProcess.ofUser(uid, node.stateDirectory, variables, steps));
     }
 
+    /** Replaces bob's job by this one, which is on no GPU yet. */
+    void restartVictimJobAs(Child job) throws IOException {
+        closeVictimJob();
+        victimJob = job;
+    }
+
     /** Lists bob's job on a GPU. */
     void useGpuAsVictim(int gpu) throws IOException {
         node.gpus.process(gpu, victimJob(), "10");

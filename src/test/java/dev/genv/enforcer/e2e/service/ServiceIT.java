@@ -16,9 +16,34 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The packaged program as a service that runs cycles. */
 class ServiceIT extends NodeSuite {
+
+    /** Every user could exchange what is in a folder of Vert.x, and root would empty it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void makesNoFolderForTemporaryFiles(boolean nameIsTaken) throws IOException {
+        var folder = Files.createDirectory(directory.resolve("temporary"));
+        var present = nameIsTaken ? List.of(Files.createFile(folder.resolve("vertx-cache"))) : List.<Path>of();
+        var service = node.setTemporaryFolder(folder).startService();
+        awaitCompleteObservation(service);
+
+        for (var path : List.of("/", "/page/main.js", "/violations", "/q/openapi", "/q/metrics")) {
+            given().port(service.portOf(path)).get(path).then().statusCode(200);
+        }
+        assertThat(filesOf(folder)).containsExactlyElementsOf(present);
+        service.stop();
+        assertThat(filesOf(folder)).containsExactlyElementsOf(present);
+    }
+
+    private static List<Path> filesOf(Path folder) throws IOException {
+        try (var files = Files.list(folder)) {
+            return files.toList();
+        }
+    }
 
     @Test
     void terminatesANewViolatorAndShowsTheViolationAsResolved() throws IOException {
