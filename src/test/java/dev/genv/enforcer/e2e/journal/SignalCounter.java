@@ -12,7 +12,7 @@ import java.util.Map;
 /** A process that survives SIGTERM, and counts how often it gets one. */
 final class SignalCounter implements AutoCloseable {
     private static final String SCRIPT =
-            "trap 'echo TERM >> \"$FILE\"' TERM; : > \"$FILE\"; sleep 7200 & while :; do wait $!; done";
+            "trap 'echo TERM >> \"$FILE\"' TERM; : > \"$FILE\"; sleep 7200 & while kill -0 $!; do wait $!; done";
 
     private final Child process;
     private final Path file;
