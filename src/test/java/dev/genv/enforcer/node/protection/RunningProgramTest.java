@@ -127,7 +127,7 @@ class RunningProgramTest {
         var reader = new ProcessReader(procFs);
         var pipes = new ArrayList<Path>();
         for (var pid = 1000; reader.read(812).environ() instanceof Reading.Value; pid++) {
-            var environ = proc.process(pid).uid(0).file("environ");
+            var environ = proc.process(pid).uid(pid).file("environ");
             Files.delete(environ);
             pipes.add(Fifo.at(environ));
             assertThat(reader.read(pid).environ()).isInstanceOf(Reading.Failed.class);
