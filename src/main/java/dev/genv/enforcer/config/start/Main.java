@@ -7,7 +7,6 @@ import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
 import dev.genv.enforcer.model.SafeText;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
-import java.util.Optional;
 import org.eclipse.microprofile.config.ConfigProvider;
 import org.jspecify.annotations.Nullable;
 
@@ -29,21 +28,12 @@ public final class Main {
                 System.setProperty("quarkus.management.host-enabled", "false");
                 System.setProperty("quarkus.banner.enabled", "false");
                 System.setProperty("quarkus.log.console.stderr", "true");
-            } else {
-                require(StartFailure.ofTemporaryFolder(System.getProperty("java.io.tmpdir", "")));
             }
             ServerConnections.enable(DescriptorLimit.connectionsPerPort());
             Quarkus.run(Service.class, Main::exit, arguments);
         } catch (InvalidSettingsException e) {
             e.lines().forEach(System.err::println);
             System.exit(StartFailure.BAD_SETTINGS);
-        }
-    }
-
-    private static void require(Optional<String> problem) {
-        if (problem.isPresent()) {
-            System.err.println(problem.get());
-            System.exit(StartFailure.EXIT_CODE);
         }
     }
 

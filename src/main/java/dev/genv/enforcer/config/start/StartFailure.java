@@ -4,14 +4,11 @@ import dev.genv.enforcer.config.settings.reading.InvalidValue;
 import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.model.SafeText;
 import io.smallrye.config.ConfigValidationException;
-import java.io.IOException;
 import java.net.BindException;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.channels.UnsupportedAddressTypeException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -41,18 +38,6 @@ record StartFailure(int exitCode, List<String> lines) {
 
     StartFailure {
         lines = List.copyOf(lines);
-    }
-
-    /** Checks that the folder for temporary files can be used: the HTTP server creates a folder there. */
-    static Optional<String> ofTemporaryFolder(String folder) {
-        try {
-            Files.delete(Files.createTempDirectory(Path.of(folder), "genv-enforcer"));
-            return Optional.empty();
-        } catch (IOException | IllegalArgumentException e) {
-            return Optional.of(
-                    "genv-enforcer cannot start: the folder for temporary files, %s, is not writable; choose another one with -Djava.io.tmpdir (JAVA_OPTS in the image)"
-                            .formatted(SafeText.escape(folder, LONGEST)));
-        }
     }
 
     /**

@@ -105,8 +105,7 @@ final class DisguiseAttacks {
     }
 
     private static Path copyOfSleep(Node node, String name) throws IOException {
-        return Files.copy(
-                Path.of("/usr/bin/sleep"), node.directory.resolve(name), StandardCopyOption.COPY_ATTRIBUTES);
+        return Files.copy(Path.of("/usr/bin/sleep"), node.directory.resolve(name), StandardCopyOption.COPY_ATTRIBUTES);
     }
 
     /** Starts a program under the name of another one. Root makes the mount here; every user can in a user namespace. */

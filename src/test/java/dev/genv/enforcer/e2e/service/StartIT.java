@@ -7,7 +7,6 @@ import dev.genv.enforcer.e2e.NodeSuite;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -24,16 +23,6 @@ class StartIT extends NodeSuite {
                 output,
                 1,
                 "genv-enforcer cannot start: it may open 160 files and needs 256; raise the limit (ulimit -n)");
-    }
-
-    @Test
-    void reportsUnusableTemporaryFolder() throws IOException {
-        node.setTemporaryFolder(Path.of("/proc")).set("INTERVAL", "1s");
-
-        assertFailsToStart(
-                node.run(),
-                1,
-                "genv-enforcer cannot start: the folder for temporary files, /proc, is not writable; choose another one with -Djava.io.tmpdir (JAVA_OPTS in the image)");
     }
 
     @Test

@@ -23,7 +23,8 @@ public final class ExpectedObservation {
     /** A child in environment 15971, which has device 0; it uses 1542 MiB of device 0, and an unknown amount of device 1. */
     public static void assertOneEnvironmentObserved(Snapshot snapshot, Child child) throws IOException {
         assertThat(snapshot.processes())
-                .usingRecursiveFieldByFieldElementComparatorIgnoringFields("account") // the user of the build may have none
+                .usingRecursiveFieldByFieldElementComparatorIgnoringFields(
+                        "account") // the user of the build may have none
                 .containsExactly(new GpuProcess(
                         new ProcessId(child.pid(), child.startTime()),
                         CurrentProcess.uid(),
