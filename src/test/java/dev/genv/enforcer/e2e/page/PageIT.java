@@ -144,8 +144,10 @@ class PageIT extends PageSuite {
             window.page().getByLabel("Status").selectOption("resolved");
             assertThat(list).hasCount(0);
 
-            var other = openWindow().open("#/violations?user=" + CurrentProcess.name());
-            assertThat(other.page().locator(".violation")).hasCount(1);
+            var own = openWindow().open("#/violations?user=" + CurrentProcess.name());
+            assertThat(own.page().locator(".violation")).hasCount(2);
+            var other = openWindow().open("#/violations?user=nobody-else");
+            other.awaitText("main", "No violation");
             other.page().getByLabel("User").selectOption("");
             assertThat(other.page().locator(".violation")).hasCount(2);
         }
@@ -163,7 +165,7 @@ class PageIT extends PageSuite {
             window.awaitText("main .facts", "Holds 1 of at most 0 GPUs");
             window.awaitText(".held", "gpu-1 · GPU 0 · environment a");
             window.awaitText(".violation", "more than the maximum allowed");
-            window.awaitText("main", "Detach a GPU with");
+            window.awaitText("main", "detach this GPU with");
         }
     }
 
