@@ -147,7 +147,7 @@ class PageIT extends PageSuite {
             var own = openWindow().open("#/violations?user=" + CurrentProcess.name());
             assertThat(own.page().locator(".violation")).hasCount(2);
             var other = openWindow().open("#/violations?user=nobody-else");
-            other.awaitText("main", "No violation");
+            other.awaitText("main", "0 violations");
             other.page().getByLabel("User").selectOption("");
             assertThat(other.page().locator(".violation")).hasCount(2);
         }
