@@ -26,7 +26,7 @@ import java.util.stream.Stream;
 @Singleton
 public class ResponseLimits {
     private static final int AFTER_THE_TOKEN = 890;
-    private static final int MAX_CONCURRENT = 4;
+    private static final int MAX_CONCURRENT = 3;
     /** All clients behind a proxy have the same address. */
     private static final int MAX_OF_AN_ADDRESS = 2;
     /** The time limit for reading a response; the connection is closed after it. */

@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
@@ -52,8 +53,8 @@ record QuotaOracle(Fleet fleet, Limits limits) {
     /** The devices of a user, those first that do the least harm, when these processes are gone. */
     List<Slot> detachOrder(String user, Set<HostProcess> gone) {
         return held(user).stream()
-                .sorted(Comparator.comparing((Slot slot) -> isBusy(user, slot, gone))
-                        .thenComparing(slot -> hasProcessOfOwnersUid(user, slot, gone))
+                .sorted(Comparator.comparing((Slot slot) -> hasProcessOfOwnersUid(user, slot, gone))
+                        .thenComparing(slot -> isBusy(user, slot, gone))
                         .thenComparing(slot -> attachedAt(user, slot), Comparator.reverseOrder())
                         .thenComparing(Slot::host)
                         .thenComparing(Slot::device, Comparator.reverseOrder()))
@@ -88,11 +89,12 @@ record QuotaOracle(Fleet fleet, Limits limits) {
     private boolean isBusy(String user, Slot slot, Set<HostProcess> gone) {
         var snapshot = snapshot(slot.host());
         return running(slot, gone)
-                .anyMatch(process -> snapshot.environments().stream()
-                        .filter(environment -> user.equals(user(environment)))
-                        .filter(environment -> !environment.ownership().isDisputed())
-                        .anyMatch(environment -> environment.equals(environmentOf(snapshot, process))
-                                || environment.pids().contains(process.pid())));
+                .anyMatch(process -> process.membership() instanceof Membership.Unknown
+                        || snapshot.environments().stream()
+                                .filter(environment -> user.equals(user(environment)))
+                                .filter(environment -> !environment.ownership().isDisputed())
+                                .anyMatch(environment -> environment.equals(environmentOf(snapshot, process))
+                                        || environment.pids().contains(process.pid())));
     }
 
     private boolean hasProcessOfOwnersUid(String user, Slot slot, Set<HostProcess> gone) {
@@ -100,7 +102,8 @@ record QuotaOracle(Fleet fleet, Limits limits) {
         return running(slot, gone)
                 .anyMatch(process -> attachments(user, slot).stream()
                         .map(Action.Detach::environment)
-                        .anyMatch(environment -> environment.equals(environmentOf(snapshot, process))
+                        .anyMatch(environment -> (process.membership() instanceof Membership.Unknown
+                                        || environment.equals(environmentOf(snapshot, process)))
                                 && hasTheUidOfItsUser(environment)
                                 && process.uid() != null
                                 && process.uid().equals(environment.uid())));

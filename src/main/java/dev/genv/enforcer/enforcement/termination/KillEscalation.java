@@ -98,7 +98,7 @@ public final class KillEscalation {
 
     /** Whether a process would have been observed if it were still on a GPU. */
     private boolean wouldBeFound(HostProcess target, HostReport host) {
-        return host.isComplete()
+        return host.snapshot().has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)
                 && (host.snapshot().unlisted().isComplete()
                         || pending.causesOf(target).stream()
                                 .noneMatch(cause -> cause.rule().isOfUnlistedProcesses()));

@@ -110,7 +110,7 @@ final class HangSafeReader {
             batch.refuse(skipped());
             work.run();
         } catch (OutOfMemoryError e) { // Java's error if the machine allows no further thread
-            batch.refuse(new IOException("not read: " + e.getMessage(), e));
+            batch.refuse(new NotReadException("not read: " + e.getMessage()));
             work.run();
         }
     }

@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registry) {
     private static final int LONGEST_MESSAGE = 300;
     private static final int MOST_LISTED = 5;
+    private static final int LONGEST_ID = 32;
     /** As many digits as docker ps shows. */
     private static final int SHORT_ID = 12;
 
@@ -135,7 +136,7 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
         var what = switch (action.target()) {
             case ActionNote.TargetProcess _ -> "terminate it";
             case ActionNote.TargetAttachment(var _, var environment, var device) ->
-                "detach GPU %d from environment %s".formatted(device, SafeText.escape(environment));
+                "detach GPU %d from environment %s".formatted(device, id(environment));
         };
         return sentences(Stream.of(
                 notBefore(notice.violation(), action.target())
@@ -174,10 +175,15 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
         return "The service detached GPU %d from environment %s on %s at %s, %s"
                 .formatted(
                         target.detachedFrom(),
-                        SafeText.escape(String.valueOf(target.detached())),
+                        id(String.valueOf(target.detached())),
                         SafeText.escape(target.host()),
                         time(action.at()),
                         why(because));
+    }
+
+    /** Another user may have chosen the id, so a sentence in it must not look like one of the service. */
+    private static String id(String environment) {
+        return SafeText.quote(SafeText.escape(environment, LONGEST_ID));
     }
 
     private static String why(ViolationRecord violation) {

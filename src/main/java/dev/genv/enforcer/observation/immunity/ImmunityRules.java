@@ -32,14 +32,19 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
     }
 
     /**
-     * A protected program that exists.
+     * A protected program.
      *
-     * @param file its present file; null if unknown
+     * @param file its present file; null if there is none, or if it is unknown
      * @param files its present and its earlier files
      * @param uid the user for whom it is protected besides root
+     * @param isUnknown whether its present file is unknown, so that any process may run it
      */
     public record ProtectedProgram(
-            ProtectedExecutable executable, @Nullable ProgramFile file, Set<ProgramFile> files, long uid) {
+            ProtectedExecutable executable,
+            @Nullable ProgramFile file,
+            Set<ProgramFile> files,
+            long uid,
+            boolean isUnknown) {
         boolean isRunBy(ProgramFile running) {
             return files.contains(running) || (file != null && file.id().equals(running.id()));
         }
@@ -80,16 +85,19 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             switch (files.get(i)) {
                 case Reading.Value<ProgramFile>(var file) ->
                     programs.add(new ProtectedProgram(
-                            executable, file, history.record(executable.path(), file), owner.value()));
+                            executable, file, history.record(executable.path(), file), owner.value(), false));
                 case Reading.Failed<ProgramFile>(var failure, var reason) -> {
                     switch (failure) {
                         case ABSENT -> executable.absent().ifPresent(problems::add);
                         case UNTRUSTED -> problems.add(executable.unusable(reason));
-                        default -> {
-                            // Its processes may still run, and they must stay immune.
-                            problems.add(executable.unexamined(reason));
-                            programs.add(new ProtectedProgram(executable, null, Set.of(), owner.value()));
-                        }
+                        default -> problems.add(executable.unexamined(reason));
+                    }
+                    // Its processes may still run, for example while an upgrade replaces the file, and they must stay
+                    // immune.
+                    var isUnknown = failure != Failure.ABSENT && failure != Failure.UNTRUSTED;
+                    var known = history.known(executable.path());
+                    if (isUnknown || !known.isEmpty()) {
+                        programs.add(new ProtectedProgram(executable, null, known, owner.value(), isUnknown));
                     }
                 }
             }
@@ -152,7 +160,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             }
         }
         return candidates.stream()
-                .filter(candidate -> candidate.file() == null)
+                .filter(ProtectedProgram::isUnknown)
                 .findFirst()
                 .map(candidate -> "it is unknown whether it runs %s"
                         .formatted(candidate.executable().path()))

@@ -38,9 +38,9 @@ public record Holding(
     enum Use {
         /** No process of any of the user's environments. */
         IDLE,
-        /** A process that names one of the user's environments, or that one of them lists. */
+        /** A process that names one of the user's environments, or that one of them lists, or whose environment is unknown. */
         BUSY,
-        /** A process that has a uid of the user and names an environment that holds the device. */
+        /** A process that has the real uid of the user, and names an environment that holds the device, or whose environment is unknown. */
         PROVEN
     }
 

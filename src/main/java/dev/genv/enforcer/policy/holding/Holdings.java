@@ -3,6 +3,7 @@ package dev.genv.enforcer.policy.holding;
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.Device;
@@ -63,12 +64,10 @@ public final class Holdings {
     private Holding holding(int device, List<Holding.Share> shares, boolean isBusy) {
         var processes = processesOf(shares, device);
         Holding.Use use;
-        if (!isBusy) {
-            use = Holding.Use.IDLE;
+        if (shares.stream().anyMatch(share -> isUsedByItsOwner(share, device))) {
+            use = Holding.Use.PROVEN;
         } else {
-            use = shares.stream().anyMatch(share -> isUsedByItsOwner(share, device))
-                    ? Holding.Use.PROVEN
-                    : Holding.Use.BUSY;
+            use = isBusy || mayBeBusy(device) ? Holding.Use.BUSY : Holding.Use.IDLE;
         }
         return new Holding(snapshot.host(), device, shares, processes, use, appearance(device, shares));
     }
@@ -92,13 +91,23 @@ public final class Holdings {
      */
     private boolean isUsedByItsOwner(Holding.Share share, int device) {
         return owners.isConfirmed(share.environment())
-                && processes.getOrDefault(share.environment().eid(), List.of()).stream()
+                && snapshot.processes().stream()
+                        .filter(process -> process.names(share.environment().eid())
+                                || process.membership() instanceof Membership.Unknown)
                         .anyMatch(process -> process.uid() != null
                                 && Objects.equals(
                                         snapshot.userOf(process.uid(), share.environment()),
                                         share.environment().uid())
                                 && process.uses(device)
                                 && !ending.test(process));
+    }
+
+    /** Whether a process uses it whose environment is unknown: it may be one of the user's. */
+    private boolean mayBeBusy(int device) {
+        return snapshot.processes().stream()
+                .anyMatch(process -> process.membership() instanceof Membership.Unknown
+                        && process.uses(device)
+                        && !ending.test(process));
     }
 
     /** Returns a problem for each environment that counts in no quota. */

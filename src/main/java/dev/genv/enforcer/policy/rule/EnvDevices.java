@@ -21,7 +21,7 @@ final class EnvDevices implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("env-devices")
             .texts("GPU that is not attached to the environment", """
                     Let the job use only GPUs that are attached to its environment. `genv attach --index N` in the shell of the environment \
-                    attaches GPU N. If you already hold as many GPUs as you may, first stop the job on a GPU M that you do not need, and \
+                    attaches GPU N if it is free. If you already hold as many GPUs as you may, first stop the job on a GPU M that you do not need, and \
                     detach it with `genv detach --index M`: otherwise the service detaches GPU N again.""")
             .mode(RuleMode.ENFORCE, """
                     Processes that use a GPU that is not attached to their environment. `enforce` terminates them. Use `audit` \

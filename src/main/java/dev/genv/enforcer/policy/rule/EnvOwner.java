@@ -26,7 +26,7 @@ final class EnvOwner implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("env-owner")
             .texts(
                     "Environment of another user or of a disputed owner",
-                    "Run `genv activate --gpus 1` in a shell of your own, then start the job in that shell.")
+                    "Run `genv activate --gpus 1` in a new shell of your own, then start the job in that shell.")
             .mode(RuleMode.AUDIT, """
                     Processes that run under another uid than the environment that they name, and environments whose recorded owners \
                     disagree. `enforce` terminates a process only if the kernel proves that it belongs to another user. Use `audit` \

@@ -16,7 +16,7 @@ final class InactiveEnvProcesses implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("inactive-env-processes")
             .texts("Process of an environment that is not active", """
                     An environment ends with the shell that activated it, for example at logout, also if the job runs under nohup. \
-                    Start tmux, run `genv activate --gpus 1` inside tmux, then start the job in that shell.""")
+                    In a shell without an environment, start tmux, run `genv activate --gpus 1` inside tmux, then start the job there.""")
             .mode(RuleMode.OFF, """
                     Processes that use a GPU and name an environment that is not active. `enforce` terminates them. Use `audit` \
                     first: a `nohup` job whose shell has exited is such a process.""")

@@ -25,7 +25,7 @@ final class UnlistedProcesses implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("unlisted-processes")
             .texts(
                     "GPU memory of a process that the GPU tool does not list",
-                    "Stop the job, or attach GPU N to its environment with `genv attach --index N` in the shell of the environment.")
+                    "Stop the job, or attach GPU N, if it is free, with `genv attach --index N` in the shell of its environment.")
             .mode(RuleMode.OFF, """
                     Processes that the GPU tool does not list, which map the device file of a GPU whose memory the listed processes do \
                     not explain, and which are in no environment that the GPU is attached to. `enforce` terminates them. Use `audit` \

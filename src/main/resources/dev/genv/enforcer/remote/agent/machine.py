@@ -136,11 +136,11 @@ class Machine:
             if error.errno != errno.ENAMETOOLONG:
                 raise
         # Without statx(2) its file system may have to answer.
-        yield {"executable": failed("UNTRUSTED", "its file cannot be examined")}
+        yield {"executable": failed("TIMEOUT", "its file cannot be examined")}
         try:
             yield {"executable": {"value": root_file(link)}}
         except (OSError, Untrusted):
-            pass
+            yield {"executable": failed("UNTRUSTED", "its file cannot be examined")}
 
     def holders(self, status):
         """Returns the pids that hold the lock (flock) of a file."""

@@ -39,8 +39,8 @@ class Memories:
     def queues(self, pids):
         """Returns the processes of each owner, the next one last."""
         queues = {}
-        for pid in reversed(list(pids)):
-            queues.setdefault(self.owner(pid), []).append(pid)
+        for pid in pids:
+            queues.setdefault(self.owner(pid), []).insert(0, pid)
         return queues
 
     def tasks(self, queues, task):

@@ -34,7 +34,7 @@ class NoticeTextTest {
     private static final String ADVICE = " " + KnownRules.NON_ENV_PROCESSES.advice();
 
     private static final String DETACHMENT =
-            "The service detached GPU 0 from environment a on gpu-1 at 2026-11-20 09:22:28 UTC, because of the rule"
+            "The service detached GPU 0 from environment \"a\" on gpu-1 at 2026-11-20 09:22:28 UTC, because of the rule"
                     + " max-devices-per-user: User raz is using 3 devices which is 1 more than the maximum allowed.";
 
     private final ViolationBuilder violation = violationOf(process(812).uid(1003));
@@ -96,7 +96,7 @@ class NoticeTextTest {
                 .startsWith(
                         "Your environments on gpu-1 break the rule max-devices-per-user: User raz is using 3 devices"
                                 + " which is 1 more than the maximum allowed."
-                                + " The service may detach GPU 0 from environment a later.");
+                                + " The service may detach GPU 0 from environment \"a\" later.");
         assertThat(text(personal(resolved(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
                 .startsWith("Your environments on gpu-1 no longer break the rule max-devices-per-user.");
     }

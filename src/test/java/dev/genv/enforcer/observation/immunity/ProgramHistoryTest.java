@@ -4,8 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.model.user.Accounts;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Which of the files that a path had still count. */
 class ProgramHistoryTest {
@@ -20,6 +26,30 @@ class ProgramHistoryTest {
         history.record(SERVER, old);
         assertThat(history.record(Path.of("/opt/other"), present)).containsExactly(present);
         assertThat(history.record(SERVER, present)).containsExactlyInAnyOrder(old, present);
+    }
+
+    /** An upgrade may remove the file first, and install another one later. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Reading.Failure.class,
+            names = {"ABSENT", "UNTRUSTED", "OTHER"})
+    void programStaysProtectedWithoutAFile(Reading.Failure failure) {
+        var file = file(1, 2, 3);
+        assertThat(protectedFiles(new Reading.Failed<>(failure, "no file"))).isEmpty();
+        assertThat(protectedFiles(new Reading.Value<>(file))).containsExactly(file);
+        assertThat(protectedFiles(new Reading.Failed<>(failure, "no file"))).containsExactly(file);
+    }
+
+    private Set<ProgramFile> protectedFiles(Reading<ProgramFile> reading) {
+        return ImmunityRules.of(
+                        List.of(),
+                        List.of(ProtectedExecutable.parse(SERVER.toString())),
+                        1,
+                        Accounts.NONE,
+                        List.of(reading),
+                        history)
+                .value()
+                .protectedFiles(0L);
     }
 
     /** Root may install another program whose file gets the number of the one that was removed. */

@@ -57,6 +57,17 @@ class HoldingTest {
         assertThat(detachments(planWithSurplusOfOne(fleet, 2))).containsExactly("here/1 b");
     }
 
+    @Test
+    void deviceOfAProcessWhoseEnvironmentIsUnknownIsNotIdle() {
+        var fleet = host().devices(3)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1, 2))
+                .with(
+                        process(1).membershipUnknown().uid(1003).uses(1),
+                        process(2).membershipUnknown().uidUnknown().uses(2))
+                .fleet();
+        assertThat(detachments(planWithSurplusOfOne(fleet, 3))).containsExactly("here/0 a");
+    }
+
     /** A container's job often runs under another uid than its user's. */
     @Test
     void processOfAnyUidInTheEnvironmentMakesDeviceBusy() {

@@ -61,7 +61,7 @@ class PythonSilentProcessTest extends PythonProcessFixture {
                 .isTrue();
         assertThat(Files.readAllLines(order).stream().filter(pid -> pid.startsWith("1")))
                 .containsExactly("12", "10", "11");
-        assertThat(Files.readAllLines(order)).endsWith("11").containsSubsequence("22", "20", "21");
+        assertThat(Files.readAllLines(order)).startsWith("22").endsWith("11").containsSubsequence("22", "20", "21");
     }
 
     /** Those that hung in earlier observations count too, also those of its subordinate uids. */
