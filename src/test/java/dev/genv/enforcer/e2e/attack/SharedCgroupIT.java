@@ -10,10 +10,12 @@ import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.TestCgroup;
 import java.nio.file.Path;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The attacker has processes in the cgroup of the victim's job. Root puts them there, as no user can. */
+@Tag("long")
 class SharedCgroupIT {
     private static final int DEVICE_OF_VICTIM = 0;
     private static final int FREE_DEVICE = 2;
