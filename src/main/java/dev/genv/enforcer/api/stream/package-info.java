@@ -1,5 +1,0 @@
-/** Events for clients that follow them, as server-sent events. */
-@NullMarked
-package dev.genv.enforcer.api.stream;
-
-import org.jspecify.annotations.NullMarked;

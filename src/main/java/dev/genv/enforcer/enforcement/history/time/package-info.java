@@ -1,5 +1,0 @@
-/** How long something has been observed or reported. */
-@NullMarked
-package dev.genv.enforcer.enforcement.history.time;
-
-import org.jspecify.annotations.NullMarked;

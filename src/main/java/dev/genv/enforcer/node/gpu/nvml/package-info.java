@@ -1,5 +1,0 @@
-/** The GPUs and their processes, as NVIDIA's library NVML lists them. */
-@NullMarked
-package dev.genv.enforcer.node.gpu.nvml;
-
-import org.jspecify.annotations.NullMarked;
