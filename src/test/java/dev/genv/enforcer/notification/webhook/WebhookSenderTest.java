@@ -18,6 +18,9 @@ import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -212,11 +215,11 @@ class WebhookSenderTest {
 
     @Test
     void unreachableReceiverIsAFailure() throws Exception {
-        ScriptedReceiver closed;
-        try (var receiver = new ScriptedReceiver(status(200))) {
-            closed = receiver;
+        try (var reserved = new Socket()) { // nobody else gets the port, and nobody listens on it
+            reserved.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            var sender = sender(reserved.getLocalPort(), Optional.empty(), WebhookFormat.TEXT, LONG);
+            assertThat(sender.send(NOTICE)).isInstanceOf(Reply.Failed.class);
         }
-        assertThat(sender(closed, WebhookFormat.TEXT, LONG).send(NOTICE)).isInstanceOf(Reply.Failed.class);
     }
 
     private static Reply replyTo(ScriptedReceiver.Script script) throws IOException, InterruptedException {
@@ -231,10 +234,14 @@ class WebhookSenderTest {
 
     private static WebhookSender sender(
             ScriptedReceiver receiver, Optional<SecretFile> secret, WebhookFormat format, Duration timeout) {
+        return sender(receiver.port(), secret, format, timeout);
+    }
+
+    private static WebhookSender sender(int port, Optional<SecretFile> secret, WebhookFormat format, Duration timeout) {
         var bodies = new WebhookBodies(format, URI.create("urn:genv-enforcer:gpu-1"), JSON, new SomeFields());
         return new WebhookSender(
                 vertx,
-                URI.create("http://127.0.0.1:%d/hook?key=1".formatted(receiver.port())),
+                URI.create("http://127.0.0.1:%d/hook?key=1".formatted(port)),
                 secret,
                 bodies,
                 timeout,
