@@ -28,8 +28,7 @@ the release is called {{ .Release.Name }}, which makes {{ $name }}, and no Servi
 {{- $day := int64 86400000 -}}
 {{- range list
   (list "settings.interval" $settings.interval 1000 "1s")
-  (list "settings.gracePeriod" $settings.gracePeriod 0 "0s")
-  (list "settings.stateChangeGrace" $settings.stateChangeGrace 0 "0s")
+  (list "settings.grace" $settings.grace 0 "0s")
   (list "settings.compliancePeriod" $settings.compliancePeriod 1000 "1s")
   (list "settings.lockTimeout" $settings.lockTimeout 1 "1ms")
   (list "settings.gpuTimeout" $settings.gpuTimeout 1 "1ms")

@@ -4,7 +4,6 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Snapshot;
@@ -83,7 +82,7 @@ public class ReplayBenchmark {
     @Benchmark
     public Replay replayedHour() throws UnreadableException {
         var player = new FleetPlayer();
-        var replay = new Replay(POLICY, AppearanceConfig.of(Duration.ofSeconds(60), Duration.ofSeconds(10)), true);
+        var replay = new Replay(POLICY, false, true);
         for (var line : lines) {
             player.apply(line.type(), GenvJson.read(line.json().getBytes(StandardCharsets.US_ASCII)))
                     .ifPresent(replay::check);

@@ -6,7 +6,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.history.CycleHistory;
+import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
@@ -43,12 +43,11 @@ final class CycleMemory {
     private final Journal journal;
     private final ViolationRegistry registry;
     private final CycleClock clock;
-    private final CycleHistory history;
+    private final History history;
     private final PendingTerminations terminations;
     private final ActionIntents intents;
     private final DeliveryCursors deliveries;
     private final EventLog events;
-    private final EnforcedRules rules;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
     /** What could not be restored; the first cycle reports it. */
@@ -57,14 +56,7 @@ final class CycleMemory {
     private final UnwrittenEvents unwritten;
 
     /** Restores what earlier runs left. */
-    CycleMemory(
-            Records records,
-            EnforcedRules rules,
-            CycleClock clock,
-            CycleHistory history,
-            PendingTerminations terminations,
-            Ticker ticker) {
-        this.rules = rules;
+    CycleMemory(Records records, CycleClock clock, History history, PendingTerminations terminations, Ticker ticker) {
         journal = records.journal();
         registry = records.registry();
         deliveries = records.deliveries();
@@ -93,13 +85,12 @@ final class CycleMemory {
     /** The kinds of entries that are saved. */
     static List<SavedKind<?, ?>> savedKinds() {
         return Stream.of(
-                        CycleHistory.savedKinds(),
+                        History.savedKinds(),
                         PendingTerminations.savedKinds(),
                         ViolationRegistry.savedKinds(),
                         ActionIntents.savedKinds(),
                         DeliveryCursors.savedKinds(),
-                        EventLog.savedKinds(),
-                        EnforcedRules.savedKinds())
+                        EventLog.savedKinds())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -175,11 +166,8 @@ final class CycleMemory {
                 progress.latest(),
                 lastIntent,
                 unwritten.last(toWrite));
-        var state = openIntents
-                .with(terminations.save())
-                .with(deliveries.save())
-                .with(events.save())
-                .with(rules.save());
+        var state =
+                openIntents.with(terminations.save()).with(deliveries.save()).with(events.save());
         if (journal.commit(new CycleCommit(toWrite, cycle, state, registry.save(), history.save()))) {
             unwritten.recordWritten(toWrite);
         }
@@ -193,27 +181,19 @@ final class CycleMemory {
             restoration.restore("pending terminations", () -> terminations.restore(memory.state(), last));
         }
         if (memory.scope() == Scope.ALL) {
-            restoration.restore("history of the state", () -> {
-                var state = memory.state();
-                history.restore(continuesGraces(memory, now) ? state : CycleHistory.withNewGraces(state, last), last);
-            });
+            restoration.restore(
+                    "history of the state", () -> history.restore(memory.state(), last, continuesClocks(memory, now)));
         }
     }
 
-    private boolean continuesGraces(Restored.Memory memory, Instant now) {
-        var enforcedAnew = rules.notEnforcedIn(memory.state());
+    private static boolean continuesClocks(Restored.Memory memory, Instant now) {
         var stop = Duration.between(memory.cycle().at(), now);
-        if (!enforcedAnew.isEmpty()) {
-            LOG.infof(
-                    "Grace periods begin again: rules are enforced that were not: %s", String.join(", ", enforcedAnew));
-        } else if (stop.isNegative()) {
+        if (stop.isNegative()) {
             LOG.infof("Grace periods begin again: the wall clock shows a time before the last cycle");
         } else if (stop.compareTo(LONGEST_STOP) > 0) {
             LOG.infof("Grace periods begin again: the last cycle was %d minutes ago", stop.toMinutes());
-        } else {
-            return true;
         }
-        return false;
+        return !stop.isNegative() && stop.compareTo(LONGEST_STOP) <= 0;
     }
 
     private static void logRestored(ActionRecord earlier) {
@@ -222,14 +202,8 @@ final class CycleMemory {
 
     /** Remembers an action for the next cycles. One without a result may have been executed, so it counts like one whose answer was lost. */
     void record(PlannedAction planned, Result result) {
-        switch (planned.action()) {
-            case Action.Terminate terminate -> terminations.record(planned, terminate, result);
-            case Action.Detach detach -> {
-                // An attachment that the service may have removed was not removed by another user.
-                if (result.outcome() == Outcome.DETACHED || result.uncertain()) {
-                    history.recordDetachment(detach);
-                }
-            }
+        if (planned.action() instanceof Action.Terminate terminate) {
+            terminations.record(planned, terminate, result);
         }
     }
 }

@@ -5,7 +5,6 @@ import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.Execution;
 import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.report.ActionLog;
@@ -13,6 +12,7 @@ import dev.genv.enforcer.enforcement.report.CycleEvents;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.report.CycleResult;
 import dev.genv.enforcer.enforcement.report.ProblemLog;
+import dev.genv.enforcer.enforcement.safeguard.Orders;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.termination.Review;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
@@ -30,7 +30,7 @@ final class CycleRecorder {
     private final CycleMemory memory;
     private final Safeguards safeguards;
     private final CycleClock clock;
-    private final Forecast forecast;
+    private final NextActions nextActions;
     private final ProblemLog problems;
     private final Ticker ticker;
 
@@ -50,7 +50,7 @@ final class CycleRecorder {
             Records records,
             CycleMemory memory,
             Safeguards safeguards,
-            Forecast forecast,
+            NextActions nextActions,
             CycleClock clock,
             Ticker ticker) {
         this.config = config;
@@ -58,14 +58,14 @@ final class CycleRecorder {
         registry = records.registry();
         events = records.events();
         this.safeguards = safeguards;
-        this.forecast = forecast;
+        this.nextActions = nextActions;
         this.clock = clock;
         this.ticker = ticker;
         problems = new ProblemLog(config.quiet());
     }
 
     /** Records a cycle that came to its end. */
-    CycleReport record(Start start, Evidence evidence, Review review, Execution execution) {
+    CycleReport record(Start start, Evidence evidence, Review review, Orders orders, Execution execution) {
         var seen = evidence.seen();
         var plan = evidence.plan();
         var actions = Stream.of(memory.takeRestoredActions(), execution.late(), review.records(), execution.records())
@@ -77,11 +77,10 @@ final class CycleRecorder {
                         .toList())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
         var changes = problems.log(reports);
-        var next = forecast.of(evidence, execution.records());
+        var next = nextActions.of(evidence, orders, execution.records());
         clock.endCycle();
-        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at(), next);
+        var outcome = new ViolationRegistry.CycleOutcome(actions, seen.ended(), seen.at(), next);
         var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
-        evidence.endCycle(registry.active());
         events.raise(memory.lastSequenceOfEarlierRuns());
         var numbered = events.number(ticker.now(), CycleEvents.of(changes, update));
         memory.commit(numbered, seen.at());

@@ -4,12 +4,11 @@ import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
 import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.forecast.Forecast;
-import dev.genv.enforcer.enforcement.history.CycleHistory;
+import dev.genv.enforcer.enforcement.history.Enforcement;
+import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.termination.KillEscalation;
@@ -42,7 +41,7 @@ public final class Enforcer {
     private final ViolationRegistry registry;
     private final HostWorkers workers;
     private final FleetObserver observer;
-    private final CycleHistory history;
+    private final History history;
     private final PendingTerminations terminations;
     private final KillEscalation escalation;
     private final CycleMemory memory;
@@ -75,19 +74,21 @@ public final class Enforcer {
         var limits = config.safetyLimits();
         var clock = new CycleClock(ticker, config.interval());
         var counted = clock.ticker();
-        history = new CycleHistory(config.appearances(), limits.compliancePeriod(), counted);
+        var enforcement = new Enforcement(
+                rule -> config.effectiveMode(rule) == RuleMode.ENFORCE, config.signals(), limits.grace());
+        history = new History(enforcement, config.interval(), counted);
         workers = new HostWorkers(config.hosts(), config.remote(), ticker);
         observer = new FleetObserver(config, workers, history, ticker);
-        var enforces = new SafeguardConfig(
+        var enforces = new Safeguards.Config(
                 config.mode(), rule -> policy.modeOf(rule) == RuleMode.ENFORCE, config.signals(), limits);
         safeguards = new Safeguards(enforces, counted);
         terminations =
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
-        escalation = new KillEscalation(terminations, safeguards, ticker);
-        memory = new CycleMemory(records, new EnforcedRules(config), clock, history, terminations, ticker);
+        escalation = new KillEscalation(terminations, ticker);
+        memory = new CycleMemory(records, clock, history, terminations, ticker);
         dispatcher = new ActionDispatcher(workers, config.actionTimeout(), memory::record, memory.intents(), ticker);
-        var forecast = new Forecast(safeguards, terminations, ticker);
-        recorder = new CycleRecorder(config, records, memory, safeguards, forecast, clock, ticker);
+        var next = new NextActions(safeguards, terminations, ticker);
+        recorder = new CycleRecorder(config, records, memory, safeguards, next, clock, ticker);
         startedAt = ticker.now();
         createdAt = ticker.mark();
     }
@@ -142,7 +143,7 @@ public final class Enforcer {
         var review = escalation.review(evidence);
         var actions = escalation.extend(review, secondPlan(review));
         var orders = safeguards.screen(actions, evidence);
-        return recorder.record(start, evidence, review, dispatcher.execute(orders));
+        return recorder.record(start, evidence, review, orders, dispatcher.execute(orders));
     }
 
     /** Checks the rules again where a termination depends on whether they still choose the process. */

@@ -2,7 +2,6 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.Policy;
@@ -37,11 +36,6 @@ public record EnforcerConfig(
         Duration actionTimeout,
         boolean quiet,
         Supplier<List<Problem>> serviceProblems) {
-    /** What decides which attachments of a user are the newest. */
-    public AppearanceConfig appearances() {
-        return AppearanceConfig.of(safetyLimits.stateChangeGrace(), interval);
-    }
-
     /** Returns the weaker one of the modes of a rule and of the service. */
     RuleMode effectiveMode(RuleDefinition rule) {
         return mode == ServiceMode.AUDIT ? RuleMode.AUDIT : policy.modeOf(rule);

@@ -2,7 +2,7 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.history.CycleHistory;
+import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.history.SeenFleet;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationCollector;
@@ -13,11 +13,11 @@ import java.util.Set;
 final class FleetObserver {
     private final EnforcerConfig config;
     private final HostWorkers workers;
-    private final CycleHistory history;
+    private final History history;
     private final ObservationCollector collector;
     private final Ticker ticker;
 
-    FleetObserver(EnforcerConfig config, HostWorkers workers, CycleHistory history, Ticker ticker) {
+    FleetObserver(EnforcerConfig config, HostWorkers workers, History history, Ticker ticker) {
         this.config = config;
         this.workers = workers;
         this.history = history;
@@ -28,7 +28,7 @@ final class FleetObserver {
     /** Observes the present hosts, and verifies whether these processes have exited. */
     SeenFleet observe(Set<HostProcess> verified) throws InterruptedException {
         var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
-        var hosts = collector.collect(workers.update(), verified);
+        var hosts = collector.collect(workers.update(history::listings), verified);
         age.observed();
         return history.record(new SeenFleet.Observed(hosts, config.remote(), age, ticker.now()));
     }

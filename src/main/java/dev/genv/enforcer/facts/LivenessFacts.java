@@ -15,10 +15,8 @@ public record LivenessFacts(Reading<List<LiveProcess>> processes, Kernels kernel
      * A process that exists, even as a zombie.
      *
      * @param uid its real uid; null if unknown
-     * @param startTime in clock ticks since boot; null if unknown
      */
-    public record LiveProcess(
-            int pid, @Nullable Long uid, @Nullable Long startTime) {}
+    public record LiveProcess(int pid, @Nullable Long uid) {}
 
     /**
      * The Jupyter kernels.

@@ -21,6 +21,13 @@ public record LockFacts(
     public static final LockFacts NOT_ATTEMPTED =
             new LockFacts(Outcome.NOT_ATTEMPTED, "", Duration.ZERO, null, List.of());
 
+    /** Returns the facts with the time that an earlier reading waited added to the time of this one. */
+    LockFacts after(LockFacts earlier) {
+        return waited == null || earlier.waited == null
+                ? this
+                : new LockFacts(outcome, reason, limit, waited.plus(earlier.waited), holders);
+    }
+
     /** What came of it. */
     public enum Outcome {
         /** It was held while the files were read, or there is no lock file and it was free. */

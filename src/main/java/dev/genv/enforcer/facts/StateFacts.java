@@ -1,20 +1,20 @@
 package dev.genv.enforcer.facts;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * genv's state directory, and the two state files in it as they were at one moment.
  *
  * @param lock what came of taking genv's lock; {@link LockFacts#NOT_ATTEMPTED} if there is no directory to read
- * @param changedAt when the kernel last recorded a change of the directory or of a state file in it (ctime), in clock ticks since
- *     boot, a little later rather than earlier; if there is no directory, a time directly after that was found; null if unknown
  */
-public record StateFacts(
-        Directory directory,
-        LockFacts lock,
-        StateFile envs,
-        StateFile devices,
-        @Nullable Long changedAt) {
+public record StateFacts(Directory directory, LockFacts lock, StateFile envs, StateFile devices) {
+    /** Whether another reading found the same. */
+    public boolean isSame(StateFacts other) {
+        return directory.equals(other.directory) && envs.equals(other.envs) && devices.equals(other.devices);
+    }
+
+    /** Returns the facts with the time that an earlier reading waited for the lock added to the time of this one. */
+    public StateFacts after(StateFacts earlier) {
+        return new StateFacts(directory, lock.after(earlier.lock), envs, devices);
+    }
 
     /** The state directory. */
     public sealed interface Directory {

@@ -12,12 +12,15 @@ import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.problem.Problem;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,14 +47,29 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                 Entries.report(problems, Entries.problem("device " + Entries.name(entry.path("index")), e));
             }
         }
-        var devices = new ArrayList<Device>();
         byIndex.forEach((index, same) -> {
             if (same.size() > 1) {
                 Entries.report(problems, Entries.problem("device " + index, "is there more than once"));
             }
-            devices.add(same.size() > 1 ? merged(same) : same.getFirst());
         });
-        return new DevicesFile(List.copyOf(devices), List.copyOf(problems));
+        return new DevicesFile(merged(byIndex.values()), List.copyOf(problems));
+    }
+
+    /** Returns what this file or another reading of it contains. */
+    public DevicesFile union(DevicesFile other) {
+        var byIndex = Stream.concat(devices.stream(), other.devices.stream())
+                .collect(Collectors.groupingBy(Device::index, LinkedHashMap::new, Collectors.toList()));
+        return new DevicesFile(
+                merged(byIndex.values()),
+                Stream.concat(problems.stream(), other.problems.stream())
+                        .distinct()
+                        .toList());
+    }
+
+    private static List<Device> merged(Collection<List<Device>> byIndex) {
+        return byIndex.stream()
+                .map(same -> same.size() > 1 ? merged(same) : same.getFirst())
+                .toList();
     }
 
     /** Merges all entries with the same index: an attachment in one of them counts. */

@@ -13,10 +13,13 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.user.Ownership;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 public record EnvsFile(List<Environment> environments, List<Problem> problems) {
     public static final EnvsFile EMPTY = new EnvsFile(List.of(), List.of());
     private static final Ownership SEVERAL =
-            new Ownership("it is recorded more than once, for different users or uids", false, Set.of());
+            new Ownership("it is recorded for different users or uids", false, Set.of());
 
     /**
      * Parses the file's present form, or the form before genv 0.9.0.
@@ -48,14 +51,29 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
                 Entries.report(problems, Entries.problem("an environment", e));
             }
         }
-        var environments = new ArrayList<Environment>();
         byId.forEach((eid, same) -> {
             if (same.size() > 1) {
                 Entries.report(problems, Entries.problem("environment " + eid, "is there more than once"));
             }
-            environments.add(same.size() > 1 ? merged(same) : same.getFirst());
         });
-        return new EnvsFile(List.copyOf(environments), List.copyOf(problems));
+        return new EnvsFile(merged(byId.values()), List.copyOf(problems));
+    }
+
+    /** Returns what this file or another reading of it contains. */
+    public EnvsFile union(EnvsFile other) {
+        var byId = Stream.concat(environments.stream(), other.environments.stream())
+                .collect(Collectors.groupingBy(Environment::eid, LinkedHashMap::new, Collectors.toList()));
+        return new EnvsFile(
+                merged(byId.values()),
+                Stream.concat(problems.stream(), other.problems.stream())
+                        .distinct()
+                        .toList());
+    }
+
+    private static List<Environment> merged(Collection<List<Environment>> byId) {
+        return byId.stream()
+                .map(same -> same.size() > 1 ? merged(same) : same.getFirst())
+                .toList();
     }
 
     /** Writes the environments in the file's form. */

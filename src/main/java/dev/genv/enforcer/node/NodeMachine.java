@@ -120,6 +120,7 @@ public final class NodeMachine implements Machine, Closeable {
         var access = access(check.isWritable());
         var accountFacts = accounts.read();
         var programFacts = programs.read();
+        var earlierState = state.read(check);
         var beforeListing = ticks();
         if (interest.deviceMemory()) {
             gpus.forgetDevices();
@@ -140,7 +141,8 @@ public final class NodeMachine implements Machine, Closeable {
         var podFacts = pods.read(processFacts.processes());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
-        var stateFacts = state.read(check);
+        var stateFacts = state.readAgain(earlierState);
+        var differs = !earlierState.isSame(stateFacts);
         return new HostFacts(
                 proc.machine().facts(beforeListing, beforeState),
                 access,
@@ -153,8 +155,9 @@ public final class NodeMachine implements Machine, Closeable {
                 found.facts(processFacts
                         .processes()
                         .subList(listed.size(), processFacts.processes().size())),
+                differs ? earlierState : null,
                 stateFacts,
-                liveness.read(stateFacts.envs()),
+                liveness.read(differs ? List.of(earlierState.envs(), stateFacts.envs()) : List.of(stateFacts.envs())),
                 check.enforcers(),
                 interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))

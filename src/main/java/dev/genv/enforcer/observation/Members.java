@@ -45,6 +45,7 @@ final class Members {
         this.accounts = accounts;
         this.findings = findings;
         session = memberships.begin(
+                Observer.machine(facts.machine()),
                 related.processes(),
                 findings.missing().contains(SnapshotPart.ENVIRONMENTS) ? null : live.environments(),
                 facts.machine().beforeState());

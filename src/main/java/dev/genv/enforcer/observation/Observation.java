@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.membership.Listings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param readOnlyReason why no action may be executed on this host; null if actions may be executed
  * @param machine an id of the machine that does not depend on its name; null if unknown
  * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
- * @param stateChangedAt when the state was last changed, in clock ticks since boot; null if unknown
+ * @param listings the pids that environments list or listed
  * @param accounts the local accounts; none if they could not be read
  * @param status what is observed only for those who watch the machine
  */
@@ -37,7 +38,7 @@ public record Observation(
         @Nullable String readOnlyReason,
         @Nullable String machine,
         @Nullable Duration lockWait,
-        @Nullable Long stateChangedAt,
+        Listings listings,
         Accounts accounts,
         MachineStatus status) {
 
@@ -56,7 +57,7 @@ public record Observation(
                         readOnlyReason,
                         machine,
                         lockWait,
-                        stateChangedAt,
+                        listings,
                         accounts,
                         status);
     }

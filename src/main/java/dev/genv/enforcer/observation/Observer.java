@@ -24,6 +24,7 @@ import dev.genv.enforcer.observation.gpu.GpuOrigin;
 import dev.genv.enforcer.observation.immunity.ConfiguredUsers;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.immunity.ProgramHistory;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ListedProcesses;
@@ -99,7 +100,7 @@ public final class Observer {
         findings.add(listing);
         var present = findings.add(listedProcesses.observe(listing, facts));
         findings.add(unread.observe(facts.allProcesses()));
-        var state = stateParser.parse(facts.state(), facts.machine());
+        var state = stateParser.parse(facts.earlierState(), facts.state());
         var live = findings.add(LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt()));
         workloads.begin(facts.pods());
         var members = new Members(
@@ -149,9 +150,14 @@ public final class Observer {
                         : other.or(this::unresolvedUsers).orElse(null),
                 machine(facts.machine()),
                 state.lockWait(),
-                state.changedAt(),
+                memberships.listings(),
                 accounts.accounts(),
                 status);
+    }
+
+    /** Continues with what an earlier run of the service remembered. */
+    public void restore(Listings listings) {
+        memberships.restore(listings);
     }
 
     /** Returns the processes whose relations are not needed in the next observation. */
@@ -260,7 +266,7 @@ public final class Observer {
     }
 
     /** Machines that were copied have the same id, but none of them has the boot of another. */
-    private static @Nullable String machine(MachineFacts machine) {
+    static @Nullable String machine(MachineFacts machine) {
         var known = MACHINE.matcher(machine.machineId()).matches()
                 && BOOT.matcher(machine.bootId()).matches();
         return known ? machine.machineId() + " " + machine.bootId() : null;

@@ -30,7 +30,7 @@ export const OUTCOMES = {
   detached: 'detached',
   already_detached: 'was already detached',
   skipped_audit: 'not done: audit mode',
-  skipped_protected: 'not done: protected program',
+  skipped_protected: 'not done: protected process',
   skipped_exempt: 'not done: exempt user',
   skipped_limit: 'not done in this cycle: termination limit',
   skipped_grace: 'not yet: grace period',
@@ -39,10 +39,7 @@ export const OUTCOMES = {
 
 /** Why an action is not done yet. */
 export const WAITS = {
-  grace_period: 'grace period',
-  state_change_grace: 'state-change grace',
-  observation_grace: 'the state may have changed before the service observed it',
-  stranger_grace: 'the process must be observed in an environment of another user for a time',
+  grace: 'grace period',
   kill_after: 'time to exit after SIGTERM',
   unconfirmed_signal: 'it is unknown whether the first signal was sent',
   termination_limit: 'termination limit of a cycle',

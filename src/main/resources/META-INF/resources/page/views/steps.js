@@ -8,7 +8,6 @@ import { OUTCOMES, ruleTitle, WAITS } from './rules.js';
 export function stepsOf(violation, others) {
   const steps = [
     step(violation.first_seen, 'Seen', 'for the first time'),
-    ...changeOf(violation.state_change),
     ...groupsOf(violation.actions).map(actionStep),
     ...relatedTo(violation, others).map((other) => step(other.first_seen, 'Also seen', ruleTitle(other.rule))),
   ];
@@ -23,10 +22,6 @@ function step(instant, title, text) {
 
 function endOf({ status, last_seen: lastSeen }) {
   return status === 'resolved' ? [{ at: '', title: 'Resolved', text: `last seen ${clock(lastSeen)}`, kind: 'end' }] : [];
-}
-
-function changeOf(change) {
-  return change ? [step(change.at, 'State changed', `from “${shortened(change.before)}” to “${shortened(change.after)}”`)] : [];
 }
 
 /** The same outcome in many cycles is one step. */

@@ -178,7 +178,7 @@ class ViolationsResourceTest {
             Violation... violations) {
         registry.update(
                 new Plan(List.of(violations), List.of(), List.of()),
-                new ViolationRegistry.CycleOutcome(records, Map.of(), Set.of(), now, next),
+                new ViolationRegistry.CycleOutcome(records, Set.of(), now, next),
                 _ -> RuleMode.ENFORCE,
                 remote(host("gpu-1"), host("gpu-2")));
     }

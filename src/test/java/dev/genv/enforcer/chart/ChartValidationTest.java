@@ -21,7 +21,7 @@ class ChartValidationTest {
                 "settings: {killAfter: 0s}|settings.killAfter is 0s: set a time from 1s to 24h",
                 "settings: {compliancePeriod: 0s}|settings.compliancePeriod is 0s: set a time from 1s to 24h",
                 "settings: {gpuTimeout: 0s}|settings.gpuTimeout is 0s: set a time from 1ms to 24h",
-                "settings: {gracePeriod: 1441m}|settings.gracePeriod is 1441m: set a time from 0s to 24h",
+                "settings: {grace: 1441m}|settings.grace is 1441m: set a time from 0s to 24h",
                 "settings: {exemptUsers: [4294967295]}|settings.exemptUsers names 4294967295, which is no uid",
                 "settings: {exemptUsers: ['99999999999']}|settings.exemptUsers names 99999999999, which is no uid",
                 "settings: {maxDevicesPerUserMode: audit}|settings.maxDevicesPerUserMode is audit, but there is no limit",
@@ -169,7 +169,7 @@ class ChartValidationTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "settings: {interval: 24h, killAfter: never, gracePeriod: 0, lockTimeout: 1ms, maxDevicesPerUser: 0}",
+                "settings: {interval: 24h, killAfter: never, grace: 0, lockTimeout: 1ms, maxDevicesPerUser: 0}",
                 "settings: {exemptUsers: [0, 4294967294, 'a.b-c', 'dom\\ain']}",
                 "settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode: true}",
                 "{affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''}",

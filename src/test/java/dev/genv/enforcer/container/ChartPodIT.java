@@ -26,7 +26,7 @@ class ChartPodIT extends EngineTest {
             settings:
               interval: 1s
               nonEnvProcesses: enforce
-              stateChangeGrace: 0s
+              grace: 0s
             """;
 
     private Flags nodePodFlags(String values) {

@@ -24,7 +24,7 @@ class ContainerIT extends EngineTest {
         return Flags.ofReadme(stateDirectory)
                 .set("INTERVAL", "1s")
                 .set("NON_ENV_PROCESSES", "enforce")
-                .set("STATE_CHANGE_GRACE", "0s");
+                .set("GRACE", "0s");
     }
 
     @Test

@@ -50,8 +50,8 @@ class JournalBoundsTest extends JournalFixture {
     @Test
     void historyThatIsTooLargeMakesGracesBeginAgain() throws IOException {
         stop();
-        maxBytes = 1 << 20;
-        limits = new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, Duration.ofSeconds(30), 0);
+        maxBytes = 1 << 18;
+        limits = new SafetyLimits(Duration.ofSeconds(60), Duration.ofSeconds(30), 0);
         start();
         node.setSnapshot(host().devices(2).with(environments(1)).with(process(7).uses(0)));
         for (var cycle = 0; cycle < 6; cycle++) {
@@ -72,7 +72,7 @@ class JournalBoundsTest extends JournalFixture {
     void historyIsSavedAgainWhenItIsSmall() throws IOException {
         stop();
         maxBytes = 1 << 20;
-        limits = new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, Duration.ofSeconds(30), 0);
+        limits = new SafetyLimits(Duration.ofSeconds(60), Duration.ofSeconds(30), 0);
         start();
         node.setSnapshot(host().devices(2).with(environments(1)).with(process(7).uses(0)));
         cycle();

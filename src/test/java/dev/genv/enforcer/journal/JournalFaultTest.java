@@ -74,7 +74,7 @@ class JournalFaultTest extends JournalFixture {
 
     @Test
     void aDamagedLineMakesGracesBeginAgain() throws IOException {
-        limits = new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, null, 0);
+        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
         restart();
         for (var cycle = 0; cycle < 6; cycle++) {
             cycle();
@@ -187,7 +187,7 @@ class JournalFaultTest extends JournalFixture {
         stop();
         directory = Files.createDirectory(directory.resolve("journal"));
         setPermissions(directory, "rwx------");
-        limits = new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 0);
+        limits = new SafetyLimits(Duration.ZERO, null, 0);
         start();
         cycle();
         cycle();

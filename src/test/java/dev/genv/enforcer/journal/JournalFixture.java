@@ -47,7 +47,7 @@ abstract class JournalFixture {
 
     final FakeTime time = new FakeTime();
     final FakeHost node = new FakeHost(host().devices(2)).setTicks(1_000);
-    SafetyLimits limits = new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0);
+    SafetyLimits limits = new SafetyLimits(Duration.ZERO, Duration.ofSeconds(30), 0);
     ServiceMode mode = ServiceMode.ENFORCE;
     String processes = "boot 1";
     long maxBytes = 64 << 20;

@@ -151,12 +151,8 @@ class RestartPropertyTest {
                                     KnownRules.ENV_OWNER, RuleMode.ENFORCE),
                             Limits.NONE)
                     .interval(INTERVAL)
-                    .safetyLimits(new SafetyLimits(
-                            Duration.ofSeconds(20),
-                            Duration.ofSeconds(40),
-                            Duration.ofSeconds(30),
-                            Duration.ofHours(20),
-                            0))
+                    .safetyLimits(
+                            new SafetyLimits(Duration.ofSeconds(20), Duration.ofSeconds(30), Duration.ofHours(20), 0))
                     .build();
             enforcer = new Enforcer(
                     config,

@@ -12,6 +12,7 @@ import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
@@ -20,6 +21,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** A restart is the same as a suspension between two cycles. */
@@ -44,6 +48,20 @@ class RestartTest extends JournalFixture {
         assertThat(only().cycles()).isEqualTo(3);
         assertThat(only().actions()).isEqualTo(before.actions()).hasSize(1);
         assertThat(node.executed).as("one SIGTERM").hasSize(1);
+    }
+
+    /** A process keeps the environment of its shell, also if the shell is struck from the list and the service is restarted. */
+    @Test
+    void listedPidsAreRememberedUntilAReboot() throws IOException {
+        var listing = new Listings.Listing(Optional.of("a"), 1003L, 900);
+        var listings = new Listings("machine boot", 5L, Map.of(7, listing), Map.of(8, 700L), 0, Set.of(1003L));
+        cycle();
+        node.setMachine("machine boot").restore(listings);
+        cycle();
+        node.restore(Listings.NONE);
+        restart();
+        cycle();
+        assertThat(node.listings()).isEqualTo(listings);
     }
 
     @Test
@@ -127,7 +145,7 @@ class RestartTest extends JournalFixture {
 
     @Test
     void timeBeforeTheRestartCounts() throws IOException {
-        limits = new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, null, 0);
+        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
         restart();
         node.setSnapshot(STRAY);
         cycles(4); // 30 s
@@ -139,27 +157,8 @@ class RestartTest extends JournalFixture {
     }
 
     @Test
-    void aChangeOfTheStateIsStillKnown() throws IOException {
-        limits = new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), null, 0);
-        restart();
-        var job = process(7).inEnvironment("a").uses(0);
-        node.setSnapshot(host().devices(2).with(env("a").attached(0)).with(job));
-        cycles(8);
-        restart();
-        node.setSnapshot(host().devices(2).with(env("a")).with(job)); // while the service did not run
-        cycles(6);
-        assertThat(node.executed).isEmpty();
-        assertThat(only().change()).isNotNull();
-        restart();
-        cycles(1);
-        assertThat(node.executed).isEmpty();
-        cycles(2);
-        assertThat(node.executed).as("the grace is given once").hasSize(1);
-    }
-
-    @Test
     void theGraceOfTheFirstObservationIsGivenOnce() throws IOException {
-        limits = new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), null, 0);
+        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
         restart();
         node.setSnapshot(host().devices(2)
                 .with(env("a"))
@@ -267,7 +266,7 @@ class RestartTest extends JournalFixture {
 
     @Test
     void aCycleWithoutChangesIsOneLine() throws IOException {
-        limits = new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 0); // a SIGTERM, and no SIGKILL
+        limits = new SafetyLimits(Duration.ZERO, null, 0); // a SIGTERM, and no SIGKILL
         restart();
         var job = process(8).inEnvironment("a").uses(1);
         node.setSnapshot(host().devices(2)

@@ -1,7 +1,9 @@
 package dev.genv.enforcer.node;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static dev.genv.enforcer.testsupport.state.ExpectedObservation.assertOneEnvironmentObserved;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -27,6 +29,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -70,9 +73,17 @@ class NodeMachineTest {
         files().device(0).device(1).write();
         var timeLimit = Duration.ofSeconds(1);
         var waiting = new NodeBuilder(state, smi.path()).lockTimeout(timeLimit).host();
-        try (var _ = RealFlock.take(state.resolve("genv.lock"))) {
-            var observation = waiting.observe(Set.of());
-            assertThat(KernelClock.ticks() - observation.ticks()).isGreaterThanOrEqualTo(99);
+        var asked = state.resolveSibling("asked");
+        var locked = state.resolveSibling("locked");
+        smi.fault("touch %s; while [ ! -e %s ]; do sleep 0.01; done".formatted(asked, locked));
+        try (var observing = Executors.newSingleThreadExecutor()) {
+            var observation = observing.submit(() -> waiting.observe(Set.of()));
+            await().atMost(HANG).until(() -> Files.exists(asked)); // between the two readings of the state
+            try (var _ = RealFlock.take(state.resolve("genv.lock"))) {
+                Files.createFile(locked);
+                var observed = observation.get();
+                assertThat(KernelClock.ticks() - observed.ticks()).isGreaterThanOrEqualTo(99);
+            }
         }
     }
 

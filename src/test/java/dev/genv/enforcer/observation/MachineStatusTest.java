@@ -43,7 +43,7 @@ class MachineStatusTest {
     }
 
     private static @Nullable Boolean hasGenv(Directory directory, StateFile envs, StateFile devices) {
-        var facts = new StateFacts(directory, LockFacts.NOT_ATTEMPTED, envs, devices, null);
+        var facts = new StateFacts(directory, LockFacts.NOT_ATTEMPTED, envs, devices);
         return MachineStatus.of(facts, List.of()).hasGenv();
     }
 }

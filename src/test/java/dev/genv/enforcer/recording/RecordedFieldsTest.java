@@ -70,7 +70,7 @@ class RecordedFieldsTest {
         assertThat(components(Unlisted.Holder.class)).containsExactly("process", "since", "used");
         assertThat(components(Environment.class))
                 .containsExactly("eid", "uid", "username", "creation", "config", "pids", "kernelIds", "ownership");
-        assertThat(components(Ownership.class)).containsExactly("dispute", "exempt", "uids", "shellStart", "account");
+        assertThat(components(Ownership.class)).containsExactly("dispute", "exempt", "uids", "account");
         assertThat(components(DeviceUsage.class)).containsExactly("device", "memory", "instances");
         assertThat(components(Attachment.class)).containsExactly("eid", "gpuMemory", "time");
     }
@@ -101,7 +101,7 @@ class RecordedFieldsTest {
                         new Environment.Config(HOSTILE, "4g", 2),
                         List.of(1, -5, 7),
                         List.of("k1", HOSTILE),
-                        new Ownership(HOSTILE, true, Set.of(1000L, 1001L), 77L, HOSTILE)),
+                        new Ownership(HOSTILE, true, Set.of(1000L, 1001L), HOSTILE)),
                 new Environment("b", null, null, "", new Environment.Config(null, null, null), List.of(), List.of()));
         var devices = List.of(
                 new Device(

@@ -38,7 +38,7 @@ class ActionMetricsTest {
                                     KnownRules.ENV_DEVICES, RuleMode.AUDIT,
                                     KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                             new Limits(1, Map.of()))
-                    .safetyLimits(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
+                    .safetyLimits(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(30), 0))
                     .build(),
             violations,
             time.ticker(),

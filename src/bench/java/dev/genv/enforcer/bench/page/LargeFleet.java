@@ -75,15 +75,15 @@ final class LargeFleet {
                 "message":"Process %d from environment 1 is using non-attached GPU(s) 3","user":"user1","environment":"1",\
                 "devices":[3],"processes":[{"pid":%d,"start_time":1,"command":"python","uid":1001,"membership":{"by":"environ"}}],\
                 "first_seen":"2026-11-22T11:00:00Z","last_seen":"2026-11-22T12:00:00Z","cycles":%d,"actions":[],\
-                "state_change":null,"next":[]}""".formatted(
+                "next":[]}""".formatted(
                         i, name(i % hosts), i < 100 ? "active" : "resolved", i, i, i < 100 ? random.nextInt(1000) : 5))
                 .toList());
     }
 
     static String policy() {
         return """
-                {"mode":"enforce","terminate_processes":true,"interval_seconds":10,"grace_period_seconds":0,\
-                "state_change_grace_seconds":60,"kill_after_seconds":30,"rules":[]}""";
+                {"mode":"enforce","terminate_processes":true,"interval_seconds":10,"grace_seconds":30,\
+                "kill_after_seconds":30,"rules":[]}""";
     }
 
     private static String name(int host) {

@@ -47,7 +47,8 @@ public class PlanReplay {
     ReplayView run(RoutingContext request, PlanBody body, Period period, Policy policy) {
         try (var reading = past.open(request, period, body::reservesFurther)) {
             var recordedSince = reading.recordedSince();
-            var replay = new Replay(policy, enforcer.config().appearances(), enforcer.isRemote());
+            var replay =
+                    new Replay(policy, enforcer.config().safetyLimits().grace().isZero(), enforcer.isRemote());
             reading.cycles(cycle -> {
                 if (period.contains(cycle.at())) {
                     replay.check(cycle);

@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param mode {@code enforce}, or {@code audit} if the service takes no action
  * @param terminateProcesses whether processes may be signalled at all
  * @param intervalSeconds the time from one cycle to the next
- * @param gracePeriodSeconds how long a violation lasts before the service acts
- * @param stateChangeGraceSeconds the same for violations that exist only because a user changed the state
+ * @param graceSeconds how long a violation is observed before the service acts
  * @param killAfterSeconds the time from SIGTERM to SIGKILL; null for never
  * @param rules all rules, in the order of their checks
  */
@@ -25,8 +24,7 @@ public record PolicyView(
         String mode,
         boolean terminateProcesses,
         double intervalSeconds,
-        double gracePeriodSeconds,
-        double stateChangeGraceSeconds,
+        double graceSeconds,
         @Nullable Double killAfterSeconds,
         List<Rule> rules) {
 
@@ -68,8 +66,7 @@ public record PolicyView(
                 config.mode().name().toLowerCase(Locale.ROOT),
                 config.signals(),
                 seconds(config.interval()),
-                seconds(limits.gracePeriod()),
-                seconds(limits.stateChangeGrace()),
+                seconds(limits.grace()),
                 killAfter == null ? null : seconds(killAfter),
                 Rules.definitions().stream().map(rule -> Rule.of(rule, config)).toList());
     }

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.api.view;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.violation.NextAction;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import java.time.Instant;
@@ -25,17 +24,9 @@ public record ViolationView(
         Instant lastSeen,
         int cycles,
         List<ActionView> actions,
-        @Nullable ChangeView stateChange,
         List<NextView> next) {
     public static final String ACTIVE = "active";
     public static final String RESOLVED = "resolved";
-
-    /** The state change on which the violation rests. */
-    public record ChangeView(String before, String after, Instant at) {
-        static @Nullable ChangeView of(@Nullable StateChange change) {
-            return change == null ? null : new ChangeView(change.before(), change.after(), change.at());
-        }
-    }
 
     /** An action on the violation; only the fields of its type are present. */
     @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -105,7 +96,6 @@ public record ViolationView(
                 entry.lastSeen(),
                 entry.cycles(),
                 entry.actions().stream().map(ActionView::of).toList(),
-                ChangeView.of(entry.change()),
                 entry.next().stream().map(NextView::of).toList());
     }
 }

@@ -30,11 +30,6 @@ final class Contradictions {
      * @param known the names of all variables
      */
     void check(Settings settings, Collection<String> known) {
-        if (settings.isSingleCycle() && settings.safety().gracePeriod().isPositive()) {
-            errors.add(
-                    "GENV_ENFORCER_GRACE_PERIOD",
-                    "expected 0s with GENV_ENFORCER_INTERVAL=0, because a single cycle does not wait");
-        }
         if (settings.isSingleCycle() && settings.journal().journalDir().isPresent()) {
             errors.add(
                     "GENV_ENFORCER_JOURNAL_DIR",

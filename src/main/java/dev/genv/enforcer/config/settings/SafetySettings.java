@@ -22,21 +22,13 @@ public interface SafetySettings {
     String PREFIX = "genv.enforcer";
 
     /**
-     * Time for which a violation must last before the service acts on it. Set it to give users time to correct a mistake. A
-     * single cycle requires {@code 0s}.
+     * Time for which the service must observe a violation before it terminates or detaches anything. Every user can edit genv's files, so
+     * a violation may be another user's edit: meanwhile the service reports it, and users can correct it. With {@code 0s} the service acts
+     * at once, as genv does; then any user can have another user's job terminated. A single cycle does not wait.
      */
-    @WithDefault("0s")
+    @WithDefault("30s")
     @WithConverter(Durations.GracePeriod.class)
-    Duration gracePeriod();
-
-    /**
-     * Grace period for a violation that exists only because a user changed genv's state while the process ran. It also applies if
-     * the service cannot know whether that happened, and to every violation that it finds at its start. {@code 0s} switches it off. Increase it
-     * to give users more time to notice that another user changed their entries. A single cycle does not wait.
-     */
-    @WithDefault("60s")
-    @WithConverter(Durations.GracePeriod.class)
-    Duration stateChangeGrace();
+    Duration grace();
 
     /**
      * Time from SIGTERM to SIGKILL for a process that still breaks a rule. {@code never} sends no SIGKILL. Increase it if jobs

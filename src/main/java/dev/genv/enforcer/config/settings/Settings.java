@@ -39,12 +39,11 @@ public record Settings(
         return isRemote() && remote.agent() == RemoteSettings.Agent.GENV;
     }
 
-    /** The grace periods and limits of actions. A single cycle has no delays, because no later cycle could act. */
+    /** The grace period and limits of actions. A single cycle has no delays, because no later cycle could act. */
     public SafetyLimits safetyLimits() {
         var kills = !isSingleCycle() && !isRemoteByGenv();
         return new SafetyLimits(
-                safety.gracePeriod(),
-                isSingleCycle() ? Duration.ZERO : safety.stateChangeGrace(),
+                isSingleCycle() ? Duration.ZERO : safety.grace(),
                 kills ? safety.killAfter().orElse(null) : null,
                 safety.compliancePeriod(),
                 safety.maxTerminationsPerCycle());

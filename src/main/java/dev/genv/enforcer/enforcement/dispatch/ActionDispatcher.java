@@ -65,7 +65,7 @@ public final class ActionDispatcher {
                 .map(order -> new ActionRecord(
                         order.planned(),
                         switch (order) {
-                            case Order.Skip skip -> skip.result();
+                            case Order.Hold hold -> hold.result();
                             case Order.Run(var planned) -> {
                                 var failure =
                                         failures.getOrDefault(planned.action().host(), "not done");

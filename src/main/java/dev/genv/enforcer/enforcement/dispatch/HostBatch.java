@@ -47,7 +47,7 @@ final class HostBatch {
     void execute(Host host) throws UnreachableException, InterruptedException {
         if (expiry.applies()) {
             byAction.forEach(
-                    (action, planned) -> record(action, expiry.skip(planned).result()));
+                    (action, planned) -> record(action, expiry.hold(planned).result()));
         } else {
             host.execute(actions, this::record);
         }

@@ -1,45 +1,66 @@
 package dev.genv.enforcer.enforcement.history;
 
-import dev.genv.enforcer.enforcement.history.state.StateChange;
-import dev.genv.enforcer.enforcement.history.state.StateHistory;
+import dev.genv.enforcer.model.BoundedText;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What is known in a cycle for and against its actions. It is valid until the next cycle is recorded. Only {@link CycleHistory}
- * creates it, so no action is decided before its violation is recorded.
+ * What is known in a cycle for and against its actions. It is valid until the next cycle is recorded. Only {@link History} creates it, so
+ * no action is decided before its violation is recorded.
  */
 public final class Evidence {
+    private static final long MILLIS_PER_TICK = 10;
+
     private final SeenFleet seen;
     private final Plan plan;
-    private final Map<Violation.Key, StateChange> behind;
-    private final Histories histories;
+    private final Enforcement enforcement;
+    private final Map<String, Claims> claims;
+    private final Clocks clocks;
+    private final long now;
+    private final Map<String, Map<String, Environment>> environments = new HashMap<>();
+    /** The devices that the plan detaches for each violation. */
+    private final Map<Violation.Key, Set<HostDevice>> detached = new HashMap<>();
+
+    private record HostDevice(String host, int device) {}
 
     /**
-     * The stay of a process in an environment of another user.
+     * Why an action must wait.
      *
-     * @param belongs whether the environment belonged to the process's user in any observation of both
-     * @param length for how long the process was observed as a stranger
+     * @param reason for people, as a clause
+     * @param left how long after the observation the action must wait; empty if no time alone leads to it
      */
-    public record Stay(boolean belongs, Duration length) {}
+    public record Delay(String reason, Optional<Duration> left) {}
 
-    /** A change of the state behind a violation, and for how long it was reported. */
-    public record ReportedChange(StateChange change, Duration length) {}
-
-    /** The histories that decisions rest on. */
-    record Histories(
-            StateHistory states, ViolationHistory violations, ChangeHistory changes, StrangerHistory strangers) {}
-
-    Evidence(SeenFleet seen, Plan plan, Map<Violation.Key, StateChange> behind, Histories histories) {
+    Evidence(SeenFleet seen, Plan plan, Enforcement enforcement, Map<String, Claims> claims, Clocks clocks, long now) {
         this.seen = seen;
         this.plan = plan;
-        this.behind = Map.copyOf(behind);
-        this.histories = histories;
+        this.enforcement = enforcement;
+        this.claims = claims;
+        this.clocks = clocks;
+        this.now = now;
+        for (var planned : plan.actions()) {
+            if (planned.action() instanceof Action.Detach(var host, var _, var device, var _)) {
+                planned.causes()
+                        .forEach(cause -> detached.computeIfAbsent(cause.key(), _ -> new HashSet<>())
+                                .add(new HostDevice(host, device)));
+            }
+        }
     }
 
     public SeenFleet seen() {
@@ -50,51 +71,162 @@ public final class Evidence {
         return plan;
     }
 
-    /** The state change behind each violation of the plan that rests on one. */
-    public Map<Violation.Key, StateChange> changes() {
-        return behind;
+    /** Whether the service acts on this violation by this action, now or later. */
+    public boolean isInForce(Violation cause, Action action) {
+        return enforcement.enforces(cause.rule(), action)
+                && !isImmune(action)
+                && shield(cause, action).isEmpty();
     }
 
-    /** Returns for how long the violation was reported, its interruptions not counted. */
-    public Duration reportedFor(Violation violation) {
-        return histories.violations().reportedFor(violation);
+    /** Returns why the action must not follow from the violation yet; empty if it may. */
+    public Optional<Delay> delay(Violation cause, Action action) {
+        if (enforcement.grace().isZero()) {
+            return Optional.empty();
+        }
+        var shield = shield(cause, action);
+        if (shield.isPresent()) {
+            return shield.map(reason -> new Delay(reason, Optional.empty()));
+        }
+        var left = left(cause, action);
+        return left.isPositive()
+                ? Optional.of(new Delay("it has not yet lasted " + text(enforcement.grace()), Optional.of(left)))
+                : Optional.empty();
     }
 
-    /** Returns the change without which this action would not follow from the violation; empty if it rests on no change. */
-    public Optional<ReportedChange> changeBehind(Violation cause, Action action) {
-        return histories
-                .changes()
-                .changeBehind(cause, action)
-                .map(change -> new ReportedChange(change, histories.changes().reportedFor(cause, action)));
+    /** Returns the clocks of all violations in force, each with the uid of its processes. */
+    Map<Clocks.Key, @Nullable Long> inForce() {
+        var keys = new HashMap<Clocks.Key, @Nullable Long>();
+        for (var planned : plan.actions()) {
+            var action = planned.action();
+            for (var cause : planned.causes()) {
+                if (isInForce(cause, action)) {
+                    var uid = cause.rule().scope() == RuleScope.FLEET
+                            ? null
+                            : cause.processes().getFirst().uid();
+                    ofViolation(cause, action).forEach(key -> keys.put(key, uid));
+                    ofUser(cause, action).ifPresent(key -> keys.put(key, uid));
+                }
+            }
+        }
+        return keys;
     }
 
-    /** Returns how long the service has observed the state that a violation may rest on; empty if no unobserved change can be
-     * its reason. */
-    public Optional<Duration> observedFor(Violation cause, Action action) {
-        return histories.states().observedFor(cause, action);
+    /** A user whose processes kept breaking a rule gets no new grace period for each young process. */
+    private Duration left(Violation cause, Action action) {
+        var left = ofViolation(cause, action)
+                .map(this::left)
+                .min(Duration::compareTo)
+                .orElse(enforcement.grace());
+        return ofUser(cause, action)
+                .map(this::left)
+                .filter(ofUser -> ageOf(action).plus(ofUser).compareTo(enforcement.grace()) < 0)
+                .filter(ofUser -> ofUser.compareTo(left) < 0)
+                .orElse(left);
     }
 
-    /** Returns why a process cannot have been in the environment that it names, regardless of the present state. */
-    public Optional<String> claimedByOthers(Action action) {
-        return histories.states().claimedByOthers(action);
+    private Duration left(Clocks.Key key) {
+        var left = enforcement.grace().minus(clocks.elapsed(key, now));
+        return left.isNegative() ? Duration.ZERO : left;
     }
 
-    /** Whether a live pid of the environment that a process names ever had the real uid of the process. */
-    public boolean hasHadUidOfProcess(Action action) {
-        return histories.states().hasHadUidOfProcess(action);
-    }
-
-    /** Returns the stay of the process in the environment that it names; empty if it was never observed there. */
-    public Optional<Stay> stay(Action action) {
-        return histories.strangers().stay(action);
+    private Duration ageOf(Action action) {
+        return action instanceof Action.Terminate(var host, var process, var _)
+                ? Duration.ofMillis(
+                        (seen.host(host).orElseThrow().ticks() - process.id().startTime()) * MILLIS_PER_TICK)
+                : enforcement.grace();
     }
 
     /**
-     * Ends the cycle: violations that are over are forgotten after a while.
-     *
-     * @param active the violations that are active, as far as is known
+     * Returns the clocks of the violation: one, or for a quota one for each device that would be detached. The environment is not part of
+     * it, because its user could change it, and neither is a process that is terminated for memory, because another may be chosen.
      */
-    public void endCycle(Set<Violation.Key> active) {
-        histories.violations().forgetResolved(active);
+    private Stream<Clocks.Key> ofViolation(Violation cause, Action action) {
+        var host = action.host();
+        var rule = cause.rule().name();
+        var subject = BoundedText.of(cause.subject());
+        if (cause.rule().scope() != RuleScope.FLEET) {
+            return Stream.of(new Clocks.Key(host, rule, subject));
+        }
+        var devices = detached.getOrDefault(cause.key(), Set.of());
+        var its = switch (action) {
+            case Action.Detach(var _, var _, var device, var _) -> List.of(device);
+            case Action.Terminate(var _, var process, var _) -> process.devices();
+        };
+        return its.stream()
+                .filter(device -> devices.contains(new HostDevice(host, device)))
+                .map(device -> new Clocks.Key(host, rule, "device %d of %s".formatted(device, subject)));
+    }
+
+    /** Returns the clock of the user of a process in its environment, if the state claims that; no other ids, because users choose them. */
+    private Optional<Clocks.Key> ofUser(Violation cause, Action action) {
+        if (!(action instanceof Action.Terminate(var host, var process, var _)) || !cause.isOf(process)) {
+            return Optional.empty();
+        }
+        var uid = process.uid();
+        if (uid == null || uid == 0) {
+            return Optional.empty();
+        }
+        var environment = environmentOf(host, process)
+                .map(its -> "environment " + BoundedText.of(its.eid()))
+                .orElse("no environment");
+        return Optional.of(new Clocks.Key(host, cause.rule().name(), "uid %d in %s".formatted(uid, environment)));
+    }
+
+    /** Returns why what the state claims is not used against a process; empty if it is. */
+    private Optional<String> shield(Violation cause, Action action) {
+        if (!(action instanceof Action.Terminate(var host, var process, var _))
+                || enforcement.grace().isZero()) {
+            return Optional.empty();
+        }
+        var its = claims.get(host);
+        var environment = environmentOf(host, process).orElse(null);
+        if (its == null || environment == null) {
+            return Optional.empty();
+        }
+        var isStranger = isStranger(host, process, environment);
+        if (!enforcement.enforcesWithoutEnvironment(cause.rule())
+                && its.shieldsFromEnvironment(process, environment, isStranger)) {
+            return Optional.of("the process is older than the entry of environment %s"
+                    .formatted(SafeText.escape(environment.eid())));
+        }
+        return cause.rule().isEnforcedByUids() && its.shieldsFromOwner(process, environment, isStranger)
+                ? Optional.of("the process is older than the entry that makes uid %d the owner of environment %s"
+                        .formatted(environment.uid(), SafeText.escape(environment.eid())))
+                : Optional.empty();
+    }
+
+    private boolean isStranger(String host, GpuProcess process, Environment environment) {
+        var user = snapshot(host)
+                .map(snapshot -> snapshot.userOf(process.uid(), environment))
+                .orElse(null);
+        return environment.isStranger(process.uid()) && environment.isStranger(user);
+    }
+
+    private Optional<Environment> environmentOf(String host, GpuProcess process) {
+        return process.membership() instanceof Membership.InEnvironment(var eid)
+                ? Optional.ofNullable(environments
+                        .computeIfAbsent(
+                                host,
+                                name -> snapshot(name)
+                                        .map(Snapshot::environmentsById)
+                                        .orElse(Map.of()))
+                        .get(eid))
+                : Optional.empty();
+    }
+
+    private Optional<Snapshot> snapshot(String host) {
+        return seen.host(host).map(report -> report.snapshot());
+    }
+
+    private static boolean isImmune(Action action) {
+        return switch (action) {
+            case Action.Terminate(var _, var process, var _) -> process.immunity() != null;
+            case Action.Detach(var _, var environment, var _, var _) ->
+                environment.ownership().exempt();
+        };
+    }
+
+    private static String text(Duration duration) {
+        return duration.toMillis() % 1000 == 0 ? duration.toSeconds() + " s" : duration.toMillis() + " ms";
     }
 }

@@ -13,7 +13,7 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** What a cycle observed, after its state was recorded. Only {@link CycleHistory} creates it, so the state is always recorded first. */
+/** What a cycle observed, after its state was recorded. Only {@link History} creates it, so the state is always recorded first. */
 public final class SeenFleet {
     private final Observed observed;
     private final Fleet fleet;

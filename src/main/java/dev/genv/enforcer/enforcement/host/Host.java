@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.plan.Action;
 import java.util.List;
 import java.util.Set;
@@ -12,6 +13,9 @@ public interface Host {
 
     /** Its name in reports. */
     String name();
+
+    /** Continues with the listings that an earlier run of the service, or another connection to the machine, remembered. */
+    default void restore(Listings listings) {}
 
     /**
      * Observes the machine. A part that cannot be read is part of the answer, not an exception.

@@ -3,9 +3,11 @@ package dev.genv.enforcer.enforcement.host;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.observation.membership.Listings;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -98,9 +100,14 @@ public record HostReport(
         return answer.map(Observation::lockWait).orElse(null);
     }
 
-    /** When the state was last changed, in clock ticks since boot; null if unknown. */
-    public @Nullable Long stateChangedAt() {
-        return answer.map(Observation::stateChangedAt).orElse(null);
+    /** The pids that environments list or listed. */
+    public Listings listings() {
+        return answer.map(Observation::listings).orElse(Listings.NONE);
+    }
+
+    /** Whether its machine counts under another name, so that nothing was observed of this host. */
+    public boolean isDuplicate() {
+        return snapshot.problems().stream().anyMatch(problem -> problem.code() == ProblemCode.DUPLICATE_HOST);
     }
 
     /** The local accounts of the host; none if they are unknown. */

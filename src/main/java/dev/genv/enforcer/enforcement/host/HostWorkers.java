@@ -1,10 +1,12 @@
 package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.observation.membership.Listings;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,15 +30,22 @@ public final class HostWorkers {
         threads = remote ? task -> Thread.ofVirtual().name("host").start(task) : KeptThreads.named("host");
     }
 
-    /** Updates the workers to the current hosts, and abandons those of hosts that left the list. */
-    public List<HostWorker> update() {
+    /**
+     * Updates the workers to the current hosts, and abandons those of hosts that left the list.
+     *
+     * @param listings what is remembered of the listed pids of a host, for each one that is new
+     */
+    public List<HostWorker> update(Function<String, Listings> listings) {
         var before = byName;
         var now = new LinkedHashMap<String, HostWorker>();
         for (var host : hosts.get()) {
             var known = before.get(host.name());
-            now.put(
-                    host.name(),
-                    known != null && known.host().equals(host) ? known : new HostWorker(host, threads, ticker));
+            if (known != null && known.host().equals(host)) {
+                now.put(host.name(), known);
+            } else {
+                host.restore(listings.apply(host.name()));
+                now.put(host.name(), new HostWorker(host, threads, ticker));
+            }
         }
         byName = now;
         before.values().stream()

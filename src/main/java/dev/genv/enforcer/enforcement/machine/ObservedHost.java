@@ -16,6 +16,7 @@ import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.genv.GenvObserver;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.observation.state.DirectoryProblem;
 import dev.genv.enforcer.observation.state.LockProblem;
@@ -55,6 +56,11 @@ public final class ObservedHost implements Host {
     @Override
     public String name() {
         return settings.host();
+    }
+
+    @Override
+    public void restore(Listings listings) {
+        observer.restore(listings);
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.safeguard;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.action.Order;
+import dev.genv.enforcer.enforcement.action.WaitReason;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.HostProcess;
@@ -13,6 +14,7 @@ import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Signal;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -21,6 +23,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -127,11 +130,12 @@ final class TerminationLimit {
         return Math.max(first, served.getOrDefault(user, first));
     }
 
-    Order.Skip skip(PlannedAction planned) {
-        return new Order.Skip(
+    Order.Hold hold(PlannedAction planned, Instant now) {
+        return new Order.Hold(
                 planned,
                 Outcome.SKIPPED_LIMIT,
-                "the limit of %d terminations in one cycle is reached: it waits for the next cycle".formatted(most));
+                "the limit of %d terminations in one cycle is reached: it waits for the next cycle".formatted(most),
+                Optional.of(new Order.Until(WaitReason.TERMINATION_LIMIT, now)));
     }
 
     /** Records the results. */

@@ -8,7 +8,7 @@ import java.util.Map;
  *
  * @param counted the clock that counts towards an action, at the end of the cycle, in nanoseconds
  * @param observed the same clock when the cycle recorded its observation
- * @param ticks when each listed host was last observed, in clock ticks since its boot; -1 if it never was
+ * @param ticks when the environments of each host were last read, in clock ticks since its boot
  * @param cycles the number of cycles that the registry recorded
  * @param appearances the number of violations that ever appeared
  * @param at the wall clock at the observation

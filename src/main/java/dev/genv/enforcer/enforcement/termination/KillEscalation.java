@@ -6,7 +6,6 @@ import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.termination.Termination.Sighting;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
@@ -29,15 +28,13 @@ import java.util.stream.Stream;
 /** Sends SIGKILL to signalled processes that still break a rule after the time limit. */
 public final class KillEscalation {
     private final PendingTerminations pending;
-    private final Safeguards safeguards;
     private final Ticker ticker;
 
     /** What is observed of a signalled process that is still on a GPU. */
     private record Check(Action.Terminate kill, List<Violation> planned, List<Violation> all, Sighting sighting) {}
 
-    public KillEscalation(PendingTerminations pending, Safeguards safeguards, Ticker ticker) {
+    public KillEscalation(PendingTerminations pending, Ticker ticker) {
         this.pending = pending;
-        this.safeguards = safeguards;
         this.ticker = ticker;
     }
 
@@ -127,9 +124,13 @@ public final class KillEscalation {
                 && host.snapshot().has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
     }
 
-    private List<Violation> due(List<Violation> causes, Action action, Evidence evidence) {
+    /** Returns the violations on which the service acts now. One for which the process was signalled needs no further grace period. */
+    private List<Violation> due(List<Violation> causes, Action.Terminate action, Evidence evidence) {
+        var signalledFor = pending.causesOf(action.target());
         return causes.stream()
-                .filter(cause -> safeguards.isDue(cause, action, evidence))
+                .filter(cause -> evidence.isInForce(cause, action)
+                        && (signalledFor.contains(cause.key())
+                                || evidence.delay(cause, action).isEmpty()))
                 .toList();
     }
 

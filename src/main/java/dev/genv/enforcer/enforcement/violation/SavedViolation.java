@@ -46,7 +46,6 @@ public record SavedViolation(ViolationRecord entry, boolean isPresent) {
                 && entry.lastSeen().equals(other.entry.lastSeen())
                 && entry.mode() == other.entry.mode()
                 && entry.actions().equals(other.entry.actions())
-                && Objects.equals(entry.change(), other.entry.change())
                 && violation.key().equals(others.key())
                 && violation.hosts().equals(others.hosts())
                 && Objects.equals(violation.user(), others.user())
@@ -68,7 +67,6 @@ public record SavedViolation(ViolationRecord entry, boolean isPresent) {
                 lastSeen,
                 cycles,
                 entry.actions(),
-                entry.change(),
                 new Recency(entry.recency().number(), latest),
                 List.of());
     }

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.violation;
 
-import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -22,7 +21,6 @@ import org.jspecify.annotations.Nullable;
  * @param cycles the number of cycles that found it
  * @param actions the actions on it, oldest first
  * @param recency its position among all entries, independent of the wall clock
- * @param change the state change on which it rests; null if none is known
  * @param next the actions that follow if nothing changes, the earliest first; empty if the last cycle did not find it
  */
 public record ViolationRecord(
@@ -34,7 +32,6 @@ public record ViolationRecord(
         Instant lastSeen,
         int cycles,
         List<ActionNote> actions,
-        @Nullable StateChange change,
         Recency recency,
         List<NextAction> next) {
 
@@ -144,7 +141,7 @@ public record ViolationRecord(
     /** Creates the entry of a violation that a cycle found for the first time. */
     public static ViolationRecord begin(Violation violation, RuleMode mode, Instant at, Recency recency) {
         return new ViolationRecord(
-                UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), null, recency, List.of());
+                UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), recency, List.of());
     }
 
     /**
@@ -163,31 +160,22 @@ public record ViolationRecord(
                 at.isBefore(firstSeen) ? firstSeen : at,
                 cycles + 1,
                 actions,
-                change,
                 new Recency(recency.number(), latest),
                 next);
     }
 
     ViolationRecord with(List<ActionNote> all) {
         return new ViolationRecord(
-                id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change, recency, next);
-    }
-
-    /** Adds a state change; a known one is kept. */
-    ViolationRecord withStateChange(@Nullable StateChange other) {
-        return other == null
-                ? this
-                : new ViolationRecord(
-                        id, violation, mode, active, firstSeen, lastSeen, cycles, actions, other, recency, next);
+                id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), recency, next);
     }
 
     ViolationRecord withNext(List<NextAction> other) {
         return new ViolationRecord(
-                id, violation, mode, active, firstSeen, lastSeen, cycles, actions, change, recency, List.copyOf(other));
+                id, violation, mode, active, firstSeen, lastSeen, cycles, actions, recency, List.copyOf(other));
     }
 
     ViolationRecord resolved() {
         return new ViolationRecord(
-                id, violation, mode, false, firstSeen, lastSeen, cycles, actions, change, recency, List.of());
+                id, violation, mode, false, firstSeen, lastSeen, cycles, actions, recency, List.of());
     }
 }

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
-import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
@@ -73,17 +72,12 @@ public final class ViolationRegistry {
      * The result of a cycle besides its plan.
      *
      * @param actions the actions of the cycle, and the late results of earlier ones
-     * @param changes the state changes on which violations rest
      * @param ended the processes that a host reports as exited
      * @param at when the cycle observed the hosts
      * @param next the actions that follow on violations if nothing changes, the earliest first
      */
     public record CycleOutcome(
-            List<ActionRecord> actions,
-            Map<Violation.Key, StateChange> changes,
-            Set<HostProcess> ended,
-            Instant at,
-            Map<Violation.Key, List<NextAction>> next) {
+            List<ActionRecord> actions, Set<HostProcess> ended, Instant at, Map<Violation.Key, List<NextAction>> next) {
         private List<NextAction> next(Violation.Key violation) {
             return next.getOrDefault(violation, List.of()).stream()
                     .limit(ActionRecorder.MAX_ACTIONS)
@@ -119,8 +113,7 @@ public final class ViolationRegistry {
             var entry = known == null
                     ? ViolationRecord.begin(violation, mode, now, new ViolationRecord.Recency(++appearances, latest))
                     : known.seenAgain(violation, mode, now, latest);
-            entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()))
-                    .withNext(cycleOutcome.next(violation.key()));
+            entry = entry.withNext(cycleOutcome.next(violation.key()));
             if (known == null) {
                 appeared.add(entry);
             }

@@ -22,7 +22,6 @@ public final class ViolationSize {
     /** The estimated heap that an entry takes. */
     public static long of(ViolationRecord entry) {
         var violation = entry.violation();
-        var change = entry.change();
         return ENTRY
                 + of(violation.message())
                 + of(violation.subject())
@@ -32,8 +31,7 @@ public final class ViolationSize {
                 + NUMBER * (long) violation.devices().size()
                 + violation.processes().stream().mapToLong(ViolationSize::of).sum()
                 + entry.actions().stream().mapToLong(ViolationSize::of).sum()
-                + entry.next().stream().mapToLong(ViolationSize::of).sum()
-                + (change == null ? 0 : of(change.before()) + of(change.after()));
+                + entry.next().stream().mapToLong(ViolationSize::of).sum();
     }
 
     private static long of(GpuProcess process) {

@@ -13,11 +13,12 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The facts of one machine at about one moment. These are gathered in this order: the protected programs, the answers of the GPU tool,
- * the processes that it lists, those that hold GPUs without being listed, the state files, the processes that the state files list. So the environment of a process that was
- * just started is never missing from the state. The others, such as {@code access}, are gathered before or after.
+ * The facts of one machine at about one moment. These are gathered in this order: the protected programs, the state files, the answers of
+ * the GPU tool, the processes that it lists, those that hold GPUs without being listed, the state files again, the processes that the state files list. So the environment of a process that was
+ * just started is never missing from the state, and a user who changes the state only while the GPU tool runs changes nothing. The others, such as {@code access}, are gathered before or after.
  *
  * @param programs the protected programs, in the order in which they were asked for
  * @param processes the processes that the GPU tool lists, in any order
@@ -26,6 +27,7 @@ import java.util.stream.Stream;
  *     any order, and none of {@code processes} and {@code holders}
  * @param relatedOmission of which users some of them were left out
  * @param holders the processes that hold device files of GPUs, and that the GPU tool does not list
+ * @param earlierState the state before the GPU tool was asked; null if it was the same
  * @param verified the processes whose exit the service waits for
  * @param pods the pods of the processes whose cgroups were read
  */
@@ -39,6 +41,7 @@ public record HostFacts(
         List<ProcessFacts> related,
         RelatedOmission relatedOmission,
         HolderFacts holders,
+        @Nullable StateFacts earlierState,
         StateFacts state,
         LivenessFacts liveness,
         EnforcerFacts enforcers,

@@ -11,7 +11,6 @@ import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
-import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStatus;
 import dev.genv.enforcer.model.Environment;
 import java.io.IOException;
@@ -44,10 +43,11 @@ public final class LivenessReader {
     /**
      * Reads the facts.
      *
-     * @param envs {@code envs.json}; nothing is read for a file that cannot be parsed
+     * @param readings of {@code envs.json}; nothing is read for a file that cannot be parsed
      */
-    public LivenessFacts read(StateFile envs) {
-        var environments = environments(envs);
+    public LivenessFacts read(List<StateFile> readings) {
+        var environments =
+                readings.stream().flatMap(envs -> environments(envs).stream()).toList();
         if (environments.isEmpty()) {
             return NOTHING_LISTED;
         }
@@ -85,32 +85,26 @@ public final class LivenessReader {
     }
 
     private List<LiveProcess> processes(List<Environment> environments) throws IOException {
-        var shells = environments.stream()
-                .flatMap(environment -> environment.shell().stream())
-                .collect(Collectors.toSet());
         var listed = environments.stream()
                 .flatMap(environment -> environment.pids().stream())
                 .collect(Collectors.toCollection(HashSet::new));
-        listed.addAll(shells);
-        var processes = listed.size() <= MANY ? running(listed, shells) : List.<LiveProcess>of();
+        environments.forEach(environment -> environment.shell().ifPresent(listed::add));
+        var processes = listed.size() <= MANY ? running(listed) : List.<LiveProcess>of();
         if (!processes.isEmpty()) {
             return processes;
         }
         // Users choose how many pids they list. If none of them runs, /proc itself may be unreadable.
         listed.retainAll(Set.copyOf(proc.pids()));
-        return running(listed, shells);
+        return running(listed);
     }
 
-    private List<LiveProcess> running(Set<Integer> pids, Set<Integer> shells) throws IOException {
+    private List<LiveProcess> running(Set<Integer> pids) throws IOException {
         var processes = new ArrayList<LiveProcess>();
         for (var pid : pids) {
             var status = pid > 0 ? proc.status(pid) : null;
             if (status != null && !isThread(status, pid)) {
                 var uid = ProcStatus.realUid(status);
-                var start = shells.contains(pid)
-                        ? proc.stat(pid).map(ProcStat::startTime).orElse(null)
-                        : null;
-                processes.add(new LiveProcess(pid, uid == ProcStatus.NONE ? null : uid, start));
+                processes.add(new LiveProcess(pid, uid == ProcStatus.NONE ? null : uid));
             }
         }
         return processes;

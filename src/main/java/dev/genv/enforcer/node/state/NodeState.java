@@ -75,7 +75,16 @@ public final class NodeState {
 
     /** Reads the state, unless a check has already failed. */
     public StateFacts read(DirectoryCheck check) throws InterruptedException {
-        return check.unread == null ? reader.read() : StateReader.unread(check.unread);
+        return check.unread == null ? reader.read(Duration.ZERO) : StateReader.unread(check.unread);
+    }
+
+    /** Reads the state again, unless an earlier reading failed. Both together wait for genv's lock no longer than one may. */
+    public StateFacts readAgain(StateFacts earlier) throws InterruptedException {
+        if (earlier.directory() instanceof Directory.Present || earlier.directory() instanceof Directory.Absent) {
+            var waited = earlier.lock().waited();
+            return reader.read(waited == null ? lockTimeout : waited).after(earlier);
+        }
+        return earlier;
     }
 
     /** Removes attachments, all in one change of the file. Returns a reply for each. */

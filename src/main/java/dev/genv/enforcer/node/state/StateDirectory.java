@@ -186,16 +186,6 @@ final class StateDirectory implements AutoCloseable {
         return status(name) != null;
     }
 
-    /** Returns when the kernel last recorded a change of the directory or of a state file in it, in nanoseconds since the epoch. */
-    long lastChange() throws IOException {
-        var last = status().changed();
-        for (var name : List.of(StatePair.ENVS, StatePair.DEVICES)) {
-            var file = status(name);
-            last = file == null ? last : Math.max(last, file.changed());
-        }
-        return last;
-    }
-
     /** Returns the status of a name without following a link; null if there is none. */
     @Nullable
     FileStatus status(String name) throws IOException {

@@ -8,7 +8,6 @@ import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.ErrorText;
-import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -34,10 +33,15 @@ final class StateReader {
         holders = new LockHolders(proc);
     }
 
-    /** Reads both files as they were at one moment. */
-    StateFacts read() throws InterruptedException {
+    /**
+     * Reads both files as they were at one moment.
+     *
+     * @param waited how long an earlier reading of the same observation waited for genv's lock
+     */
+    StateFacts read(Duration waited) throws InterruptedException {
+        var left = waited.compareTo(lockTimeout) < 0 ? lockTimeout.minus(waited) : Duration.ZERO;
         try {
-            return access.call(lockTimeout.plus(READ_TIMEOUT), this::readNow);
+            return access.call(left.plus(READ_TIMEOUT), () -> readNow(left));
         } catch (StateAccessException e) {
             return unread(e.directory());
         } catch (IOException e) {
@@ -47,7 +51,7 @@ final class StateReader {
 
     /** Returns the facts of a directory that was not read. */
     static StateFacts unread(Directory directory) {
-        return new StateFacts(directory, LockFacts.NOT_ATTEMPTED, new StateFile.Absent(), new StateFile.Absent(), null);
+        return new StateFacts(directory, LockFacts.NOT_ATTEMPTED, new StateFile.Absent(), new StateFile.Absent());
     }
 
     private @Nullable StateDirectory open() throws IOException {
@@ -67,44 +71,41 @@ final class StateReader {
         return exception;
     }
 
-    private StateFacts readNow() throws IOException, InterruptedException {
+    private StateFacts readNow(Duration limit) throws IOException, InterruptedException {
         try (var directory = open()) {
             if (directory == null) {
                 return new StateFacts(
                         new Directory.Absent(),
                         LockFacts.NOT_ATTEMPTED,
                         new StateFile.Absent(),
-                        new StateFile.Absent(),
-                        KernelClock.ticks());
+                        new StateFile.Absent());
             }
             var status = directory.status();
             var stale = access.host().check(status);
             if (stale.isPresent()) {
                 return unread(stale.get());
             }
-            var read = read(directory);
-            // Read after the files: a change in between makes the state look newer, never older.
-            var changedAt = KernelClock.ticksAtFileTime(directory.lastChange());
+            var read = read(directory, limit);
             var present = new Directory.Present(new FileId(status.device(), status.inode()), status.born());
-            return new StateFacts(present, read.lock, read.files.envs(), read.files.devices(), changedAt);
+            return new StateFacts(present, read.lock, read.files.envs(), read.files.devices());
         }
     }
 
     private record Read(LockFacts lock, StatePair files) {}
 
-    private Read read(StateDirectory directory) throws IOException, InterruptedException {
+    private Read read(StateDirectory directory, Duration limit) throws IOException, InterruptedException {
         var start = System.nanoTime();
         try {
-            return locked(directory, start);
+            return locked(directory, limit, start);
         } catch (LockException e) {
             var lock = holders.facts(e, lockTimeout, since(start));
             return new Read(lock, UnlockedReader.of(directory));
         }
     }
 
-    private Read locked(StateDirectory directory, long start) throws IOException, InterruptedException {
+    private Read locked(StateDirectory directory, Duration limit, long start) throws IOException, InterruptedException {
         // The time limit covers all attempts, even if the lock file is replaced repeatedly.
-        for (var left = lockTimeout; !left.isNegative(); left = lockTimeout.minus(since(start))) {
+        for (var left = limit; !left.isNegative(); left = limit.minus(since(start))) {
             try (var lock = directory.lock(left, false)) {
                 var waited = since(start);
                 var files = StatePair.of(directory);

@@ -8,7 +8,6 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.workload.Workload;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
@@ -109,9 +108,6 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
     /** A job on a GPU that the service detached needs the reason, because the user may not have read it at that time. */
     private String earlierDetachment(Notice notice) {
         var violation = notice.violation().violation();
-        if (!violation.rule().restsOn(StateChangeKind.ATTACHMENT_REMOVED)) {
-            return "";
-        }
         return registry.find(entry -> detachments(entry, violation).findAny().isPresent(), 1).stream()
                 .flatMap(entry -> detachments(entry, violation))
                 .reduce((_, latest) -> latest)

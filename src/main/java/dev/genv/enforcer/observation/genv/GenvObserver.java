@@ -13,6 +13,7 @@ import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.observation.state.LiveState;
 import java.util.List;
 import java.util.Set;
@@ -81,7 +82,7 @@ public final class GenvObserver {
                 null,
                 null,
                 null,
-                null,
+                Listings.NONE,
                 Accounts.NONE,
                 new MachineStatus(true, List.of()));
     }

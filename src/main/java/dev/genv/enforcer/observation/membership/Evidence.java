@@ -71,7 +71,8 @@ record Evidence(RelatedProcesses processes, Listings listings) {
 
     /**
      * Decides that a process belongs to what a witness names. That it belongs to no environment needs more: no related process
-     * and no user of it may have one, because genv gives the id to running shells, whose environs never show it.
+     * and no user of it may have one, because genv gives the id to running shells, whose environs never show it. A relative of a process
+     * that is older than the first reading may have had one.
      */
     Optional<Decision> accept(Membership named, RelatedProcess process, MembershipSource by) {
         if (!(named instanceof Membership.Outside)) {
@@ -79,6 +80,7 @@ record Evidence(RelatedProcesses processes, Listings listings) {
         }
         return processes.areComplete(process)
                         && process.relations() != null
+                        && !listings.isOlder(process)
                         && !listings.owners().contains(process.uid())
                         && !listings.mayHaveEnvironment(process)
                         && !listings.mayLeaderHaveEnvironment(process)

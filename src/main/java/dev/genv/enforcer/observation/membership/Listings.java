@@ -15,27 +15,39 @@ import org.jspecify.annotations.Nullable;
  * The pids that active environments list. genv sets the id of an environment in a running shell, so the environ of the
  * shell does not show it, and the list is the only trace. Every user can write it, so it is no proof by itself.
  *
+ * <p>They are remembered, because a process keeps the environment of its ancestors if their pids are no longer listed.
+ *
+ * @param machine the identity of the machine and of its boot, whose pids these are; null if unknown
+ * @param since when the environments were first read, in clock ticks since boot; null before that
  * @param byPid the present ones
  * @param former pids that were listed before, and when they were last, in clock ticks since boot
  * @param overflow when a pid last was listed that is not among the former ones because they were too many, in clock ticks since boot; 0 if
  *     there is none
  * @param owners the users who have an active environment
  */
-public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, long overflow, Set<Long> owners) {
-    public static final Listings NONE = new Listings(Map.of(), Map.of(), 0, Set.of());
+public record Listings(
+        @Nullable String machine,
+        @Nullable Long since,
+        Map<Integer, Listing> byPid,
+        Map<Integer, Long> former,
+        long overflow,
+        Set<Long> owners) {
+    public static final Listings NONE = new Listings(null, null, Map.of(), Map.of(), 0, Set.of());
 
     /** Users choose their number. If there are more, any process that ran then may have been listed. */
     static final int MAX_FORMER = 10_000;
 
     private static final long TICKS_PER_DAY = 24 * 60 * 60 * 100;
+    /** How much older the last observation of a name may be, so that what is remembered does not change in every observation. */
+    private static final long NAMED_ACCURACY = 10 * 60 * 100;
 
     /**
      * A listed pid.
      *
      * @param eid the environment; empty if several list it, or if its owner is disputed
      * @param owner its recorded uid
-     * @param named when an intact environ of the owner in the session of this process last named the environment too, in clock ticks since
-     *     boot; 0 if the service never observed that
+     * @param named when an intact environ of the owner in the session of this process named the environment too, in clock ticks since
+     *     boot, at most ten minutes before it last did; 0 if the service never observed that
      */
     public record Listing(Optional<String> eid, @Nullable Long owner, long named) {
         private boolean isNamedBy(RelatedProcess witness) {
@@ -45,6 +57,10 @@ public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, l
                     && witness.named()
                             .filter(new Membership.InEnvironment(eid.get())::equals)
                             .isPresent();
+        }
+
+        private Listing namedAt(long ticks) {
+            return named == 0 || ticks - named > NAMED_ACCURACY ? new Listing(eid, owner, ticks) : this;
         }
 
         private boolean isSame(Listing other) {
@@ -78,8 +94,7 @@ public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, l
                 .values()
                 .forEach(witness -> now.computeIfPresent(
                         witness.session(),
-                        (_, listing) ->
-                                listing.isNamedBy(witness) ? new Listing(listing.eid, listing.owner, ticks) : listing));
+                        (_, listing) -> listing.isNamedBy(witness) ? listing.namedAt(ticks) : listing));
         var ended = new HashMap<>(former);
         ended.values().removeIf(last -> ticks - last > TICKS_PER_DAY);
         ended.keySet().removeAll(now.keySet());
@@ -94,7 +109,17 @@ public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, l
                 lastOverflow = ticks;
             }
         }
-        return new Listings(now, ended, lastOverflow, users);
+        return new Listings(machine, since == null ? Long.valueOf(ticks) : since, now, ended, lastOverflow, users);
+    }
+
+    /** Returns those of the same boot of the same machine; the pids of another one belong to other processes. */
+    public Listings on(@Nullable String now) {
+        return now == null || now.equals(machine) ? this : new Listings(now, null, Map.of(), Map.of(), 0, Set.of());
+    }
+
+    /** Whether a process is older than the first reading: an environment may have listed its relatives before. */
+    boolean isOlder(RelatedProcess process) {
+        return since == null || process.id().startTime() < since;
     }
 
     Optional<Listing> of(RelatedProcess process) {

@@ -95,15 +95,31 @@ public final class MembershipResolver {
     /**
      * Begins an observation.
      *
+     * @param machine the identity of the machine and of its boot; null if unknown
      * @param environments the active environments; null if they are unknown
      * @param ticks when they were read, in clock ticks since boot
      */
-    public Session begin(RelatedProcesses processes, @Nullable Collection<Environment> environments, long ticks) {
+    public Session begin(
+            @Nullable String machine,
+            RelatedProcesses processes,
+            @Nullable Collection<Environment> environments,
+            long ticks) {
+        listings = listings.on(machine);
         if (environments == null) {
             return new Session(null);
         }
         listings = listings.next(environments, processes, ticks);
         return new Session(new Evidence(processes, listings));
+    }
+
+    /** Returns the pids that environments list or listed. */
+    public Listings listings() {
+        return listings;
+    }
+
+    /** Continues with the listings of an earlier run of the service. */
+    public void restore(Listings earlier) {
+        listings = earlier;
     }
 
     /** Forgets all processes that are no longer on a GPU. */

@@ -14,7 +14,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * The active environments of a machine: one of their pids exists, even as a zombie, or one of their Jupyter kernels runs.
@@ -85,10 +84,5 @@ public record ActiveEnvironments(List<Environment> environments, Map<Integer, Li
         if (process != null && process.uid() != null) {
             uids.put(pid, process.uid());
         }
-    }
-
-    /** Returns when a process was started, in clock ticks since boot; empty if it does not exist, or if that is unknown. */
-    Optional<Long> startOf(int pid) {
-        return Optional.ofNullable(running.get(pid)).map(LiveProcess::startTime);
     }
 }

@@ -47,9 +47,7 @@ public final class LiveState {
         missing.addAll(found.missing());
         uidsOfPids = found.value().uids();
         environments = new OwnershipResolver(uidsOfPids, accounts, exempt)
-                .resolve(found.value().environments()).stream()
-                        .map(environment -> withShellStart(environment, found.value()))
-                        .toList();
+                .resolve(found.value().environments());
         listed = Membership.ofListedPids(environments);
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
             markMissing(
@@ -172,16 +170,6 @@ public final class LiveState {
                 new Membership.Unknown("names no environment, but it is unknown which environments list its pid");
             default -> Membership.resolve(own, process.pid(), listed);
         };
-    }
-
-    private Environment withShellStart(Environment environment, ActiveEnvironments active) {
-        var shell = environment.shell().filter(environment.pids()::contains).orElse(null);
-        var uid = shell == null ? null : uidsOfPids.get(shell);
-        return shell != null && uid != null && uid.equals(environment.uid())
-                ? environment.with(environment
-                        .ownership()
-                        .withShellStart(active.startOf(shell).orElse(null)))
-                : environment;
     }
 
     private <T> T content(State.File<T> file, SnapshotPart part, T none) {

@@ -9,6 +9,9 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BinaryOperator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,37 +19,55 @@ import org.jspecify.annotations.Nullable;
  *
  * @param problems the problems besides those of the files
  * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
- * @param changedAt when the files or their directory were last changed, in clock ticks since boot; a little later rather than
- *     earlier. The time comes from the kernel, and users cannot set it back; null if unknown
  */
 public record State(
         File<EnvsFile> envs,
         File<DevicesFile> devices,
         List<Problem> problems,
-        @Nullable Duration lockWait,
-        @Nullable Long changedAt) {
+        @Nullable Duration lockWait) {
     /** A machine on which genv was never used. */
     public static final State ABSENT = new State(new File.Absent<>(), new File.Absent<>());
 
     public State(File<EnvsFile> envs, File<DevicesFile> devices) {
-        this(envs, devices, List.of(), null, null);
+        this(envs, devices, List.of(), null);
     }
 
     /** Returns the state with one more problem. */
     public State with(Problem problem) {
         var all = new ArrayList<>(problems);
         all.add(problem);
-        return new State(envs, devices, List.copyOf(all), lockWait, changedAt);
+        return new State(envs, devices, List.copyOf(all), lockWait);
     }
 
     /** Returns the state with the wait for the lock. */
     public State withLockWait(@Nullable Duration wait) {
-        return new State(envs, devices, problems, wait, changedAt);
+        return new State(envs, devices, problems, wait);
     }
 
-    /** Returns the state with the time of its last change, in clock ticks since boot. */
-    public State changed(@Nullable Long at) {
-        return new State(envs, devices, problems, lockWait, at);
+    /** Returns what this reading or an earlier one contains. A file that one of them could not read is unreadable. */
+    public State union(State earlier) {
+        var known = problems.stream().map(Problem::code).collect(Collectors.toSet());
+        return new State(
+                union(envs, earlier.envs, EnvsFile::union),
+                union(devices, earlier.devices, DevicesFile::union),
+                Stream.concat(
+                                problems.stream(),
+                                earlier.problems.stream().filter(problem -> !known.contains(problem.code())))
+                        .toList(),
+                lockWait);
+    }
+
+    private static <T> File<T> union(File<T> now, File<T> earlier, BinaryOperator<T> merger) {
+        return switch (now) {
+            case File.Unreadable<T> unreadable -> unreadable;
+            case File.Absent<T>() -> earlier;
+            case File.Present<T>(var content) ->
+                switch (earlier) {
+                    case File.Unreadable<T> unreadable -> unreadable;
+                    case File.Absent<T>() -> now;
+                    case File.Present<T>(var before) -> new File.Present<>(merger.apply(content, before));
+                };
+        };
     }
 
     public static State unreadable(Problem why) {

@@ -3,7 +3,6 @@ package dev.genv.enforcer.observation.state;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import org.jspecify.annotations.Nullable;
@@ -31,20 +30,22 @@ public final class StateParser {
 
     private record Parsed(StateFile envs, StateFile devices, State state) {}
 
-    /** Returns both files. A file that cannot be read is a problem in the result. */
-    public State parse(StateFacts facts, MachineFacts machine) {
-        var state = DirectoryProblem.of(path, facts.directory())
-                .map(State::unreadable)
-                .orElseGet(() -> facts.directory() instanceof Directory.Absent
-                        ? State.ABSENT
-                        : files(facts).changed(facts.changedAt()));
+    /**
+     * Returns both files as the union of two readings. A file that cannot be read is a problem in the result.
+     *
+     * @param earlier null if the earlier reading found the same
+     */
+    public State parse(@Nullable StateFacts earlier, StateFacts facts) {
         var replaced = history.record(facts.directory());
-        if (replaced.isPresent() && facts.directory() instanceof Directory.Absent) {
-            // It was removed at an unknown time before this reading, perhaps after a process started.
-            var changed = facts.changedAt();
-            state = state.changed(changed == null ? Long.valueOf(machine.beforeState()) : changed);
-        }
+        var now = parse(facts);
+        var state = earlier == null ? now : now.union(parse(earlier));
         return replaced.map(state::with).orElse(state);
+    }
+
+    private State parse(StateFacts facts) {
+        return DirectoryProblem.of(path, facts.directory())
+                .map(State::unreadable)
+                .orElseGet(() -> facts.directory() instanceof Directory.Absent ? State.ABSENT : files(facts));
     }
 
     private State files(StateFacts facts) {

@@ -18,7 +18,6 @@ public final class RuleDefinition {
     private final RuleMode defaultMode;
     private final RuleScope scope;
     private final Set<SnapshotPart> requiredParts;
-    private final List<StateChangeKind> restsOn;
     private final boolean enforcedByUids;
     private final boolean ofUnlistedProcesses;
     private final List<RuleSetting> settings;
@@ -30,7 +29,6 @@ public final class RuleDefinition {
         defaultMode = Objects.requireNonNull(builder.defaultMode, "a rule has a default mode");
         scope = Objects.requireNonNull(builder.scope, "a rule has a scope");
         requiredParts = Set.copyOf(Objects.requireNonNull(builder.requiredParts, "a rule requires parts"));
-        restsOn = List.copyOf(Objects.requireNonNull(builder.restsOn, "a rule rests on state changes, or on none"));
         enforcedByUids = builder.enforcedByUids;
         ofUnlistedProcesses = builder.ofUnlistedProcesses;
         settings = List.copyOf(builder.settings);
@@ -77,15 +75,6 @@ public final class RuleDefinition {
                 .toList();
     }
 
-    /** The changes of the state by which another user can cause a violation; of those that happened, the first one in this order is reported. */
-    public List<StateChangeKind> restsOn() {
-        return restsOn;
-    }
-
-    public boolean restsOn(StateChangeKind change) {
-        return restsOn.contains(change);
-    }
-
     /** Whether the rule acts only on the uids of processes, so that it cannot be enforced where they are not reported. */
     public boolean isEnforcedByUids() {
         return enforcedByUids;
@@ -126,7 +115,6 @@ public final class RuleDefinition {
         private @Nullable RuleMode defaultMode;
         private @Nullable RuleScope scope;
         private @Nullable Set<SnapshotPart> requiredParts;
-        private @Nullable List<StateChangeKind> restsOn;
         private boolean enforcedByUids;
         private boolean ofUnlistedProcesses;
 
@@ -168,12 +156,6 @@ public final class RuleDefinition {
         /** Sets the parts of a host that must have been observed before the rule finds anything there. */
         public Builder requires(SnapshotPart... parts) {
             requiredParts = Set.of(parts);
-            return this;
-        }
-
-        /** Sets the changes of the state by which another user can cause a violation, the most important one first. */
-        public Builder restsOn(StateChangeKind... changes) {
-            restsOn = List.of(changes);
             return this;
         }
 

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.policy.holding;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.device.Attachment;
@@ -15,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param shares the user's attachments of the device, with their environments
  * @param processes the processes of these environments on the device
  * @param use how the user's environments use the device
- * @param appearance when the user began to hold the device; null if the first observation found it
+ * @param since a number that is larger if the user began to hold the device later; null if the first observation found it
  */
 public record Holding(
         String host,
@@ -23,10 +22,14 @@ public record Holding(
         List<Share> shares,
         List<GpuProcess> processes,
         Use use,
-        Appearances.@Nullable Appearance appearance) {
-    /** Orders holdings by the harm of losing them; among equals, the latest comes first. */
-    static final Comparator<Holding> LEAST_HARM = Comparator.comparing(Holding::harm)
-            .thenComparing(Holding::appearedAt, Comparator.reverseOrder())
+        @Nullable Long since) {
+    /**
+     * Orders holdings by the harm of losing them. A device that no process of the user's own uid uses may be a forged entry in the user's
+     * name; among equals, the latest comes first, and then one that is idle.
+     */
+    static final Comparator<Holding> LEAST_HARM = Comparator.comparing((Holding holding) -> holding.use == Use.PROVEN)
+            .thenComparing(Holding::order, Comparator.reverseOrder())
+            .thenComparing(Holding::use)
             .thenComparing(Holding::attachedAt, Comparator.reverseOrder())
             .thenComparing(Holding::host)
             .thenComparing(Comparator.comparingInt(Holding::device).reversed());
@@ -44,36 +47,14 @@ public record Holding(
         PROVEN
     }
 
-    /** The harm of losing a device, from the least to the most. */
-    private enum Harm {
-        /** A new attachment may be a forged entry in the user's name; then the user loses nothing. */
-        NEW,
-        IDLE,
-        BUSY,
-        /** A new attachment that the kernel proves to be the user's. */
-        NEW_AND_PROVEN,
-        PROVEN
-    }
-
     /** Whether only the state, which every user can write, shows its age and its use. */
     boolean isUnproven() {
-        return use == Use.BUSY && appearance == null;
-    }
-
-    private Harm harm() {
-        if (appearance != null && appearance.recent()) {
-            return use == Use.PROVEN ? Harm.NEW_AND_PROVEN : Harm.NEW;
-        }
-        return switch (use) {
-            case IDLE -> Harm.IDLE;
-            case BUSY -> Harm.BUSY;
-            case PROVEN -> Harm.PROVEN;
-        };
+        return use == Use.BUSY && since == null;
     }
 
     /** An attachment that the first observation found is older than all others. */
-    private long appearedAt() {
-        return appearance == null ? Long.MIN_VALUE : appearance.order();
+    private long order() {
+        return since == null ? Long.MIN_VALUE : since;
     }
 
     private LocalDateTime attachedAt() {

@@ -69,18 +69,18 @@ public final class Holdings {
         } else {
             use = isBusy || mayBeBusy(device) ? Holding.Use.BUSY : Holding.Use.IDLE;
         }
-        return new Holding(snapshot.host(), device, shares, processes, use, appearance(device, shares));
+        return new Holding(snapshot.host(), device, shares, processes, use, since(device, shares));
     }
 
     /** A device that one of the attachments held in the first observation is not new; otherwise the oldest one counts. */
-    private Appearances.@Nullable Appearance appearance(int device, List<Holding.Share> shares) {
-        Appearances.Appearance oldest = null;
+    private @Nullable Long since(int device, List<Holding.Share> shares) {
+        Long oldest = null;
         for (var share : shares) {
-            var appearance = appearances.of(snapshot.host(), share.environment().eid(), device);
-            if (appearance == null) {
+            var since = appearances.of(snapshot.host(), share.environment().eid(), device);
+            if (since == null) {
                 return null;
             }
-            oldest = oldest == null || appearance.order() < oldest.order() ? appearance : oldest;
+            oldest = oldest == null || since < oldest ? since : oldest;
         }
         return oldest;
     }

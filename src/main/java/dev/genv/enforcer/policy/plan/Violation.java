@@ -1,6 +1,7 @@
 package dev.genv.enforcer.policy.plan;
 
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleScope;
@@ -62,6 +63,16 @@ public record Violation(
         var all = new HashSet<>(hosts);
         all.addAll(more);
         return new Violation(rule, host, all, subject, message, user, environment, devices, processes);
+    }
+
+    /** Returns the subject of a violation by a single process. */
+    public static String subjectOf(ProcessId process) {
+        return "process %d %d".formatted(process.pid(), process.startTime());
+    }
+
+    /** Whether this process alone violates the rule. */
+    public boolean isOf(GpuProcess process) {
+        return subject.equals(subjectOf(process.id()));
     }
 
     /** The key, which is the same in every cycle. The key of a violation that spans the fleet names no machine. */

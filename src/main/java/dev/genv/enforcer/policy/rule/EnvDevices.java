@@ -10,7 +10,6 @@ import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Messages;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +27,6 @@ final class EnvDevices implements Rule {
                     while users get used to it.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
-            .restsOn(StateChangeKind.ENVIRONMENT_ADDED, StateChangeKind.ATTACHMENT_REMOVED)
             .build();
 
     @Override

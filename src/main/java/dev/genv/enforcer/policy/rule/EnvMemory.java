@@ -11,7 +11,6 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.memory.MemoryShare;
 import dev.genv.enforcer.policy.memory.MemoryVictims;
 import dev.genv.enforcer.policy.plan.Action;
@@ -34,7 +33,6 @@ final class EnvMemory implements Rule {
                     environment on that GPU until the rest fits. Use `audit` while users get used to it.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
-            .restsOn(StateChangeKind.ENVIRONMENT_ADDED, StateChangeKind.CAPACITY_REDUCED)
             .build();
 
     @Override

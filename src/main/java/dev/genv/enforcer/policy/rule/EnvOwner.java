@@ -10,7 +10,6 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Messages;
 import dev.genv.enforcer.policy.plan.Violation;
@@ -33,7 +32,6 @@ final class EnvOwner implements Rule {
                     first: a container that runs under another uid than its environment is such a process.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.ENVIRONMENTS)
-            .restsOn(StateChangeKind.OWNER_FORGED)
             .enforcedByUids()
             .build();
 

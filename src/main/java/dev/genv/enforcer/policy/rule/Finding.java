@@ -21,7 +21,7 @@ public record Finding(Violation violation, List<Action> actions) {
             @Nullable String environment,
             List<Integer> devices) {
         var host = snapshot.host();
-        var subject = "process " + process.pid() + " " + process.id().startTime();
+        var subject = Violation.subjectOf(process.id());
         var violation = new Violation(rule, host, subject, message, user, environment, devices, List.of(process));
         return new Finding(violation, List.of(new Action.Terminate(host, process)));
     }

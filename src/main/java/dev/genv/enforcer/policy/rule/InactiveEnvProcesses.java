@@ -7,13 +7,12 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Messages;
 import java.util.ArrayList;
 
 /** Violated by a GPU process that names an environment which is not active. */
 final class InactiveEnvProcesses implements Rule {
-    private static final RuleDefinition DEFINITION = RuleDefinition.named("inactive-env-processes")
+    static final RuleDefinition DEFINITION = RuleDefinition.named("inactive-env-processes")
             .texts("Process of an environment that is not active", """
                     An environment ends with the shell that activated it, for example at logout, also if the job runs under nohup. \
                     In a shell without an environment, start tmux, run `genv activate --gpus 1` inside tmux, then start the job there.""")
@@ -22,7 +21,6 @@ final class InactiveEnvProcesses implements Rule {
                     first: a `nohup` job whose shell has exited is such a process.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS)
-            .restsOn(StateChangeKind.ENVIRONMENT_ENDED)
             .build();
 
     @Override

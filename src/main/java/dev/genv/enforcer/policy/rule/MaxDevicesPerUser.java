@@ -7,7 +7,6 @@ import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.holding.ConfirmedOwners;
 import dev.genv.enforcer.policy.holding.Holding;
 import dev.genv.enforcer.policy.holding.Holdings;
@@ -45,7 +44,6 @@ final class MaxDevicesPerUser implements Rule {
                     SnapshotPart.EVERY_PROCESS,
                     SnapshotPart.ENVIRONMENTS,
                     SnapshotPart.ATTACHMENTS)
-            .restsOn(StateChangeKind.ENVIRONMENT_ADDED, StateChangeKind.OWNER_CHANGED, StateChangeKind.QUOTA_INCREASED)
             .build();
 
     @Override

@@ -6,7 +6,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Messages;
 import java.util.ArrayList;
 
@@ -21,7 +20,6 @@ final class NonEnvProcesses implements Rule {
                     terminates them. `false` and `true` mean `off` and `enforce`, here and for the other rules. Use `audit` first.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES)
-            .restsOn(StateChangeKind.PID_REMOVED)
             .build();
 
     @Override

@@ -16,6 +16,9 @@ public final class Rules {
             new EnvOwner(),
             new UnlistedProcesses());
 
+    /** The rule on processes whose environment is not active. */
+    public static final RuleDefinition INACTIVE_ENV_PROCESSES = InactiveEnvProcesses.DEFINITION;
+
     private static final List<RuleDefinition> DEFINITIONS =
             ALL.stream().map(Rule::definition).toList();
 

@@ -10,7 +10,6 @@ import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Messages;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,11 +31,6 @@ final class UnlistedProcesses implements Rule {
                     first: nvidia-smi does not list graphics programs either.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
-            .restsOn(
-                    StateChangeKind.PID_REMOVED,
-                    StateChangeKind.ENVIRONMENT_ENDED,
-                    StateChangeKind.ENVIRONMENT_ADDED,
-                    StateChangeKind.ATTACHMENT_REMOVED)
             .ofUnlistedProcesses()
             .build();
 

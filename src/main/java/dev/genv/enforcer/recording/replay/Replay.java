@@ -1,7 +1,6 @@
 package dev.genv.enforcer.recording.replay;
 
-import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
-import dev.genv.enforcer.enforcement.history.state.RecordedAppearances;
+import dev.genv.enforcer.enforcement.history.RecordedAppearances;
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
@@ -10,8 +9,8 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.recording.RecordedCycle;
@@ -77,12 +76,13 @@ public final class Replay {
     /**
      * Creates a replay.
      *
+     * @param trustsRecordedTimes whether the recorded times decide which attachments of the first cycle are the newest
      * @param remote whether messages name the host
      */
-    public Replay(Policy policy, AppearanceConfig config, boolean remote) {
+    public Replay(Policy policy, boolean trustsRecordedTimes, boolean remote) {
         this.policy = policy;
         this.remote = remote;
-        attachments = new RecordedAppearances(config);
+        attachments = new RecordedAppearances(trustsRecordedTimes);
     }
 
     /** Observes a cycle outside of the period: it shows the age of attachments, and the names of users. */
@@ -116,7 +116,6 @@ public final class Replay {
 
     /** Returns whether what users may hold has changed. */
     private boolean take(RecordedCycle cycle) {
-        attachments.pass(cycle.at(), cycle.since());
         names.add(cycle);
         unchecked.addAll(cycle.changed());
         hosts.keySet().retainAll(cycle.snapshots().keySet());
@@ -177,7 +176,6 @@ public final class Replay {
     private boolean detach(Action.Detach detach) {
         var isNew = replayedHost(detach.host()).detach(detach.device(), detach.attachment());
         if (isNew) {
-            attachments.detached(detach);
             unchecked.add(detach.host());
         }
         return isNew;
@@ -195,7 +193,7 @@ public final class Replay {
     private UserKey userOf(RecordedCycle cycle, PlannedAction planned, Map<String, ProcessUsers> usersOn) {
         return switch (planned.action()) {
             case Action.Terminate(var host, var process, var _) ->
-                planned.rules().stream().anyMatch(rule -> rule.restsOn(StateChangeKind.OWNER_FORGED))
+                planned.rules().stream().anyMatch(RuleDefinition::isEnforcedByUids)
                         ? names.ofUid(host, process.uid())
                         : usersOn.computeIfAbsent(
                                         host,

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.recording.replay;
 
-import dev.genv.enforcer.enforcement.history.state.BoundedText;
+import dev.genv.enforcer.model.BoundedText;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.recording.usage;
 
-import dev.genv.enforcer.enforcement.history.state.BoundedText;
+import dev.genv.enforcer.model.BoundedText;
 
 /** A user as far as one observation shows. */
 public sealed interface UserKey {

@@ -3,7 +3,6 @@ package dev.genv.enforcer.recording.usage;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.user.SubordinateUids;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.recording.RecordedCycle;
 import java.util.HashMap;
@@ -82,7 +81,7 @@ public final class UserNames {
      */
     UserKey ofViolation(Violation violation) {
         var user = violation.user();
-        if (user != null && !violation.rule().restsOn(StateChangeKind.OWNER_FORGED)) {
+        if (user != null && !violation.rule().isEnforcedByUids()) {
             return new UserKey.Named(user);
         }
         var host = violation.host();

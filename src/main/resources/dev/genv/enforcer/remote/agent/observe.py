@@ -59,15 +59,8 @@ def other_enforcer(machine, directory):
         return None
 
 
-def changed_at(machine, directory):
-    """Returns when the directory or a state file in it was last changed, in clock ticks, rather late than early."""
-    stamps = [stamp(os.fstat(directory))] + [stamp_in(directory, name) for name in (ENVS, DEVICES)]
-    ago = time.time() - max(each[-1] for each in stamps if each) / 1e9
-    return machine.ticks() - int(ago * 100) + 1
-
-
-def observe_state(machine, seconds):
-    """Yields StateFacts, and what else depends on the state directory. A child process executes it."""
+def observe_state(machine, seconds, is_last):
+    """Yields StateFacts and, in the last reading, what else depends on the directory. A child process executes it."""
     directory, problem = open_state(machine)
     key = "none"
     if directory is None:
@@ -76,7 +69,7 @@ def observe_state(machine, seconds):
         status = os.fstat(directory)
         key = "%d:%d" % (status.st_dev, status.st_ino)
         yield {"isWritable": os.access(".", os.W_OK, dir_fd=directory)}
-        if machine.request["acts"]:
+        if machine.request["acts"] and is_last:
             yield {"enforcer": other_enforcer(machine, directory)}
         lock, (envs, devices) = read_state(machine, directory, seconds)
         now = stamp_in(None, machine.state)
@@ -85,19 +78,17 @@ def observe_state(machine, seconds):
         else:
             born = (statx(directory, "", AT_EMPTY_PATH) or (0, 0, 0))[2]
             yield {"directory": {"present": {"id": identity(status), "born": born}}, "lock": lock, "envs": envs[0],
-                   "devices": devices[0], "changedAt": changed_at(machine, directory)}
-    if machine.request["acts"]:
+                   "devices": devices[0]}
+    if machine.request["acts"] and is_last:
         yield {"leased": lease(machine, key)}
 
 
-def state_facts(machine):
+def state_facts(machine, lock_seconds, seconds, is_last):
     """Returns StateFacts, and what else depends on the state directory."""
-    lock_seconds = machine.limit(machine.request["lockTimeout"], 0.28)
-    seconds = machine.limit(lock_seconds + 4, 0.11)
-    facts = {"lock": NOT_ATTEMPTED, "envs": {"absent": {}}, "devices": {"absent": {}}, "changedAt": None}
+    facts = {"lock": NOT_ATTEMPTED, "envs": {"absent": {}}, "devices": {"absent": {}}}
     known = {"isWritable": True, "enforcer": None, "leased": None}
     try:
-        with Call([lambda: observe_state(machine, lock_seconds)]) as child:
+        with Call([lambda: observe_state(machine, lock_seconds, is_last)]) as child:
             for part in child.parts(seconds):
                 known.update(part)  # what is known stays known if the rest does not answer
     except NoAnswer:
@@ -107,8 +98,27 @@ def state_facts(machine):
         known["directory"] = unreadable(why, "TIMEOUT")
     except OSError as error:
         known["directory"] = unreadable(error.strerror, failure(error)["failure"])
-    facts.update((key, known.pop(key)) for key in ("directory", "lock", "envs", "devices", "changedAt") if key in known)
+    facts.update((key, known.pop(key)) for key in ("directory", "lock", "envs", "devices") if key in known)
     return facts, known
+
+
+def earlier_state(machine):
+    """Returns StateFacts before the GPU tool is asked, so that a change during its run changes nothing."""
+    lock_seconds = machine.limit(machine.request["lockTimeout"], 0.72)
+    return state_facts(machine, lock_seconds, machine.limit(lock_seconds + 4, 0.62), False)[0]
+
+
+def last_state(machine, earlier):
+    """Returns the earlier StateFacts if they differ, the present ones, and what else depends on the directory."""
+    if earlier["directory"].get("unreadable", {}).get("failure") == "TIMEOUT":
+        return None, earlier, {"isWritable": True, "enforcer": None, "leased": None}
+    left = max(machine.request["lockTimeout"] - (earlier["lock"]["waited"] or 0), 0)
+    lock_seconds = min(left, machine.limit(left, 0.28))
+    facts, directory = state_facts(machine, lock_seconds, machine.limit(lock_seconds + 4, 0.11), True)
+    if facts["lock"]["waited"] is not None and earlier["lock"]["waited"] is not None:
+        facts["lock"].update(waited=facts["lock"]["waited"] + earlier["lock"]["waited"], limit=earlier["lock"]["limit"])
+    is_same = all(facts[key] == earlier[key] for key in ("directory", "envs", "devices"))
+    return None if is_same else earlier, facts, directory
 
 
 def access_facts(machine, is_writable):
@@ -121,13 +131,14 @@ def access_facts(machine, is_writable):
 
 
 def observe(machine):
-    """Returns HostFacts. The processes come before the state: the environment of a new process is not missing then."""
+    """Returns HostFacts. The state is read again after the processes: the environment of a new one is not missing then."""
     request, etc = machine.request, machine.request["etc"]
     ids = [etc + "/machine-id", os.path.dirname(etc) + "/var/lib/dbus/machine-id"]
     facts = {"machine": {"machineId": first_line(*ids), "bootId": machine.boot,
                          "driver": first_line(machine.path("driver", "nvidia/version"))},
              "accounts": {name: reading(text_file, etc + "/" + name, request[name]) for name in ("passwd", "subuid")},
              "programs": [reading(program_file, path) for path in request["programs"]]}
+    earlier = earlier_state(machine)
     facts["machine"]["beforeListing"] = machine.ticks()
     facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
     facts["processes"] = process_facts(machine, sorted(pids))
@@ -136,9 +147,10 @@ def observe(machine):
     facts["related"], facts["relatedOmission"] = related_facts(machine, subjects)
     facts["pods"] = pod_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
-    facts["state"], directory = state_facts(machine)
+    facts["earlierState"], facts["state"], directory = last_state(machine, earlier)
     facts["access"] = access_facts(machine, directory["isWritable"])
-    facts["liveness"] = liveness_facts(machine, facts["state"]["envs"])
+    readings = [each["envs"] for each in (facts["earlierState"], facts["state"]) if each]
+    facts["liveness"] = liveness_facts(machine, readings)
     other = {"leased": directory["leased"]} if directory["leased"] else None
     if directory["enforcer"]:
         other = {"onMachine": {"pid": directory["enforcer"]}}

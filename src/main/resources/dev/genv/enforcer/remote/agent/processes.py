@@ -149,9 +149,9 @@ def merged(machine, pids, values, failures):
     return facts
 
 
-def liveness_facts(machine, envs):
-    """Returns LivenessFacts: which of all numbers in envs.json are processes, and which kernels run."""
-    content = binascii.a2b_base64(envs.get("present", {"content": ""})["content"])
+def liveness_facts(machine, readings):
+    """Returns LivenessFacts: which of all numbers in the readings of envs.json are processes, and which kernels run."""
+    content = b" ".join(binascii.a2b_base64(envs.get("present", {"content": ""})["content"]) for envs in readings)
     kernels = {"files": [], "unsearched": ""}
     try:
         pids = {b"%d" % pid: pid for pid in machine.pids()}
@@ -175,9 +175,8 @@ def liveness_facts(machine, envs):
 def live_process(machine, pid, stop):
     """Returns LiveProcess. After that time only its existence is known: users choose the number of pids in envs.json."""
     if time.monotonic() > stop:
-        return {"pid": pid, "uid": None, "startTime": None}
-    start = fields(reading(machine.stat, pid).get("value", b""))[19]
-    return {"pid": pid, "uid": reading(machine.uid, pid).get("value"), "startTime": int(start) if start else None}
+        return {"pid": pid, "uid": None}
+    return {"pid": pid, "uid": reading(machine.uid, pid).get("value")}
 
 
 def find_kernels(machine, pids, wanted):

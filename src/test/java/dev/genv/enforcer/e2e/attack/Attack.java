@@ -39,8 +39,7 @@ record Attack(
     /** What happens to bob's job. */
     enum VictimOutcome {
         UNAFFECTED("unaffected"),
-        TERMINATED_AFTER_GRACE("terminated after the state-change grace, reported with the state before"),
-        TERMINATED_AFTER_START_GRACE("terminated after the state-change grace, which begins with the start");
+        TERMINATED_AFTER_GRACE("terminated after the grace period, reported");
 
         final String description;
 
@@ -84,12 +83,6 @@ record Attack(
     /** The same on a node that is prepared first. */
     Attack withPreparation(Preparation other) {
         return new Attack(name, step, victimOutcome, attackerOutcome, reported, other);
-    }
-
-    /** A service that was started afterwards cannot know that anything was changed. */
-    static Attack delayedByStartGrace(String name, Step step, String... reported) {
-        return new Attack(
-                name, step, VictimOutcome.TERMINATED_AFTER_START_GRACE, AttackerOutcome.TERMINATED, Set.of(reported));
     }
 
     @Override

@@ -13,7 +13,7 @@ import java.util.TreeSet;
 
 /** Runs an attack on a node, and checks its outcome. */
 final class AttackRunner {
-    /** They take longer than the state-change grace. */
+    /** They take longer than the grace period. */
     private static final int OBSERVATIONS = 6;
 
     private final TwoUserNode twoUserNode;
@@ -109,14 +109,6 @@ final class AttackRunner {
             return Attack.VictimOutcome.UNAFFECTED;
         }
         assertThat(actions.getFirst()).contains("outcome=skipped_grace");
-        if (attack.victimOutcome() == Attack.VictimOutcome.TERMINATED_AFTER_START_GRACE) {
-            return attack.victimOutcome();
-        }
-        var changes = twoUserNode.serviceClient().json("/violations").findValues("state_change");
-        assertThat(changes).anySatisfy(change -> {
-            assertThat(change.path("before").asText()).isNotEmpty();
-            assertThat(change.path("after").asText()).isNotEmpty();
-        });
         return Attack.VictimOutcome.TERMINATED_AFTER_GRACE;
     }
 }

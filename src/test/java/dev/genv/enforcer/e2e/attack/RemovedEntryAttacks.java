@@ -5,7 +5,6 @@ import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.e2e.TestUsers;
 import java.util.List;
-import java.util.Map;
 
 /** The attacker removes or changes the victim's entries in the state. */
 final class RemovedEntryAttacks {
@@ -19,18 +18,6 @@ final class RemovedEntryAttacks {
                                 (twoUserNode, files) -> files.device(0).device(1)),
                         "env-devices",
                         "non-env-processes"),
-                Attack.withoutEffect(
-                                "empties devices.json, which is restored within the state-change grace",
-                                twoUserNode -> {
-                                    twoUserNode.writeAsAttacker(
-                                            twoUserNode.validState().device(0).device(1));
-                                    twoUserNode.awaitGraceOfVictimJob();
-                                    twoUserNode.writeAsAttacker(twoUserNode.validState());
-                                    AttackSteps.startStray(twoUserNode);
-                                },
-                                "env-devices",
-                                "non-env-processes")
-                        .withSettings(Map.of("STATE_CHANGE_GRACE", "30m")),
                 Attack.withoutEffect(
                         "truncates devices.json to 0 bytes",
                         twoUserNode -> {

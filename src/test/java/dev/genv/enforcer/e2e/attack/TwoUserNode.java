@@ -56,7 +56,7 @@ final class TwoUserNode implements Closeable {
         node.set("NON_ENV_PROCESSES", "enforce")
                 .set("INACTIVE_ENV_PROCESSES", "enforce")
                 .set("MAX_DEVICES_PER_USER", 1)
-                .set("STATE_CHANGE_GRACE", GRACE)
+                .set("GRACE", GRACE)
                 .set("LOCK_TIMEOUT", "300ms");
         service = node.startService();
         serviceClient = new ServiceClient(service);

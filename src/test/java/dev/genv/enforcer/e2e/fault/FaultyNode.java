@@ -54,8 +54,8 @@ final class FaultyNode implements Closeable {
         this.node = node;
         state = node.stateDirectory;
         node.gpus.gpus(GPUS);
-        // The faults change the state after the stray process started, and its grace is not their subject.
-        node.set("NON_ENV_PROCESSES", "enforce").set("LOCK_TIMEOUT", "2s").set("STATE_CHANGE_GRACE", "1s");
+        // The grace period is not the subject of the faults.
+        node.set("NON_ENV_PROCESSES", "enforce").set("LOCK_TIMEOUT", "2s").set("GRACE", "1s");
         preparation.prepare(node);
         shell = Child.withEnvironment(Map.of());
         member = Child.inEnvironment(ENVIRONMENT);

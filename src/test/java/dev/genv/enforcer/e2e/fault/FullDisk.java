@@ -27,7 +27,7 @@ final class FullDisk implements AutoCloseable {
         shell = Child.ofUser(TestUsers.ATTACKER_UID);
         Command.run("mount", "-t", "tmpfs", "-o", "size=128k,mode=0777", "genv-test", node.stateDirectory.toString());
         mounted = node.stateDirectory;
-        node.set("MAX_DEVICES_FOR_USER", HEAVY_USER + "=0").set("STATE_CHANGE_GRACE", "1s");
+        node.set("MAX_DEVICES_FOR_USER", HEAVY_USER + "=0").set("GRACE", "1s");
     }
 
     Fault fault() {

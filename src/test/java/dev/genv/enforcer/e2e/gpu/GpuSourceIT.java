@@ -28,7 +28,7 @@ class GpuSourceIT extends NodeSuite {
         nvml = new FakeNvml(node.directory.resolve("lib")).gpus(1);
         node.gpus.gpus(1);
         node.state.device(0).write();
-        node.set("NVML_LIBRARY", nvml.path()).set("STATE_CHANGE_GRACE", "0s");
+        node.set("NVML_LIBRARY", nvml.path()).set("GRACE", "0s");
     }
 
     @Test

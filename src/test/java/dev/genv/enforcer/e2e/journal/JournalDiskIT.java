@@ -33,7 +33,7 @@ class JournalDiskIT extends NodeSuite {
         node.state.write();
         node.set("JOURNAL_DIR", journal)
                 .set("NON_ENV_PROCESSES", "enforce")
-                .set("STATE_CHANGE_GRACE", "0s")
+                .set("GRACE", "0s")
                 .set("KILL_AFTER", "10h");
     }
 

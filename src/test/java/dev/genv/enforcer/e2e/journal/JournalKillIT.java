@@ -55,8 +55,7 @@ class JournalKillIT extends NodeSuite {
         node.state.write();
         node.set("JOURNAL_DIR", journal)
                 .set("NON_ENV_PROCESSES", "enforce")
-                .set("GRACE_PERIOD", "2s")
-                .set("STATE_CHANGE_GRACE", "1s")
+                .set("GRACE", "2s")
                 .set("KILL_AFTER", "10h");
     }
 

@@ -87,8 +87,7 @@ class SoakIT {
         enforcer = new Enforcer(
                 EnforcerConfigBuilder.enforcerConfig(host)
                         .rules(modes, new Limits(1, Map.of()))
-                        .safetyLimits(
-                                new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
+                        .safetyLimits(new SafetyLimits(Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
                         .build(),
                 new ViolationRegistry(100),
                 time.ticker(),

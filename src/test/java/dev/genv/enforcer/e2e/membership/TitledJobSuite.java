@@ -54,7 +54,7 @@ abstract class TitledJobSuite {
         Files.setAttribute(directory, "unix:mode", 0755); // the users must be able to enter it
         machine = start(directory);
         Files.setAttribute(machine.stateDirectory(), "unix:mode", 0777);
-        machine.program().set("NON_ENV_PROCESSES", "enforce").set("STATE_CHANGE_GRACE", "0s");
+        machine.program().set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
     }
 
     @AfterEach
@@ -128,19 +128,19 @@ abstract class TitledJobSuite {
 
     @Test
     void jobOutsideWithItsShell() throws IOException {
-        var job = startJob(OUTSIDE, "fork", TITLE);
         writeEnvironment(OTHER_USER, add(Child.ofUser(OTHER_USER)).pid());
+        startService(); // relatives of an older process do not prove that it is outside
+        var job = startJob(OUTSIDE, "fork", TITLE);
         use(1, job);
-        startService();
         assertTerminated(job, "non-env-processes", "ancestor");
     }
 
     @Test
     void orphanOutsideWithItsSession() throws IOException {
-        var job = startJob(OUTSIDE, "fork", "orphan", TITLE);
         writeEnvironment(OTHER_USER, add(Child.ofUser(OTHER_USER)).pid());
-        use(1, job);
         startService();
+        var job = startJob(OUTSIDE, "fork", "orphan", TITLE);
+        use(1, job);
         assertTerminated(job, "non-env-processes", "session");
     }
 

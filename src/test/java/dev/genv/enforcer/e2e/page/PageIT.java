@@ -47,7 +47,7 @@ class PageIT extends PageSuite {
 
     @Test
     void aViolationAppearsAndIsResolvedWithoutReloading() throws IOException {
-        node.set("NON_ENV_PROCESSES", "enforce");
+        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
         startService();
         client().awaitObservation();
         var window = openWindow().open("#/violations");
@@ -87,7 +87,7 @@ class PageIT extends PageSuite {
 
     @Test
     void aClickShowsWhatHappenedToTheProcess() throws IOException {
-        node.set("NON_ENV_PROCESSES", "enforce").set("STATE_CHANGE_GRACE", "0s");
+        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
         try (var stray = Child.withEnvironment(Map.of())) {
             node.gpus.process(0, stray.pid(), "10");
             startService();
@@ -99,7 +99,7 @@ class PageIT extends PageSuite {
 
             window.awaitText("dialog h2", "Process outside all environments");
             assertThat(window.dialog().locator(".steps li strong"))
-                    .hasText(new String[] {"Seen", "State changed", "Asked to terminate", "Terminated", "Resolved"});
+                    .hasText(new String[] {"Seen", "Asked to terminate", "Terminated", "Resolved"});
             assertThat(window.page().url()).contains("#/violations/");
             window.page().keyboard().press("Escape");
             assertThat(window.dialog()).hasCount(0);

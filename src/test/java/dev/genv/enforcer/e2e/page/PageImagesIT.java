@@ -78,8 +78,7 @@ class PageImagesIT extends PageSuite {
     private void prepareNode() throws IOException {
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
         node.set("NON_ENV_PROCESSES", "enforce")
-                .set("GRACE_PERIOD", "10m")
-                .set("STATE_CHANGE_GRACE", "0s")
+                .set("GRACE", "10m")
                 .set("GPU_SOURCE", "nvidia-smi")
                 .set("GENV_METRICS", "hosts");
         node.state

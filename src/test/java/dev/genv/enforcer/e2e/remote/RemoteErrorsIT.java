@@ -39,7 +39,7 @@ class RemoteErrorsIT extends SshFleetSuite {
         var service = fleet.node
                 .set("REMOTE_QUIET", "true")
                 .set("NON_ENV_PROCESSES", "true")
-                .set("STATE_CHANGE_GRACE", "0s")
+                .set("GRACE", "0s")
                 .startService();
 
         awaitExit(stray);

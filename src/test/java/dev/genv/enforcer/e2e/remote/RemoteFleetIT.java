@@ -68,7 +68,7 @@ class RemoteFleetIT extends RemoteSuite {
                 .set("REMOTE_SSH_CONFIG", fleet.writeSshConfig(first))
                 .set("REMOTE_HOSTS", "%s,%s,gpu-1,%s".formatted(first.target(), second.target(), first.target()))
                 .set("MAX_DEVICES_PER_USER", 2)
-                .set("STATE_CHANGE_GRACE", "0s")
+                .set("GRACE", "0s")
                 .set("NON_ENV_PROCESSES", "true");
         var serviceClient = new ServiceClient(fleet.node.startService());
 
@@ -97,7 +97,7 @@ class RemoteFleetIT extends RemoteSuite {
         fleet.node
                 .unset("REMOTE_HOSTS")
                 .set("REMOTE_HOSTFILE", file)
-                .set("STATE_CHANGE_GRACE", "0s")
+                .set("GRACE", "0s")
                 .set("NON_ENV_PROCESSES", "true");
         var service = fleet.node.startService();
         var serviceClient = new ServiceClient(service);

@@ -40,7 +40,7 @@ class RemoteIT extends RemoteSuite {
 
         var service = fleet.node
                 .set("NON_ENV_PROCESSES", "true")
-                .set("STATE_CHANGE_GRACE", "0s")
+                .set("GRACE", "0s")
                 .set("KILL_AFTER", "2s")
                 .startService();
 

@@ -51,7 +51,7 @@ class ConcurrencyIT extends NodeSuite {
             node.gpus.gpus(DEVICES).process(0, member.pid(), "10");
             var service = node.set("MAX_DEVICES_PER_USER", 1)
                     // The service acts in the cycle that observes a violation.
-                    .set("STATE_CHANGE_GRACE", "0s")
+                    .set("GRACE", "0s")
                     .set("NON_ENV_PROCESSES", "enforce")
                     .set("INACTIVE_ENV_PROCESSES", "enforce")
                     .startService();

@@ -45,7 +45,7 @@ class KillIT extends NodeSuite {
             node.state
                     .env(LIGHT_USER, TestUsers.HONEST_UID, LIGHT_USER, null, honestUser.pid())
                     .env(HEAVY_USER, TestUsers.ATTACKER_UID, HEAVY_USER, null, attacker.pid());
-            node.set("MAX_DEVICES_FOR_USER", HEAVY_USER + "=0").set("STATE_CHANGE_GRACE", "0s");
+            node.set("MAX_DEVICES_FOR_USER", HEAVY_USER + "=0").set("GRACE", "0s");
             var after = devices(LIGHT_USER);
             var before = devices(HEAVY_USER, LIGHT_USER);
             node.state.write();

@@ -50,8 +50,7 @@ class MessagesIT extends NodeSuite {
                 var stray = Child.ofUser(uid)) {
             node.gpus.process(0, stray.pid(), "10");
             node.set("NON_ENV_PROCESSES", "enforce")
-                    .set("GRACE_PERIOD", "30s") // by then the warning was sent
-                    .set("STATE_CHANGE_GRACE", "0s")
+                    .set("GRACE", "30s") // by then the warning was sent
                     .set("TERMINAL_MESSAGES", "on")
                     .set("MAIL_HOST", "127.0.0.1")
                     .set("MAIL_PORT", mailServer.getSmtp().getPort())

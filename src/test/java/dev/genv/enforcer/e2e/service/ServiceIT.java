@@ -54,7 +54,7 @@ class ServiceIT extends NodeSuite {
 
     @Test
     void terminatesANewViolatorAndShowsTheViolationAsResolved() throws IOException {
-        node.set("NON_ENV_PROCESSES", "enforce");
+        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
         var service = node.startService();
         awaitCompleteObservation(service);
 
@@ -83,9 +83,7 @@ class ServiceIT extends NodeSuite {
                 var stubborn = Child.running(List.of("/bin/sh", "-c", script), member)) {
             writeEnvironment(shell, "1000mi");
             node.gpus.process(0, stubborn.pid(), "1100").process(1, stubborn.pid(), "10");
-            var service = node.set("STATE_CHANGE_GRACE", "0s")
-                    .set("KILL_AFTER", "never")
-                    .startService();
+            var service = node.set("GRACE", "0s").set("KILL_AFTER", "never").startService();
 
             await().until(() -> get(service, "/violations").getList("cycles", Integer.class).stream()
                     .anyMatch(cycles -> cycles >= 4));
@@ -103,7 +101,10 @@ class ServiceIT extends NodeSuite {
                 var member = Child.inEnvironment("a")) {
             writeEnvironment(shell);
             node.gpus.process(0, member.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "enforce").set("GPU_TIMEOUT", "5s").set("INACTIVE_ENV_PROCESSES", "enforce");
+            node.set("NON_ENV_PROCESSES", "enforce")
+                    .set("INACTIVE_ENV_PROCESSES", "enforce")
+                    .set("GRACE", "0s")
+                    .set("GPU_TIMEOUT", "5s");
             var service = node.startService();
             awaitCompleteObservation(service);
 
@@ -155,7 +156,7 @@ class ServiceIT extends NodeSuite {
         try (var stray = Child.withEnvironment(Map.of())) {
             var looking = directory.resolve("looking");
             node.gpus.process(0, stray.pid(), "10").fault("[ -e %1$s ] || { touch %1$s; sleep 2; }".formatted(looking));
-            node.set("NON_ENV_PROCESSES", "enforce").set("STATE_CHANGE_GRACE", "0s");
+            node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
             var isAbandoned = true;
             for (var attempt = 0; isAbandoned && attempt < 10; attempt++) { // on a busy machine the stop comes first
                 Files.deleteIfExists(looking);

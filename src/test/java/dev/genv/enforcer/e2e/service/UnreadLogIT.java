@@ -59,7 +59,7 @@ class UnreadLogIT extends NodeSuite {
         node.launchWith("/bin/sh", "-c", "exec \"$@\" >%s".formatted(pipe), "sh")
                 .set("INTERVAL", "1s")
                 .set("NON_ENV_PROCESSES", "enforce")
-                .set("STATE_CHANGE_GRACE", "0s");
+                .set("GRACE", "0s");
         return node.start();
     }
 

@@ -18,6 +18,7 @@ import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -110,8 +111,18 @@ abstract class UnlistedHolderSuite {
         client.awaitObservation();
     }
 
+    /** Relatives prove nothing of a process that is older than the first observation, which the journal remembers. */
+    private void observeAndStop() throws IOException {
+        var journal = Files.createDirectory(directory.resolve("journal"));
+        Files.setPosixFilePermissions(journal, PosixFilePermissions.fromString("rwx------"));
+        machine.program.set("JOURNAL_DIR", journal);
+        var service = machine.program.startService();
+        new ServiceClient(service).awaitObservation();
+        service.stop();
+    }
+
     private void enforce() throws IOException {
-        machine.program.set("UNLISTED_PROCESSES", "enforce").set("STATE_CHANGE_GRACE", "0s");
+        machine.program.set("UNLISTED_PROCESSES", "enforce").set("GRACE", "0s");
         startService();
     }
 
@@ -170,6 +181,7 @@ abstract class UnlistedHolderSuite {
                 .device(0, "a")
                 .device(1)
                 .write();
+        observeAndStop();
         var member = useOverwritten(USER, Map.of("GENV_ENVIRONMENT_ID", "a"));
         var outside = useOverwritten(OTHER_USER, OUTSIDE);
         enforce();

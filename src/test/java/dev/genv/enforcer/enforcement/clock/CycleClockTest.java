@@ -52,7 +52,7 @@ class CycleClockTest {
     @Test
     void gracePeriodDoesNotExpireWhileTheServiceIsSuspended() {
         var node = new FakeHost(STRAY);
-        var enforcer = enforcer(node, new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, null, 0));
+        var enforcer = enforcer(node, new SafetyLimits(Duration.ofSeconds(60), null, 0));
         enforcer.runCycle();
         assertSuspensionCountsTwoIntervalsOf60Seconds(enforcer, node);
     }
@@ -61,7 +61,7 @@ class CycleClockTest {
     void stateChangeGraceDoesNotExpireWhileTheServiceIsSuspended() {
         var job = process(1).inEnvironment("a").uses(0);
         var node = new FakeHost(host().devices(1).with(env("a").attached(0)).with(job));
-        var enforcer = enforcer(node, new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), null, 0));
+        var enforcer = enforcer(node, new SafetyLimits(Duration.ofSeconds(60), null, 0));
         enforcer.runCycle();
         time.pass(Duration.ofSeconds(10));
         node.setSnapshot(host().devices(1).with(env("a")).with(job));
@@ -72,7 +72,7 @@ class CycleClockTest {
     @Test
     void noProcessIsKilledBecauseTheServiceWasSuspended() {
         var node = new FakeHost(STRAY);
-        var enforcer = enforcer(node, new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0));
+        var enforcer = enforcer(node, new SafetyLimits(Duration.ZERO, Duration.ofSeconds(30), 0));
         enforcer.runCycle();
         time.pass(Duration.ofHours(5));
         enforcer.runCycle();
@@ -89,7 +89,7 @@ class CycleClockTest {
     @Test
     void theGracePeriodDoesNotRunOutInCyclesThatBreakOff() {
         var node = new FakeHost(STRAY);
-        var enforcer = enforcer(node, new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, null, 0));
+        var enforcer = enforcer(node, new SafetyLimits(Duration.ofSeconds(60), null, 0));
         enforcer.runCycle();
         breakOffCycles(enforcer, 30);
         runCycles(enforcer, 1);
@@ -104,7 +104,7 @@ class CycleClockTest {
     @Test
     void noProcessIsKilledBecauseCyclesBreakOff() {
         var node = new FakeHost(STRAY);
-        var enforcer = enforcer(node, new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0));
+        var enforcer = enforcer(node, new SafetyLimits(Duration.ZERO, Duration.ofSeconds(30), 0));
         enforcer.runCycle();
         breakOffCycles(enforcer, 30);
         runCycles(enforcer, 1);
@@ -118,7 +118,7 @@ class CycleClockTest {
     @Test
     void theGracePeriodDoesNotRunOutWhileTheHostDoesNotAnswer() {
         var node = new FakeHost(STRAY);
-        var enforcer = enforcer(node, new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, null, 0));
+        var enforcer = enforcer(node, new SafetyLimits(Duration.ofSeconds(60), null, 0));
         enforcer.runCycle();
         node.observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "no answer");
@@ -135,7 +135,7 @@ class CycleClockTest {
     @Test
     void halfOfTheTimeUntilSigkillCountsWhileTheHostDoesNotAnswer() {
         var node = new FakeHost(STRAY);
-        var enforcer = enforcer(node, new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0));
+        var enforcer = enforcer(node, new SafetyLimits(Duration.ZERO, Duration.ofSeconds(30), 0));
         enforcer.runCycle();
         node.observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "no answer");

@@ -10,6 +10,7 @@ import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -138,7 +139,7 @@ class ObservationCollectorTest {
         var interrupted = new CountDownLatch(1);
         var begun = new CountDownLatch(1);
         hosts.add(fine);
-        workers.update();
+        workers.update(_ -> Listings.NONE);
         var worker = workers.worker("fine");
         assertThat(worker).isNotNull();
         try {
@@ -156,7 +157,7 @@ class ObservationCollectorTest {
         }
         begun.await();
         hosts.clear();
-        workers.update();
+        workers.update(_ -> Listings.NONE);
         interrupted.await();
     }
 
@@ -164,7 +165,7 @@ class ObservationCollectorTest {
     void passesEachHostOnlyItsOwnProcesses() throws InterruptedException {
         var process = new ProcessId(7, 70);
         hosts.addAll(List.of(fine.setExited(process), other.setExited(process)));
-        var reports = collector.collect(workers.update(), Set.of(new HostProcess("other", process)));
+        var reports = collector.collect(workers.update(_ -> Listings.NONE), Set.of(new HostProcess("other", process)));
         assertThat(reports.getFirst().ended()).isEmpty();
         assertThat(reports.getLast().ended()).containsExactly(process);
     }
@@ -178,7 +179,7 @@ class ObservationCollectorTest {
     }
 
     private List<HostReport> collect() throws InterruptedException {
-        return collector.collect(workers.update(), Set.of());
+        return collector.collect(workers.update(_ -> Listings.NONE), Set.of());
     }
 
     private static void awaitQuietly(CountDownLatch latch) {

@@ -9,10 +9,10 @@ import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.ObservationAge;
-import dev.genv.enforcer.enforcement.history.CycleHistory;
+import dev.genv.enforcer.enforcement.history.Enforcement;
 import dev.genv.enforcer.enforcement.history.Evidence;
+import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.history.SeenFleet;
-import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.definition.Limits;
@@ -75,7 +75,7 @@ class SafeguardsTest {
                         "1 skipped_audit another enforcer acts here",
                         "1 skipped_audit the rule only audits",
                         "1 skipped_audit GENV_TERMINATE_PROCESSES is 0",
-                        "1 skipped_protected environment a was not active when this process was started, and appeared later",
+                        "1 skipped_protected the process is older than the entry of environment a",
                         "1 skipped_grace it has not yet lasted 60 s",
                         "1 failed the service is being stopped",
                         "1 run",
@@ -95,7 +95,7 @@ class SafeguardsTest {
         assertThat(orders.expiry().applies()).isFalse();
         time.pass(Duration.ofSeconds(21));
         assertThat(orders.expiry().applies()).isTrue();
-        var skip = orders.expiry().skip(orders.all().getFirst().planned());
+        var skip = orders.expiry().hold(orders.all().getFirst().planned());
         assertThat(skip.outcome()).isEqualTo(Outcome.SKIPPED_GRACE);
     }
 
@@ -105,8 +105,9 @@ class SafeguardsTest {
     }
 
     private Orders screen(GpuProcessBuilder... processes) {
-        var limits = new SafetyLimits(gracePeriod, Duration.ZERO, null, 1);
-        var safeguards = new Safeguards(new SafeguardConfig(mode, enforced::contains, signals, limits), time.ticker());
+        var limits = new SafetyLimits(gracePeriod, null, 1);
+        var safeguards =
+                new Safeguards(new Safeguards.Config(mode, enforced::contains, signals, limits), time.ticker());
         if (isStopped) {
             safeguards.stop();
         }
@@ -116,7 +117,7 @@ class SafeguardsTest {
             skips.add(pid(order.planned())
                     + switch (order) {
                         case Order.Run _ -> " run";
-                        case Order.Skip skip -> " " + skip.outcome().label() + " " + skip.reason();
+                        case Order.Hold hold -> " " + hold.outcome().label() + " " + hold.reason();
                     });
         }
         return orders;
@@ -124,18 +125,18 @@ class SafeguardsTest {
 
     /** The environment appears only in the second observation. */
     private Evidence evidence(HostBuilder second) {
-        var history =
-                new CycleHistory(AppearanceConfig.of(Duration.ZERO, Duration.ofSeconds(10)), GRACE, time.ticker());
-        history.record(seen(host().devices(1)));
-        var seen = history.record(seen(second));
+        var enforcement = new Enforcement(enforced::contains, signals, gracePeriod);
+        var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
+        history.record(seen(host().devices(1), 1_000_000_000));
+        var seen = history.record(seen(second, 1_000_001_000));
         var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);
         return history.record(seen, policy.check(seen.fleet(), Set.of()));
     }
 
-    private SeenFleet.Observed seen(HostBuilder host) {
+    private SeenFleet.Observed seen(HostBuilder host, long ticks) {
         var age = new ObservationAge(time.ticker(), Duration.ofSeconds(10), Duration.ZERO);
         age.observed();
-        var report = node.setSnapshot(host).setTicks(1_000_000_000L).report();
+        var report = node.setSnapshot(host).setTicks(ticks).report();
         return new SeenFleet.Observed(List.of(report), false, age, time.ticker().now());
     }
 

@@ -149,7 +149,7 @@ class TerminationLimitTest {
                 .map(planned -> record(
                         planned,
                         deferred.contains(planned)
-                                ? terminationLimit.skip(planned).result()
+                                ? terminationLimit.hold(planned, FakeTime.START).result()
                                 : Result.of(Outcome.SIGNALLED)))
                 .toList());
         due.removeAll(signalled);

@@ -80,7 +80,7 @@ class ComplianceTest extends TerminationFixture {
 
     @Test
     void killDelayContinuesWithinTheCompliancePeriod() {
-        enforcer = enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, KILL_AFTER, Duration.ofMinutes(10), 0));
+        enforcer = enforcer(new SafetyLimits(Duration.ZERO, KILL_AFTER, Duration.ofMinutes(10), 0));
         runCycles(0, 10);
         node.setSnapshot(empty());
         runCycles(20, 619);
@@ -93,7 +93,7 @@ class ComplianceTest extends TerminationFixture {
 
     @Test
     void sendsSigtermAgainAfterTheCompliancePeriod() {
-        enforcer = enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, KILL_AFTER, Duration.ofMinutes(10), 0));
+        enforcer = enforcer(new SafetyLimits(Duration.ZERO, KILL_AFTER, Duration.ofMinutes(10), 0));
         runCycles(0, 10);
         node.setSnapshot(empty());
         runCycles(20, 620);

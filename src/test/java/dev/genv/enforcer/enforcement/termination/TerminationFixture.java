@@ -75,7 +75,7 @@ abstract class TerminationFixture {
     }
 
     Enforcer killingAfter(@Nullable Duration killAfter) {
-        return enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, killAfter, 0));
+        return enforcer(new SafetyLimits(Duration.ZERO, killAfter, 0));
     }
 
     Enforcer enforcer(SafetyLimits safetyLimits) {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class TerminationsPerCycleTest extends TerminationFixture {
     @Test
     void subordinateUidsShareTheLimitOfTheirUser() {
-        enforcer = enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 2));
+        enforcer = enforcer(new SafetyLimits(Duration.ZERO, null, 2));
         node.setSnapshot(host().devices(1)
                 .subordinate(1001, 200_000, 65_536)
                 .with(
@@ -32,7 +32,7 @@ class TerminationsPerCycleTest extends TerminationFixture {
 
     @Test
     void terminatesAtMostTheConfiguredNumberPerCycle() {
-        enforcer = enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 2));
+        enforcer = enforcer(new SafetyLimits(Duration.ZERO, null, 2));
         node.setSnapshot(host().devices(1)
                 .with(
                         process(1).uses(0),
@@ -60,7 +60,7 @@ class TerminationsPerCycleTest extends TerminationFixture {
     /** A process cannot avoid its termination by other processes of the user that start and exit. */
     @Test
     void signalsLongestWaitingProcessFirst() {
-        enforcer = enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 1));
+        enforcer = enforcer(new SafetyLimits(Duration.ZERO, null, 1));
         node.setSnapshot(host().devices(1).with(process(1).uses(0), process(9).uses(0)));
         runCycles(0);
         node.setSnapshot(host().devices(1).with(process(2).uses(0), process(9).uses(0)));
@@ -71,7 +71,7 @@ class TerminationsPerCycleTest extends TerminationFixture {
 
     @Test
     void deniedSignalDoesNotDelayOthers() {
-        enforcer = enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 1));
+        enforcer = enforcer(new SafetyLimits(Duration.ZERO, null, 1));
         node.answerWith(action ->
                 Result.of(((Action.Terminate) action).process().pid() == 1 ? Outcome.DENIED : Outcome.SIGNALLED));
         node.setSnapshot(host().devices(1).with(process(1).uses(0), process(9).uses(0)));
@@ -83,7 +83,7 @@ class TerminationsPerCycleTest extends TerminationFixture {
 
     @Test
     void repeatedlyDeniedSignalsDoNotDelayOthers() {
-        enforcer = enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 1));
+        enforcer = enforcer(new SafetyLimits(Duration.ZERO, null, 1));
         node.answerWith(action ->
                 Result.of(((Action.Terminate) action).process().pid() < 9 ? Outcome.DENIED : Outcome.SIGNALLED));
         node.setSnapshot(host().devices(1)
@@ -101,7 +101,7 @@ class TerminationsPerCycleTest extends TerminationFixture {
     /** However old their violation is: each process waits for its own turn. */
     @Test
     void newProcessesOfAnOldViolationWaitTheirTurn() {
-        enforcer = enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 1));
+        enforcer = enforcer(new SafetyLimits(Duration.ZERO, null, 1));
         var environment = env("a").capacity("1mi").attached(0);
         node.setSnapshot(host().devices(1)
                 .with(environment)

@@ -65,7 +65,7 @@ class ExitedProcessResolutionTest extends RegistryFixture {
         observeViolations(strayOn("gpu-1", 1));
         var update = registry.update(
                 new Plan(List.of(strayOn("gpu-1", 1)), List.of(), List.of()),
-                new ViolationRegistry.CycleOutcome(List.of(), Map.of(), Set.of(id("gpu-1", 1)), now, Map.of()),
+                new ViolationRegistry.CycleOutcome(List.of(), Set.of(id("gpu-1", 1)), now, Map.of()),
                 _ -> RuleMode.ENFORCE,
                 host("gpu-1").fleet());
         assertThat(update.resolved()).isEmpty();
@@ -95,7 +95,7 @@ class ExitedProcessResolutionTest extends RegistryFixture {
     private ViolationRegistry.Update observeIncompleteListing(HostProcess... ended) {
         return registry.update(
                 Plan.EMPTY,
-                new ViolationRegistry.CycleOutcome(List.of(), Map.of(), Set.of(ended), now, Map.of()),
+                new ViolationRegistry.CycleOutcome(List.of(), Set.of(ended), now, Map.of()),
                 _ -> RuleMode.ENFORCE,
                 host("gpu-1").missing(SnapshotPart.EVERY_PROCESS).fleet());
     }

@@ -72,7 +72,7 @@ abstract class RegistryFixture {
     }
 
     ViolationRegistry.CycleOutcome cycleOutcome(List<ActionRecord> records) {
-        return new ViolationRegistry.CycleOutcome(records, Map.of(), Set.of(), now, Map.of());
+        return new ViolationRegistry.CycleOutcome(records, Set.of(), now, Map.of());
     }
 
     static Violation strayOn(String host, int pid) {

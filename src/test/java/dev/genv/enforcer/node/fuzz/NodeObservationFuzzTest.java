@@ -162,7 +162,7 @@ class NodeObservationFuzzTest {
                 file(Evidence.bytes(now.devices()), bytes -> DevicesFile.of(GenvJson.read(bytes))));
         var envs = Evidence.bytes(now.envs());
         var liveness = new LivenessReader(proc)
-                .read(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs)));
+                .read(List.of(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs))));
         var live = findings.add(LiveState.of(state, liveness, world.accounts(), Set.of()));
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(

@@ -81,7 +81,7 @@ class KernelLivenessTest extends LivenessFixture {
         Files.delete(cmdline);
         Fifo.at(cmdline);
         var environment = environment(List.of(), List.of(KERNEL));
-        var facts = reader.read(envs(List.of(environment)));
+        var facts = reader.read(List.of(envs(List.of(environment))));
         assertThat(alive(facts, List.of(environment))).hasSize(1);
         assertThat(facts.kernels().unsearched()).isEqualTo("process 51 of uid 61002: reading its arguments hangs");
     }
@@ -93,7 +93,7 @@ class KernelLivenessTest extends LivenessFixture {
         Files.delete(cmdline);
         Fifo.at(cmdline);
         var environment = environment(List.of(), List.of(KERNEL));
-        var found = ActiveEnvironments.of(reader.read(envs(List.of(environment))), List.of(environment));
+        var found = ActiveEnvironments.of(reader.read(List.of(envs(List.of(environment)))), List.of(environment));
         assertThat(found.value().environments()).hasSize(1);
         assertThat(found.problems()).isEmpty();
     }

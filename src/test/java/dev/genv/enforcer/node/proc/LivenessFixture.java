@@ -29,7 +29,7 @@ abstract class LivenessFixture {
     }
 
     List<Environment> alive(List<Environment> environments) throws IOException {
-        return alive(reader.read(envs(environments)), environments);
+        return alive(reader.read(List.of(envs(environments))), environments);
     }
 
     static List<Environment> alive(LivenessFacts facts, List<Environment> environments) throws IOException {

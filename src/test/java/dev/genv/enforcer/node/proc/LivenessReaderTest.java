@@ -99,12 +99,12 @@ class LivenessReaderTest extends LivenessFixture {
         var pids = IntStream.range(30, 300_000).toArray();
 
         var environment = EnvBuilder.env("a").pids(pids).build();
-        var facts = reader.read(envs(List.of(environment)));
+        var facts = reader.read(List.of(envs(List.of(environment))));
 
         assertThat(alive(facts, List.of(environment)))
                 .singleElement()
                 .satisfies(alive -> assertThat(alive.pids()).containsExactly(40));
-        assertThat(facts.processes()).isEqualTo(Reading.of(List.of(new LiveProcess(40, 1000L, null))));
+        assertThat(facts.processes()).isEqualTo(Reading.of(List.of(new LiveProcess(40, 1000L))));
     }
 
     /** It must not look as if nobody's uid spoke against what was written. */
@@ -114,11 +114,11 @@ class LivenessReaderTest extends LivenessFixture {
         Files.delete(status);
         Files.createDirectory(status);
         var environments = List.of(EnvBuilder.env("a").pids(40).build());
-        assertThat(reader.read(envs(environments)).processes()).isInstanceOf(Reading.Failed.class);
+        assertThat(reader.read(List.of(envs(environments))).processes()).isInstanceOf(Reading.Failed.class);
     }
 
     private Map<Integer, Long> uids(List<Environment> environments) throws IOException {
-        return ActiveEnvironments.of(reader.read(envs(environments)), environments)
+        return ActiveEnvironments.of(reader.read(List.of(envs(environments))), environments)
                 .value()
                 .uids();
     }

@@ -3,12 +3,10 @@ package dev.genv.enforcer.node.state;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;
@@ -17,6 +15,7 @@ import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -62,18 +61,6 @@ class StateReaderDirectoryTest {
         assertThat(read().problems()).isEmpty();
     }
 
-    /** Otherwise a process that was started before the removal would get no grace. */
-    @Test
-    void removedDirectoryCountsAsChangedAtEachObservation() throws Exception {
-        new StateFiles(path).env("1", 1000, null, null).write();
-        read();
-        Files.move(path, path.resolveSibling("moved"));
-        for (var observation = 0; observation < 2; observation++) {
-            var before = KernelClock.ticks();
-            assertThat(read().changedAt()).isBetween(before, KernelClock.ticks());
-        }
-    }
-
     @Test
     void directoryMovedOnTheHostIsNotRead(@TempDir Path folder) throws Exception {
         new StateFiles(path).env("1", 1000, null, null).device(0).write();
@@ -97,7 +84,7 @@ class StateReaderDirectoryTest {
     }
 
     private State read(StateReader from) throws InterruptedException {
-        return parser.parse(from.read(), new MachineFacts("", "", "", 0, 0));
+        return parser.parse(null, from.read(Duration.ZERO));
     }
 
     private static EnvsFile envs(State state) {

@@ -3,18 +3,13 @@ package dev.genv.enforcer.node.state;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
-import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
-import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;
@@ -22,7 +17,7 @@ import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -65,30 +60,8 @@ class StateReaderTest {
     @Test
     void emptyDirectoryIsAbsentStateAndStaysEmpty() throws Exception {
         var state = read();
-        assertThat(state).isEqualTo(State.ABSENT.withLockWait(state.lockWait()).changed(state.changedAt()));
+        assertThat(state).isEqualTo(State.ABSENT.withLockWait(state.lockWait()));
         assertThat(path).isEmptyDirectory();
-    }
-
-    /** The kernel keeps this time, whatever a user sets the other times of a file to. */
-    @Test
-    void noUserCanSetBackWhenTheStateWasChanged() throws Exception {
-        var prepared = Files.writeString(path.resolveSibling("prepared"), "{}");
-        assertThatItWasChangedBy(new StateFiles(path).env("a", 1000, null, null).device(0)::write);
-        assertThatItWasChangedBy(() -> Files.setLastModifiedTime(path.resolve("envs.json"), FileTime.fromMillis(0)));
-        assertThatItWasChangedBy(() -> Files.move(prepared, path.resolve("devices.json"), ATOMIC_MOVE));
-        assertThatItWasChangedBy(() -> Files.delete(path.resolve("envs.json")));
-    }
-
-    private interface Change {
-        void make() throws Exception;
-    }
-
-    private void assertThatItWasChangedBy(Change change) throws Exception {
-        var last = requireNonNull(read().changedAt());
-        await().atMost(HANG).until(() -> KernelClock.ticks() > last);
-        var before = KernelClock.ticks();
-        change.make();
-        assertThat(read().changedAt()).isBetween(before, KernelClock.ticks() + 1);
     }
 
     @ParameterizedTest
@@ -173,7 +146,7 @@ class StateReaderTest {
     }
 
     private State read(StateReader from) throws InterruptedException {
-        return parser.parse(from.read(), new MachineFacts("", "", "", 0, 0));
+        return parser.parse(null, from.read(Duration.ZERO));
     }
 
     private static EnvsFile envs(State state) {

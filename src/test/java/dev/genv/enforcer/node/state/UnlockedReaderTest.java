@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.problem.Problem;
@@ -145,7 +144,7 @@ class UnlockedReaderTest {
     }
 
     private State read(StateReader from) throws InterruptedException {
-        return parser.parse(from.read(), new MachineFacts("", "", "", 0, 0));
+        return parser.parse(null, from.read(Duration.ZERO));
     }
 
     private static EnvsFile envs(State state) {

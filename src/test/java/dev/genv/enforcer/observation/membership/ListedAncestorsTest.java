@@ -17,7 +17,7 @@ class ListedAncestorsTest {
     private static final Decision UNPROVEN =
             Decision.unknown("nothing proves the entry of envs.json that lists its ancestor 100");
 
-    private final MembershipResolver resolver = new MembershipResolver(false);
+    private final MembershipResolver resolver = Relatives.resolver(false);
     private final Relatives machine = new Relatives();
 
     /** Otherwise a user could list the shell of another user, who starts the process later. */

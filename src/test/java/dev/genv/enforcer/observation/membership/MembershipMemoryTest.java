@@ -14,7 +14,7 @@ class MembershipMemoryTest {
     private static final Decision EARLIER = new Decision(new Membership.InEnvironment("a"), MembershipSource.EARLIER);
     private static final Decision OUTSIDE = new Decision(new Membership.Outside(), MembershipSource.ANCESTOR);
 
-    private final MembershipResolver resolver = new MembershipResolver(false);
+    private final MembershipResolver resolver = Relatives.resolver(false);
     private final Relatives machine = new Relatives();
 
     @Test
@@ -111,7 +111,7 @@ class MembershipMemoryTest {
 
     @Test
     void settingMakesAProcessOutsideOnlyIfNothingIsFound() {
-        var strict = new MembershipResolver(true);
+        var strict = Relatives.resolver(true);
         machine.change(SHELL).overwritten().add();
         assertThat(machine.decide(strict, 5000))
                 .isEqualTo(new Decision(new Membership.Outside(), MembershipSource.SETTING));
@@ -119,28 +119,27 @@ class MembershipMemoryTest {
         assertThat(machine.change(SHELL).intact("a").add().decide(strict, 5000).by())
                 .isEqualTo(MembershipSource.ANCESTOR);
         var other = new Relatives().environment("b", Relatives.BOB, SHELL);
-        assertThat(other.decide(new MembershipResolver(true), 5000).membership())
-                .isInstanceOf(Membership.Unknown.class);
+        assertThat(other.decide(Relatives.resolver(true), 5000).membership()).isInstanceOf(Membership.Unknown.class);
     }
 
     /** Another user could start so many processes that those of this one are left out. */
     @Test
     void settingDecidesNothingIfAProcessWasLeftOut() {
         machine.change(SHELL).overwritten().add();
-        assertUnknownDespiteSetting(machine.incomplete(), new MembershipResolver(true));
+        assertUnknownDespiteSetting(machine.incomplete(), Relatives.resolver(true));
     }
 
     @Test
     void settingDecidesNothingIfARelativeCannotBeRead() {
-        assertUnknownDespiteSetting(machine.change(SHELL).unavailable().add(), new MembershipResolver(true));
+        assertUnknownDespiteSetting(machine.change(SHELL).unavailable().add(), Relatives.resolver(true));
         var orphan = new Relatives().change(JOB).add(1, JOB);
-        assertUnknownDespiteSetting(orphan.change(SHELL).unavailable().add(), new MembershipResolver(true));
+        assertUnknownDespiteSetting(orphan.change(SHELL).unavailable().add(), Relatives.resolver(true));
     }
 
     /** Another user could have removed it. */
     @Test
     void settingDecidesNothingIfTheShellWasListedOnce() {
-        var strict = new MembershipResolver(true);
+        var strict = Relatives.resolver(true);
         machine.environment("100", Relatives.ALICE, SHELL).observeEnvironments(strict, 50);
         assertUnknownDespiteSetting(machine.noEnvironments(), strict);
         assertUnknownDespiteSetting(machine.without(SHELL).change(JOB).add(1, JOB), strict);

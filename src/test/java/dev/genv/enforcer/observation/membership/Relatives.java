@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * the process group 100, and process 812, its child, has overwritten its environ. Each process was started at the tick of its pid.
  */
 final class Relatives {
+    private static final String MACHINE = "machine";
+
     static final int SHELL = 100;
     static final int JOB = 812;
     static final long ALICE = 1003;
@@ -86,12 +88,12 @@ final class Relatives {
 
     /** Observes the environments at these ticks, without any process. */
     void observeEnvironments(MembershipResolver resolver, long ticks) {
-        resolver.begin(RelatedProcesses.of(List.of(), RelatedOmission.NONE), environments, ticks);
+        resolver.begin(MACHINE, RelatedProcesses.of(List.of(), RelatedOmission.NONE), environments, ticks);
     }
 
     /** Observes all processes at these ticks. */
     Relatives observe(MembershipResolver resolver, long ticks) {
-        resolver.begin(RelatedProcesses.of(processes.values(), omission), environments, ticks);
+        resolver.begin(MACHINE, RelatedProcesses.of(processes.values(), omission), environments, ticks);
         return this;
     }
 
@@ -103,6 +105,7 @@ final class Relatives {
     /** Observes a process after these ticks. */
     Decision decide(MembershipResolver resolver, long ticks, int pid) {
         return resolver.begin(
+                        MACHINE,
                         RelatedProcesses.of(processes.values(), omission),
                         environmentsKnown ? environments : null,
                         ticks)
@@ -111,7 +114,14 @@ final class Relatives {
 
     /** Observes the job for the first time, after it was started. */
     Decision decide() {
-        return decide(new MembershipResolver(false), 5000);
+        return decide(resolver(false), 5000);
+    }
+
+    /** Returns a resolver of a service that observed before any of the processes was started. */
+    static MembershipResolver resolver(boolean isOverwrittenOutside) {
+        var resolver = new MembershipResolver(isOverwrittenOutside);
+        resolver.begin(MACHINE, RelatedProcesses.of(List.of(), RelatedOmission.NONE), List.of(), 1);
+        return resolver;
     }
 
     private RelatedProcess known(int pid) {

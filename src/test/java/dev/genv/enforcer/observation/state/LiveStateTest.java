@@ -202,7 +202,7 @@ class LiveStateTest {
         return findings.add(LiveState.of(
                 new State(envs, devices),
                 new LivenessFacts(
-                        Reading.of(List.of(new LivenessFacts.LiveProcess(40, uid, null))), LivenessFacts.Kernels.NONE),
+                        Reading.of(List.of(new LivenessFacts.LiveProcess(40, uid))), LivenessFacts.Kernels.NONE),
                 new Accounts(Map.of("alice", 1000L, "bob", 1001L)),
                 Set.of(77L)));
     }

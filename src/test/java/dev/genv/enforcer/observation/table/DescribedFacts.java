@@ -34,8 +34,7 @@ record DescribedFacts(DescribedMachine machine) {
         }
         var live = new ArrayList<LiveProcess>();
         for (var pid : machine.processes.keySet()) {
-            live.add(new LiveProcess(
-                    pid, machine.uids.get(pid) instanceof Reading.Value<Long>(var uid) ? uid : null, null));
+            live.add(new LiveProcess(pid, machine.uids.get(pid) instanceof Reading.Value<Long>(var uid) ? uid : null));
         }
         return new HostFacts(
                 new MachineFacts("", "", "", machine.ticks, machine.ticks),
@@ -50,14 +49,14 @@ record DescribedFacts(DescribedMachine machine) {
                 relatedFacts(),
                 RelatedOmission.NONE,
                 holderFacts(),
+                null,
                 machine.directory == null
                         ? present()
                         : new StateFacts(
                                 machine.directory,
                                 LockFacts.NOT_ATTEMPTED,
                                 new StateFile.Absent(),
-                                new StateFile.Absent(),
-                                null),
+                                new StateFile.Absent()),
                 new LivenessFacts(Reading.of(live), machine.kernels),
                 EnforcerFacts.NONE,
                 List.of(),
@@ -86,8 +85,7 @@ record DescribedFacts(DescribedMachine machine) {
                 new Directory.Present(new FileId(1, inode), 1),
                 machine.lock,
                 machine.files.get("envs.json"),
-                machine.files.get("devices.json"),
-                5L);
+                machine.files.get("devices.json"));
     }
 
     private Reading<TextFile> text(String name) throws IOException {

@@ -50,9 +50,8 @@ class RuleDefinitionTest {
                         .texts("A title", "Advice.")
                         .mode(RuleMode.OFF, "The mode.")
                         .scope(RuleScope.HOST)
-                        .requires(SnapshotPart.PROCESSES)
                         .build())
-                .withMessage("a rule rests on state changes, or on none");
+                .withMessage("a rule requires parts");
     }
 
     @Test
@@ -78,7 +77,6 @@ class RuleDefinitionTest {
     private static RuleDefinition.Builder complete(RuleDefinition.Builder rule) {
         return rule.texts("A title", "Advice.")
                 .scope(RuleScope.HOST)
-                .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS)
-                .restsOn();
+                .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS);
     }
 }

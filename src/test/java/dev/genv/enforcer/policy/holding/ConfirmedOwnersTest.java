@@ -24,8 +24,7 @@ import org.junit.jupiter.api.Test;
 class ConfirmedOwnersTest {
     private static final long ALICE = 1001;
     private static final long OTHER_USER = 1002;
-    private static final Appearances NEW_ON_B =
-            new Appearances(Map.of(new Appearances.Key("b", "b", 0), new Appearances.Appearance(1, true)), false);
+    private static final Appearances NEW_ON_B = new Appearances(Map.of(new Appearances.Key("b", "b", 0), 1L), false);
 
     @Test
     void newDeviceOfAnotherUidIsDetachedFirst() {

@@ -28,28 +28,28 @@ class NewDeviceTest {
                             own.uses(0),
                             process(2).inEnvironment("forged").uid(1003).uses(1))
                     .fleet();
-            assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "forged", 1, true), 2)))
+            assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "forged", 1), 2)))
                     .containsExactly("here/1 forged");
         }
         var idle = host().devices(2).with(env("a").attachedAt(NEW, 0), forged).fleet();
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(idle, "forged", 1, true), 2)))
+        assertThat(detachments(planWithSurplusOfOne(withAppearance(idle, "forged", 1), 2)))
                 .containsExactly("here/1 forged");
     }
 
     @Test
     void detachesIdleDeviceBeforeNewDeviceWithProcessOfOwnersUid() {
-        var fleet = withAppearance(hostWithBusyNewerDevice().fleet(), "b", 1, true);
+        var fleet = withAppearance(hostWithBusyNewerDevice().fleet(), "b", 1);
         assertThat(detachments(planWithSurplusOfOne(fleet, 2))).containsExactly("here/0 a");
     }
 
     @Test
-    void appearanceThatIsNotRecentDoesNotMakeDeviceNew() {
+    void detachesNewDeviceWithProcessOfAnotherUidBeforeIdleDevice() {
         var fleet = host().devices(2)
                 .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
                 .with(process(1).inEnvironment("b").uid(1003).uses(1))
                 .fleet();
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "b", 1, false), 2)))
-                .containsExactly("here/0 a");
+        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "b", 1), 2)))
+                .containsExactly("here/1 b");
     }
 
     /** Every user can write the recorded time, but not what the service observed. */
@@ -58,7 +58,7 @@ class NewDeviceTest {
         var fleet = host().devices(2)
                 .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
                 .fleet();
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "b", 1, false), 2)))
+        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "b", 1), 2)))
                 .containsExactly("here/1 b");
     }
 
@@ -67,7 +67,7 @@ class NewDeviceTest {
         var fleet = host().devices(2)
                 .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(OLD, 0), env("c").attachedAt(NEW, 1))
                 .fleet();
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "b", 0, true), 2)))
+        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "b", 0), 2)))
                 .containsExactly("here/1 c");
     }
 }

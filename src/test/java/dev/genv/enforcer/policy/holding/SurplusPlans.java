@@ -21,9 +21,8 @@ final class SurplusPlans {
 
     private SurplusPlans() {}
 
-    static Fleet withAppearance(Fleet fleet, String eid, int device, boolean recent) {
-        return fleet.with(new Appearances(
-                Map.of(new Appearances.Key("here", eid, device), new Appearances.Appearance(1, recent)), false));
+    static Fleet withAppearance(Fleet fleet, String eid, int device) {
+        return fleet.with(new Appearances(Map.of(new Appearances.Key("here", eid, device), 1L), false));
     }
 
     static HostBuilder hostWithBusyNewerDevice() {

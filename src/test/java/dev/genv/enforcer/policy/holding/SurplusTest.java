@@ -65,7 +65,7 @@ class SurplusTest {
     @Test
     void oneThatAppearedLaterGoesBeforeThoseOfUnknownAge() {
         var fleet = bothBusy(process(1).uid(1007), process(2).uid(1008));
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "a", 0, false), 2)))
+        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "a", 0), 2)))
                 .containsExactly("here/0 a");
     }
 

@@ -1,19 +1,11 @@
 package dev.genv.enforcer.policy.rule;
 
-import static dev.genv.enforcer.policy.definition.StateChangeKind.ATTACHMENT_REMOVED;
-import static dev.genv.enforcer.policy.definition.StateChangeKind.CAPACITY_REDUCED;
-import static dev.genv.enforcer.policy.definition.StateChangeKind.ENVIRONMENT_ADDED;
-import static dev.genv.enforcer.policy.definition.StateChangeKind.ENVIRONMENT_ENDED;
-import static dev.genv.enforcer.policy.definition.StateChangeKind.OWNER_CHANGED;
-import static dev.genv.enforcer.policy.definition.StateChangeKind.OWNER_FORGED;
-import static dev.genv.enforcer.policy.definition.StateChangeKind.QUOTA_INCREASED;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleSetting;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,10 +18,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What must hold for every rule in the list. */
 class RulesTest {
     private static final Path TESTS = Path.of("src/test/java/dev/genv/enforcer/policy/rule");
-
-    /** Changes of environments, during which the service also observes the state that one of these concerns. */
-    private static final Set<StateChangeKind> WITH_OBSERVED_TIME =
-            Set.of(ENVIRONMENT_ENDED, ATTACHMENT_REMOVED, CAPACITY_REDUCED, QUOTA_INCREASED, OWNER_FORGED);
 
     @Test
     void namesAndSettingsAreUnique() {
@@ -62,17 +50,6 @@ class RulesTest {
         assertThat(rule.settings())
                 .allSatisfy(setting -> assertThat(setting.meaning()).matches("[A-Z][^|\n]+\\."));
         assertThat(rule.modeSetting().kind()).isEqualTo(RuleSetting.Kind.MODE);
-    }
-
-    /** The grace after the start of the service lasts until the state was observed long enough. */
-    @ParameterizedTest
-    @MethodSource("dev.genv.enforcer.policy.rule.Rules#definitions")
-    void aRuleThatRestsOnAnEnvironmentHasTheGraceAfterTheStart(RuleDefinition rule) {
-        if (rule.restsOn(ENVIRONMENT_ADDED) || rule.restsOn(OWNER_CHANGED)) {
-            assertThat(rule.restsOn())
-                    .as("the rule %s also rests on a change that may have happened before the start", rule)
-                    .containsAnyElementsOf(WITH_OBSERVED_TIME);
-        }
     }
 
     @ParameterizedTest

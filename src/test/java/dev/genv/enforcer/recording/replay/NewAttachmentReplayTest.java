@@ -44,16 +44,6 @@ class NewAttachmentReplayTest extends ReplayFixture {
     }
 
     @Test
-    void attachmentIsNotNewForever() {
-        past.cycle(idle().snapshot()).cycle(withContainer("01/01/2020 00:00:00").snapshot());
-        IntStream.range(0, 400)
-                .forEach(_ -> past.cycle(withContainer("01/01/2020 00:00:00").snapshot()));
-        past.cycle(withContainer("01/01/2020 00:00:00").devices(3).snapshot());
-
-        assertThat(targets(replay(past.cycles.size() - 1))).containsExactly(new DetachedAttachment("1", 0));
-    }
-
-    @Test
     void recordedTimesAloneDetachNothingUntilADeviceIsIdle() {
         var busy = host().devices(2)
                 .with(env("1").attachedAt("20/11/2026 09:00:00", 0), env("2").attachedAt("20/11/2026 10:00:00", 1))
@@ -88,7 +78,7 @@ class NewAttachmentReplayTest extends ReplayFixture {
 
     /** Only observes the first cycles. */
     private Replay replay(Policy policy, int observed) {
-        var replay = new Replay(policy, APPEARANCES, false);
+        var replay = new Replay(policy, false, false);
         past.cycles.subList(0, observed).forEach(replay::observe);
         past.cycles.subList(observed, past.cycles.size()).forEach(replay::check);
         return replay;

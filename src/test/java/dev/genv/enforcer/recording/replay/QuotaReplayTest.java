@@ -65,7 +65,7 @@ class QuotaReplayTest extends ReplayFixture {
                                 .with(env("2").attachedAt("01/12/2026 00:00:00", 0))
                                 .snapshot());
 
-        var replay = new Replay(quota(1), APPEARANCES, true);
+        var replay = new Replay(quota(1), false, true);
         past.cycles.forEach(replay::check);
 
         assertThat(replay.users().getFirst().listed()).singleElement().satisfies(action -> {

@@ -4,7 +4,6 @@ import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.Limits;
@@ -13,17 +12,14 @@ import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.recording.Playback;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
-import java.time.Duration;
 import java.util.Map;
 
 /** Replays a past that a test records. */
 abstract class ReplayFixture {
-    static final AppearanceConfig APPEARANCES = AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
-
     final Playback past = new Playback();
 
     Replay replay(Policy policy) {
-        var replay = new Replay(policy, APPEARANCES, false);
+        var replay = new Replay(policy, false, false);
         past.cycles.forEach(replay::check);
         return replay;
     }

@@ -2,8 +2,7 @@ package dev.genv.enforcer.recording.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.history.state.AppearanceConfig;
-import dev.genv.enforcer.enforcement.history.state.RecordedAppearances;
+import dev.genv.enforcer.enforcement.history.RecordedAppearances;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
@@ -18,7 +17,6 @@ import dev.genv.enforcer.recording.replay.ReplayedAction.DetachedAttachment;
 import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -34,9 +32,7 @@ class ReplayPropertyTest {
     /** In this past, a process still holds a device after the device was detached from its environment. */
     private static final long DETACHED_AND_HELD = 1_558;
 
-    private static final AppearanceConfig APPEARANCES = AppearanceConfig.of(Duration.ofSeconds(60), Playback.INTERVAL);
-
-    private RecordedAppearances attachments = new RecordedAppearances(APPEARANCES);
+    private RecordedAppearances attachments = new RecordedAppearances(false);
     private final Map<String, ReplayedHost> ended = new HashMap<>();
     private final List<String> expected = new ArrayList<>();
 
@@ -51,10 +47,10 @@ class ReplayPropertyTest {
     private void replayAsChecked(long seed) {
         ended.clear();
         expected.clear();
-        attachments = new RecordedAppearances(APPEARANCES);
+        attachments = new RecordedAppearances(false);
         var past = new RandomPast(seed);
         var policy = policy(past.random());
-        var replay = new Replay(policy, APPEARANCES, true);
+        var replay = new Replay(policy, false, true);
         var playback = new Playback();
         for (var cycle = 0; cycle < CYCLES; cycle++) {
             var before = playback.cycles.size();
@@ -69,7 +65,6 @@ class ReplayPropertyTest {
 
     private void checkAll(Policy policy, RecordedCycle cycle) {
         var snapshots = cycle.snapshots();
-        attachments.pass(cycle.at(), cycle.since());
         ended.keySet().retainAll(snapshots.keySet());
         var fleet = new ArrayList<Snapshot>();
         snapshots.forEach((name, snapshot) -> {
@@ -92,7 +87,6 @@ class ReplayPropertyTest {
                     if (planned.enforced()
                             && !environment.ownership().exempt()
                             && ofHost.detach(detach.device(), detach.attachment())) {
-                        attachments.detached(detach);
                         expected.add(
                                 detach.host() + " environment " + environment.eid() + " device " + detach.device());
                     }

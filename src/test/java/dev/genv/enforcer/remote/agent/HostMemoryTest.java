@@ -142,6 +142,7 @@ class HostMemoryTest {
                 sample.related(),
                 sample.relatedOmission(),
                 holders,
+                sample.earlierState(),
                 sample.state(),
                 liveness,
                 sample.enforcers(),

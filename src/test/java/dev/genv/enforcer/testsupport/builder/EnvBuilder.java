@@ -61,12 +61,6 @@ public final class EnvBuilder {
         return this;
     }
 
-    /** Its shell, a process of raz, started at this number of ticks since boot. */
-    public EnvBuilder shellStartedAt(long ticks) {
-        ownership = new Ownership(null, false, Set.of(uid)).withShellStart(ticks);
-        return this;
-    }
-
     /** The machine has an account with its user name and its uid. */
     public EnvBuilder account() {
         ownership = ownership.withAccount(Objects.requireNonNull(username));

@@ -88,10 +88,7 @@ public final class ViolationBuilder {
     /** Adds a termination that follows after this time. */
     public ViolationBuilder next(int pid, Instant notBefore) {
         next.add(new NextAction(
-                new ActionNote.TargetProcess("here", pid),
-                Optional.of(Signal.TERM),
-                notBefore,
-                WaitReason.GRACE_PERIOD));
+                new ActionNote.TargetProcess("here", pid), Optional.of(Signal.TERM), notBefore, WaitReason.GRACE));
         return this;
     }
 
@@ -116,7 +113,6 @@ public final class ViolationBuilder {
                 FakeTime.START,
                 1,
                 List.copyOf(actions),
-                null,
                 new ViolationRecord.Recency(1, FakeTime.START),
                 List.copyOf(next));
     }

@@ -10,6 +10,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.time.Duration;
@@ -34,7 +35,7 @@ public final class FakeHost implements Host {
     private volatile String readOnlyReason;
     private volatile String machine;
     private volatile Duration lockWait;
-    private volatile Long stateChangedAt;
+    private volatile Listings listings = Listings.NONE;
     private volatile Accounts accounts = Accounts.NONE;
     private volatile MachineStatus status = MachineStatus.UNKNOWN;
     private volatile List<String> missingPrivileges = List.of();
@@ -91,12 +92,6 @@ public final class FakeHost implements Host {
         return this;
     }
 
-    /** Sets the time of the last change of the state, in ticks since boot. */
-    public FakeHost stateChangedAt(long sinceBoot) {
-        stateChangedAt = sinceBoot;
-        return this;
-    }
-
     /** Sets the local accounts, uids by name. */
     public FakeHost setAccounts(Map<String, Long> uids) {
         accounts = new Accounts(uids);
@@ -125,6 +120,16 @@ public final class FakeHost implements Host {
         ticks = ticksNow;
     }
 
+    /** The listings that it continues with. */
+    public Listings listings() {
+        return listings;
+    }
+
+    @Override
+    public void restore(Listings remembered) {
+        listings = remembered;
+    }
+
     @Override
     public String name() {
         return name;
@@ -146,7 +151,7 @@ public final class FakeHost implements Host {
                     readOnlyReason,
                     machine,
                     lockWait,
-                    stateChangedAt,
+                    listings,
                     accounts,
                     status);
         } catch (UnreachableException | InterruptedException | RuntimeException e) {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.config.settings.reading;
 
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.Map;
 import java.util.regex.Pattern;
 
 /** Finds variables that look like a setting but are none, because an administrator relies on them. */
@@ -11,6 +12,10 @@ public final class UnknownVariables {
     private static final Pattern OF_A_SERVICE =
             Pattern.compile(PREFIX + "([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
                     + "|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
+
+    /** Settings of earlier versions, and the one that replaces each. */
+    private static final Map<String, String> REPLACED =
+            Map.of(PREFIX + "GRACE_PERIOD", PREFIX + "GRACE", PREFIX + "STATE_CHANGE_GRACE", PREFIX + "GRACE");
 
     private static final int LARGEST_DISTANCE = 8;
 
@@ -23,13 +28,18 @@ public final class UnknownVariables {
     public void check(Variables variables, SettingErrors errors) {
         for (var name : variables.names()) {
             if (name.startsWith(PREFIX) && !known.contains(name) && !isOfKubernetes(name, variables.value(name))) {
-                errors.addUnknown(name, "there is no such setting" + nearest(name));
+                errors.addUnknown(name, "there is no such setting" + hint(name));
             }
         }
     }
 
     private static boolean isOfKubernetes(String name, String value) {
         return OF_A_SERVICE.matcher(name).matches() || (name.endsWith("_PORT") && value.contains("://"));
+    }
+
+    private String hint(String name) {
+        var replacement = REPLACED.get(name);
+        return replacement == null ? nearest(name) : "; %s replaces it".formatted(replacement);
     }
 
     private String nearest(String name) {

@@ -52,7 +52,6 @@ final class EnvironmentJson {
             }
             out.writeEndArray();
         }
-        write("shell_start", ownership.shellStart(), out);
         write("account", ownership.account(), out);
     }
 
@@ -113,11 +112,6 @@ final class EnvironmentJson {
         for (var uid : fields.array("uids")) {
             uids.add(RecordFields.number(uid));
         }
-        return new Ownership(
-                fields.textOrNull("dispute"),
-                fields.flag("exempt"),
-                uids,
-                fields.longOrNull("shell_start"),
-                fields.textOrNull("account"));
+        return new Ownership(fields.textOrNull("dispute"), fields.flag("exempt"), uids, fields.textOrNull("account"));
     }
 }

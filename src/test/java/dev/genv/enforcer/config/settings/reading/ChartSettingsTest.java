@@ -84,6 +84,7 @@ class ChartSettingsTest {
                 .containsEntry(
                         KnownRules.MAX_DEVICES_PER_USER,
                         new RuleConfig(RuleMode.AUDIT, new Limits(2, Map.of("john", 3, "1003", 1_000_000))));
+        assertThat(settings.safetyLimits().grace()).isEqualTo(Duration.ofMinutes(2));
         assertThat(settings.safetyLimits().killAfter()).isNull();
         assertThat(settings.safetyLimits().compliancePeriod()).isEqualTo(Duration.ofMinutes(10));
         assertThat(settings.safety().protectedExecutables()).hasSize(3);
@@ -143,7 +144,7 @@ class ChartSettingsTest {
                 "mode|off|GENV_ENFORCER_MODE",
                 "envOwner|maybe|GENV_ENFORCER_ENV_OWNER",
                 "maxDevicesPerUser|1000000000|GENV_ENFORCER_MAX_DEVICES_PER_USER",
-                "gracePeriod|86401s|GENV_ENFORCER_GRACE_PERIOD",
+                "grace|86401s|GENV_ENFORCER_GRACE",
                 "killAfter|999ms|GENV_ENFORCER_KILL_AFTER",
                 "compliancePeriod|0|GENV_ENFORCER_COMPLIANCE_PERIOD",
                 "lockTimeout|0|GENV_ENFORCER_LOCK_TIMEOUT",

@@ -71,6 +71,13 @@ class SettingErrorsTest {
                         "GENV_ENFORCER_QQQQQQQQQQQQQQQ: there is no such setting");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"GENV_ENFORCER_GRACE_PERIOD", "GENV_ENFORCER_STATE_CHANGE_GRACE"})
+    void refusesReplacedSettingAndNamesItsReplacement(String name) {
+        assertThat(errors(Map.of(name, "0s")))
+                .containsExactly(name + ": there is no such setting; GENV_ENFORCER_GRACE replaces it");
+    }
+
     @Test
     void requiresAValidTokenFileAtTheStart(@TempDir Path folder) throws Exception {
         var file = folder.resolve("token");
@@ -117,13 +124,13 @@ class SettingErrorsTest {
     void reportsContradictionsTogetherWithInvalidValues() {
         assertThat(errors(Map.of(
                         "GENV_ENFORCER_INTERVAL", "0",
-                        "GENV_ENFORCER_GRACE_PERIOD", "1s",
+                        "GENV_ENFORCER_JOURNAL_DIR", "/journal",
                         "GENV_ENFORCER_MODE", "x",
                         "GENV_ENFORCER_REMOTE_QUIET", "true",
                         "GENV_ENFORCER_REMOTE_SUDO", "x")))
                 .extracting(line -> line.substring(0, line.indexOf('=')))
                 .containsExactly(
-                        "GENV_ENFORCER_GRACE_PERIOD",
+                        "GENV_ENFORCER_JOURNAL_DIR",
                         "GENV_ENFORCER_MODE",
                         "GENV_ENFORCER_REMOTE_QUIET",
                         "GENV_ENFORCER_REMOTE_SUDO");

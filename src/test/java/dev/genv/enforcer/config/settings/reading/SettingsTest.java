@@ -26,7 +26,7 @@ class SettingsTest {
         assertThat(settings.general().mode()).isEqualTo(ServiceMode.ENFORCE);
         assertThat(settings.general().terminateProcesses()).isTrue();
         assertThat(settings.safetyLimits())
-                .isEqualTo(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10));
+                .isEqualTo(new SafetyLimits(Duration.ofSeconds(30), Duration.ofSeconds(30), 10));
         assertThat(settings.stateDirectory()).isEqualTo(Path.of("/var/tmp/genv"));
         assertThat(settings.state().lockTimeout()).isEqualTo(Duration.ofSeconds(5));
         assertThat(settings.gpu().gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
@@ -50,15 +50,13 @@ class SettingsTest {
     @Test
     void readsSafetyLimits() throws InvalidSettingsException {
         var safetyLimits = read(Map.of(
-                        "GENV_ENFORCER_GRACE_PERIOD", "2m",
-                        "GENV_ENFORCER_STATE_CHANGE_GRACE", "0",
+                        "GENV_ENFORCER_GRACE", "2m",
                         "GENV_ENFORCER_KILL_AFTER", "Never",
                         "GENV_ENFORCER_COMPLIANCE_PERIOD", "10m",
                         "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "0"))
                 .safetyLimits();
 
-        assertThat(safetyLimits)
-                .isEqualTo(new SafetyLimits(Duration.ofMinutes(2), Duration.ZERO, null, Duration.ofMinutes(10), 0));
+        assertThat(safetyLimits).isEqualTo(new SafetyLimits(Duration.ofMinutes(2), null, Duration.ofMinutes(10), 0));
         assertThat(errors(Map.of("GENV_ENFORCER_COMPLIANCE_PERIOD", "0")))
                 .containsExactly(
                         "GENV_ENFORCER_COMPLIANCE_PERIOD=0: expected a time from 1s to 24h, such as 60s or 10m");
@@ -66,13 +64,10 @@ class SettingsTest {
 
     @Test
     void singleCycleHasNoSafetyLimits() throws InvalidSettingsException {
-        var single = Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_KILL_AFTER", "1s");
+        var single =
+                Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_GRACE", "5s", "GENV_ENFORCER_KILL_AFTER", "1s");
 
-        assertThat(read(single).safetyLimits()).isEqualTo(new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 0));
-        assertThat(errors(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_GRACE_PERIOD", "5s")))
-                .singleElement()
-                .asString()
-                .startsWith("GENV_ENFORCER_GRACE_PERIOD=5s: expected 0s with GENV_ENFORCER_INTERVAL=0");
+        assertThat(read(single).safetyLimits()).isEqualTo(new SafetyLimits(Duration.ZERO, null, 0));
         assertThat(read(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "3"))
                         .safetyLimits()
                         .maxTerminations())

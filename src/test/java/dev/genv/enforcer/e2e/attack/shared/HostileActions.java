@@ -84,7 +84,7 @@ final class HostileActions {
                 Map.entry("plans of many small arrays", () -> requests.sendLargePlan(SHORT_TIME)));
     }
 
-    /** Actions that change the entries of honest users for less than the state-change grace. */
+    /** Actions that change the entries of honest users for less than the grace period. */
     List<Action> shortEdits() {
         return List.of(
                 () -> shared.addTemporarily(user, files -> files.withoutEnv(eid(randomVictim())), SHORT_TIME),

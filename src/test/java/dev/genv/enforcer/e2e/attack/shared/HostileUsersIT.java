@@ -30,7 +30,7 @@ class HostileUsersIT extends NodeSuite {
     private static final Duration DURATION = Duration.ofMinutes(Integer.getInteger("suite.minutes", 60));
     private static final Duration DEFAULT_DURATION = Duration.ofSeconds(20);
 
-    /** Edits are so rare and short that none lasts as long as the state-change grace. */
+    /** Edits are so rare and short that they do not add up to the grace period. */
     private static final Duration BETWEEN_EDITS = Duration.ofMinutes(5);
 
     /** The number of parallel actions of each hostile user. */

@@ -58,7 +58,7 @@ final class FaultyFleet implements AutoCloseable {
         fleet.setHosts(faulty, healthy)
                 .node
                 .set("NON_ENV_PROCESSES", "enforce")
-                .set("STATE_CHANGE_GRACE", "1s")
+                .set("GRACE", "1s")
                 .set("INACTIVE_ENV_PROCESSES", "audit")
                 .set("LOCK_TIMEOUT", "1s")
                 .set("GPU_TIMEOUT", "5s")

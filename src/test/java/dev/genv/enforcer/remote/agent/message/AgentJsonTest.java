@@ -33,7 +33,7 @@ class AgentJsonTest {
             "holders",
             "stat",
             "name",
-            "changedAt",
+            "earlierState",
             "leased",
             "environ",
             "detached",
@@ -129,7 +129,7 @@ class AgentJsonTest {
     @Test
     void refusesNumbersThatAreTooLarge() {
         for (var number : List.of("9223372036854775808", "9".repeat(40), "1".repeat(2000), "1e99", "-0.5")) {
-            var json = OBSERVED.toString().replaceFirst("\"changedAt\":[0-9]+", "\"changedAt\":" + number);
+            var json = OBSERVED.toString().replaceFirst("\"beforeState\":[0-9]+", "\"beforeState\":" + number);
             assertThat(json).isNotEqualTo(OBSERVED.toString());
             assertThat(catchThrowable(() -> read(json))).as(number).isInstanceOf(UnreadableAnswerException.class);
         }

@@ -89,15 +89,18 @@ public final class SampleFacts {
                             List.of(0))),
                     "the search ended"),
             new StateFacts(
+                    new StateFacts.Directory.Absent(),
+                    LOCK,
+                    new StateFile.Absent(),
+                    new StateFile.Present(bytes("[]"))),
+            new StateFacts(
                     new StateFacts.Directory.Present(new FileId(-5, 4), 1_234_567_890_123L),
                     LOCK,
                     new StateFile.Present(bytes("{}")),
-                    new StateFile.Unreadable(StateFile.Cause.CLOSED, 2, ""),
-                    359_000L),
+                    new StateFile.Unreadable(StateFile.Cause.CLOSED, 2, "")),
             new LivenessFacts(
-                    Reading.of(List.of(
-                            new LivenessFacts.LiveProcess(7, 1000L, 12L),
-                            new LivenessFacts.LiveProcess(8, null, null))),
+                    Reading.of(
+                            List.of(new LivenessFacts.LiveProcess(7, 1000L), new LivenessFacts.LiveProcess(8, null))),
                     new LivenessFacts.Kernels(Set.of("kernel-1.json"), "")),
             new EnforcerFacts(new EnforcerFacts.Other.Leased(3, 57), ""),
             List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))),

@@ -53,7 +53,6 @@ class PythonObservationTest {
                     .findFirst()
                     .orElseThrow();
             assertThat(live.get("uid").asLong()).isEqualTo(CurrentProcess.uid());
-            assertThat(live.get("startTime").asLong()).isEqualTo(child.startTime());
             assertThat(facts.at("/liveness/kernels/unsearched").asText()).isEmpty();
             assertThat(facts.at("/state/devices").has("present")).isTrue();
             assertThat(facts.at("/access/pid").asInt()).isPositive();

@@ -1,19 +1,14 @@
 package dev.genv.enforcer.remote.agent.python.state;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
-import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -46,7 +41,6 @@ class PythonDirectoryTest extends PythonStateFixture {
         assertThat(state.at("/directory/unreadable/reason").asText()).isEqualTo(why);
         assertThat(state.at("/lock/outcome").asText()).isEqualTo("NOT_ATTEMPTED");
         assertThat(state.at("/envs").has("absent")).isTrue();
-        assertThat(state.get("changedAt").isNull()).isTrue();
     }
 
     /** Nothing in it is accessed: the file system may not answer, and a process that waits for it cannot be terminated. */
@@ -132,31 +126,5 @@ class PythonDirectoryTest extends PythonStateFixture {
         var mark = machine.state.resolve(".genv-enforcer.lock");
         Files.writeString(mark, content.formatted(Files.getAttribute(machine.state, "unix:ino")));
         return Files.setPosixFilePermissions(mark, PosixFilePermissions.fromString("rw-------"));
-    }
-
-    @Test
-    void reportsAChangeTimeThatNoUserCanSetBack() throws Exception {
-        var prepared = Files.writeString(folder.resolve("prepared"), Files.readString(devices));
-        assertChangeTimeIsUpdatedBy(() -> Files.writeString(devices, Files.readString(devices)));
-        assertChangeTimeIsUpdatedBy(() -> Files.setLastModifiedTime(devices, FileTime.fromMillis(0)));
-        assertChangeTimeIsUpdatedBy(() -> Files.move(prepared, devices, StandardCopyOption.ATOMIC_MOVE));
-        assertChangeTimeIsUpdatedBy(() -> Files.deleteIfExists(devices));
-    }
-
-    private void assertChangeTimeIsUpdatedBy(Callable<?> change) throws Exception {
-        var last = changedAt();
-        await().atMost(HANG).until(() -> ticks() > last + 1);
-        var before = ticks();
-        change.call();
-        assertThat(changedAt()).isBetween(before, ticks() + 2);
-    }
-
-    private long changedAt() throws Exception {
-        return machine.observe().at("/state/changedAt").asLong();
-    }
-
-    private static long ticks() throws IOException {
-        return Math.round(100
-                * Double.parseDouble(Files.readString(Path.of("/proc/uptime")).split(" ", 2)[0]));
     }
 }

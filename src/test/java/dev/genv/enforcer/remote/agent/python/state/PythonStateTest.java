@@ -118,9 +118,28 @@ class PythonStateTest extends PythonStateFixture {
         assertComplete();
     }
 
+    /** Nobody knows when a cycle begins, but every user sees when nvidia-smi starts. */
+    @Test
+    void reportsTheStateBeforeTheGpuToolIfItDiffers() throws Exception {
+        assertThat(machine.observe().get("earlierState").isNull()).isTrue();
+        var content = Files.readString(devices);
+        var input = machine.input("observe");
+        var ask = "    facts[\"gpu\"], pids, tool_hangs = ";
+        assertThat(input).contains(ask);
+        var change = "    open('%s', 'w').write('{}')\n".formatted(devices);
+        var facts = machine.run(input.replace(ask, change + ask)).answer().get("facts");
+        assertThat(bytes(facts.at("/earlierState/devices/present/content"))).isEqualTo(content);
+        assertThat(bytes(facts.at("/state/devices/present/content"))).isEqualTo("{}");
+    }
+
     @Test
     void readsOnlyUnchangingFilesWithoutTheLock() throws Exception {
         machine.request.put("lockTimeout", 0.3);
+        var changed = "os.stat('%s').st_ctime_ns".formatted(devices);
+        var input = machine.input("observe");
+        var pause = "        time.sleep(0.05)\n";
+        assertThat(input).contains(pause);
+        var untilChanged = "        last = %s\n        while %s == last:\n    ".formatted(changed, changed);
         var writer = Thread.ofPlatform().start(() -> {
             while (!Thread.currentThread().isInterrupted()) {
                 try {
@@ -132,7 +151,8 @@ class PythonStateTest extends PythonStateFixture {
             }
         });
         try (var _ = RealFlock.take(lock)) {
-            var state = machine.observe().get("state");
+            var output = machine.run(input.replace(pause, untilChanged + pause));
+            var state = output.answer().at("/facts/state");
             assertThat(state.at("/devices/unreadable/cause").asText()).isEqualTo("CHANGES_WITHOUT_LOCK");
             assertThat(bytes(state.at("/envs/present/content"))).isEqualTo(Files.readString(envs));
         } finally {

@@ -1,0 +1,112 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.action.Order;
+import dev.genv.enforcer.enforcement.action.WaitReason;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.Evidence;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.safeguard.Orders;
+import dev.genv.enforcer.enforcement.safeguard.Safeguards;
+import dev.genv.enforcer.enforcement.termination.NextSignal;
+import dev.genv.enforcer.enforcement.termination.PendingTerminations;
+import dev.genv.enforcer.enforcement.violation.NextAction;
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Violation;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Returns which actions follow a cycle if nothing changes, and not before when. It decides nothing. */
+record NextActions(Safeguards safeguards, PendingTerminations pending, Ticker ticker) {
+    /**
+     * Returns the actions that follow on each violation, the earliest first: those that are held back for a time, those that failed, and
+     * the next signals of signalled processes.
+     *
+     * @param results what came of the orders
+     */
+    Map<Violation.Key, List<NextAction>> of(Evidence evidence, Orders orders, List<ActionRecord> results) {
+        var next = new HashMap<Violation.Key, List<NextAction>>();
+        var signals = pending.nextSignals();
+        var signalled =
+                signals.stream().map(signal -> signal.action().target()).collect(Collectors.toUnmodifiableSet());
+        var until = new HashMap<PlannedAction, Order.Until>();
+        for (var order : orders.all()) {
+            if (order instanceof Order.Hold hold) {
+                hold.until().ifPresent(its -> until.put(hold.planned(), its));
+            }
+        }
+        for (var done : results) {
+            var planned = done.planned();
+            if (!(planned.action() instanceof Action.Terminate terminate && signalled.contains(terminate.target()))) {
+                Optional.ofNullable(until.get(planned))
+                        .or(() -> isRepeated(done)
+                                ? Optional.of(new Order.Until(WaitReason.NEXT_CYCLE, done.at()))
+                                : Optional.empty())
+                        .ifPresent(its ->
+                                add(next, keys(planned), NextAction.of(planned.action(), its.at(), its.because())));
+            }
+        }
+        addSignals(next, signals, evidence);
+        next.values().forEach(actions -> actions.sort(Comparator.comparing(NextAction::notBefore)));
+        return next;
+    }
+
+    /** Whether the next cycle decides again about an action that it was decided to execute. */
+    private static boolean isRepeated(ActionRecord done) {
+        var outcome = done.result().outcome();
+        var isLate = outcome == Outcome.SKIPPED_GRACE && done.planned().enforced();
+        return outcome == Outcome.DENIED || outcome == Outcome.FAILED || isLate;
+    }
+
+    private void addSignals(Map<Violation.Key, List<NextAction>> next, List<NextSignal> signals, Evidence evidence) {
+        var planned = causes(evidence);
+        for (var signal : signals) {
+            var action = asObserved(signal.action(), evidence);
+            if (safeguards.isOnlyDelayed(action, signal.causes(), evidence)) {
+                var causes = new HashSet<>(signal.causes());
+                causes.addAll(planned.getOrDefault(action.target(), Set.of()));
+                add(next, causes, NextAction.of(action, ticker.now().plus(signal.left()), signal.because()));
+            }
+        }
+    }
+
+    /** Returns the signal with the process as it is now: its user may have become exempt. */
+    private static Action.Terminate asObserved(Action.Terminate signal, Evidence evidence) {
+        return evidence.seen().host(signal.host()).stream()
+                .flatMap(host -> host.snapshot().allProcesses().stream())
+                .filter(process -> process.id().equals(signal.process().id()))
+                .findFirst()
+                .map(process -> new Action.Terminate(signal.host(), process, signal.signal()))
+                .orElse(signal);
+    }
+
+    /** Returns for which violations the plan of this cycle terminates each process. */
+    private static Map<HostProcess, Set<Violation.Key>> causes(Evidence evidence) {
+        var causes = new HashMap<HostProcess, Set<Violation.Key>>();
+        for (var planned : evidence.plan().actions()) {
+            if (planned.action() instanceof Action.Terminate terminate) {
+                causes.put(terminate.target(), keys(planned));
+            }
+        }
+        return causes;
+    }
+
+    private static Set<Violation.Key> keys(PlannedAction planned) {
+        return planned.causes().stream().map(Violation::key).collect(Collectors.toUnmodifiableSet());
+    }
+
+    private static void add(
+            Map<Violation.Key, List<NextAction>> next, Set<Violation.Key> violations, NextAction action) {
+        violations.forEach(violation ->
+                next.computeIfAbsent(violation, _ -> new ArrayList<>()).add(action));
+    }
+}

@@ -1,0 +1,86 @@
+package dev.genv.enforcer.enforcement.history;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** For how long a violation was observed. Times are seconds. */
+class ClocksTest {
+    private static final long ALICE = 1003;
+    private static final long BOB = 1004;
+    private static final Clocks.Key KEY = new Clocks.Key("here", "env-devices", "process 1 5");
+
+    private Clocks clocks = new Clocks(Duration.ofHours(1));
+
+    @Test
+    void timeCountsUntilTheNextObservationWhateverThatFinds() {
+        record(0, Map.of(KEY, ALICE));
+        assertThat(elapsed(0)).isZero();
+        record(10, Map.of(KEY, ALICE));
+        assertThat(elapsed(10)).isEqualTo(10);
+        record(20, Map.of());
+        assertThat(elapsed(20)).isEqualTo(20);
+        record(1000, Map.of(KEY, ALICE));
+        assertThat(elapsed(1000)).as("time without the violation").isEqualTo(20);
+        record(1010, Map.of());
+        assertThat(elapsed(1010)).isEqualTo(30);
+    }
+
+    @Test
+    void stoppedClockIsForgottenAfterAWhile() {
+        record(0, Map.of(KEY, ALICE));
+        record(10, Map.of());
+        record(3610, Map.of());
+        assertThat(elapsed(3610)).isEqualTo(10);
+        record(3611, Map.of());
+        assertThat(elapsed(3611)).isZero();
+        assertThat(clocks.all()).isEmpty();
+    }
+
+    @Test
+    void savedFormStaysTheSameWhileTheViolationIsObserved() {
+        record(0, Map.of(KEY, ALICE));
+        var saved = clocks.all();
+        record(10, Map.of(KEY, ALICE));
+        assertThat(clocks.all()).isEqualTo(saved);
+
+        clocks = new Clocks(Duration.ofHours(1));
+        clocks.restore(saved);
+        assertThat(elapsed(20)).isEqualTo(20);
+    }
+
+    /** Users choose how many violations there are. */
+    @Test
+    void userWithTheMostStoppedClocksLosesTheFirstOnes() {
+        record(0, Map.of(KEY, BOB));
+        record(10, Map.of());
+        for (var cycle = 0; cycle < 3; cycle++) {
+            var many = new HashMap<Clocks.Key, @Nullable Long>();
+            for (var number = 0; number < 4_000; number++) {
+                many.put(new Clocks.Key("here", "env-devices", cycle + " " + number), ALICE);
+            }
+            record(20 + 10 * cycle, many);
+        }
+        record(60, Map.of());
+        assertThat(clocks.all()).hasSize(Clocks.MAX_STOPPED);
+        assertThat(elapsed(60)).isEqualTo(10);
+        assertThat(clocks.elapsed(new Clocks.Key("here", "env-devices", "2 7"), nanos(60)))
+                .isPositive();
+    }
+
+    private void record(long second, Map<Clocks.Key, @Nullable Long> inForce) {
+        clocks.record(inForce, nanos(second));
+    }
+
+    private long elapsed(long second) {
+        return clocks.elapsed(KEY, nanos(second)).toSeconds();
+    }
+
+    private static long nanos(long second) {
+        return Duration.ofSeconds(second).toNanos();
+    }
+}

@@ -1,0 +1,118 @@
+package dev.genv.enforcer.enforcement.history;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.genv.enforcer.enforcement.clock.ObservationAge;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** What is remembered of a host. A cycle every ten seconds, with a process that uses a device of no environment. */
+class HistoryTest {
+    private static final Duration INTERVAL = Duration.ofSeconds(10);
+
+    private final FakeTime time = new FakeTime();
+    private final FakeHost node = new FakeHost(host()).setMachine("machine boot");
+    private final Enforcement enforcement =
+            new Enforcement(KnownRules.ENV_DEVICES::equals, true, Duration.ofSeconds(30));
+    private final History history = new History(enforcement, INTERVAL, time.ticker());
+    private long ticks = 1_000_000;
+
+    @Test
+    void timeAddsUpUntilTheGracePeriodIsOver() {
+        assertThat(cycle(broken())).contains(Duration.ofSeconds(30));
+        assertThat(cycle(broken())).contains(Duration.ofSeconds(20));
+        cycle(broken());
+        assertThat(cycle(broken())).isEmpty();
+    }
+
+    @Test
+    void rebootBeginsAnew() {
+        for (var cycle = 0; cycle < 4; cycle++) {
+            cycle(broken());
+        }
+        node.setMachine("machine another boot");
+        assertThat(cycle(broken())).contains(Duration.ofSeconds(30));
+    }
+
+    @Test
+    void rebootOfAMachineWithoutAnIdBeginsAnew() {
+        node.setMachine(null);
+        for (var cycle = 0; cycle < 4; cycle++) {
+            cycle(broken());
+        }
+        ticks = 1000;
+        assertThat(cycle(broken())).contains(Duration.ofSeconds(30));
+    }
+
+    /** Otherwise all environments would appear when the host counts again, and shield what runs in them. */
+    @Test
+    void duplicateHostHasNoPicture() {
+        cycle(host().devices(1).with(env("a")));
+        var duplicate = node.setSnapshot(host().devices(1)).report().withProblems(List.of());
+        var snapshot = duplicate
+                .snapshot()
+                .withProblems(List.of(new Problem(ProblemCode.DUPLICATE_HOST, "it is another name of a machine")));
+        observe(new HostReport(snapshot, duplicate.answer(), null, Duration.ZERO, snapshot.problems(), List.of()));
+        ticks += 1000;
+        assertThat(cycle(broken())).as("not shielded").contains(Duration.ofSeconds(30));
+    }
+
+    @Test
+    void planIsRecordedOnce() {
+        var seen = observe(report(broken()));
+        history.record(seen, Plan.EMPTY);
+        assertThatIllegalStateException().isThrownBy(() -> history.record(seen, Plan.EMPTY));
+    }
+
+    private static HostBuilder broken() {
+        return host().devices(1)
+                .with(env("a"))
+                .with(process(1).inEnvironment("a").uses(0));
+    }
+
+    /** Returns how long the termination of the process must wait; empty if it may be executed. */
+    private Optional<Duration> cycle(HostBuilder now) {
+        var seen = observe(report(now));
+        var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, RuleMode.ENFORCE), Limits.NONE);
+        var plan = policy.check(seen.fleet(), Set.of());
+        var evidence = history.record(seen, plan);
+        time.pass(INTERVAL);
+        ticks += 1000;
+        return plan.actions().stream().findFirst().flatMap(planned -> left(evidence, planned));
+    }
+
+    private static Optional<Duration> left(Evidence evidence, PlannedAction planned) {
+        var delay = evidence.delay(planned.causes().getFirst(), planned.action());
+        delay.ifPresent(its -> assertThat(its.left()).as("not shielded").isPresent());
+        return delay.flatMap(Evidence.Delay::left);
+    }
+
+    private HostReport report(HostBuilder now) {
+        return node.setSnapshot(now).setTicks(ticks).report();
+    }
+
+    private SeenFleet observe(HostReport report) {
+        var age = new ObservationAge(time.ticker(), INTERVAL, Duration.ZERO);
+        return history.record(new SeenFleet.Observed(
+                List.of(report), false, age, time.ticker().now()));
+    }
+}
