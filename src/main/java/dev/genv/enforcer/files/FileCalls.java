@@ -25,6 +25,7 @@ public final class FileCalls {
     public static final int O_APPEND = 02000;
     // Only these two flags differ between the architectures (asm/fcntl.h).
     private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");
+    public static final int O_PATH = 010000000;
     public static final int O_DIRECTORY = ARM ? 040000 : 0200000;
     private static final int O_NOFOLLOW = ARM ? 0100000 : 0400000;
     private static final int O_NOCTTY = 0400;

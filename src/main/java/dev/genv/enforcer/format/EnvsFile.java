@@ -157,7 +157,11 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
                         .flatMap(one -> one.kernelIds().stream())
                         .distinct()
                         .toList(),
-                owners.size() == 1 ? Ownership.UNDISPUTED : SEVERAL);
+                owners.size() == 1
+                                && same.stream()
+                                        .noneMatch(one -> one.ownership().isDisputed())
+                        ? Ownership.UNDISPUTED
+                        : SEVERAL);
     }
 
     /** Returns the largest capacity; none if one entry has none. */

@@ -116,11 +116,11 @@ public final class NodeMachine implements Machine, Closeable {
             each.beginObservation();
             each.setSubordinateUids(interest.subordinateUids());
         }
+        var earlierState = state.look();
         var check = state.checkDirectory();
         var access = access(check.isWritable());
         var accountFacts = accounts.read();
         var programFacts = programs.read();
-        var earlierState = state.read(check);
         var beforeListing = ticks();
         if (interest.deviceMemory()) {
             gpus.forgetDevices();
@@ -141,7 +141,7 @@ public final class NodeMachine implements Machine, Closeable {
         var podFacts = pods.read(processFacts.processes());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
-        var stateFacts = state.readAgain(earlierState);
+        var stateFacts = state.read(check, earlierState);
         var differs = !earlierState.isSame(stateFacts);
         return new HostFacts(
                 proc.machine().facts(beforeListing, beforeState),

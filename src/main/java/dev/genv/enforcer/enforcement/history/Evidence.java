@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.history;
 
+import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.BoundedText;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
@@ -75,6 +76,7 @@ public final class Evidence {
     public boolean isInForce(Violation cause, Action action) {
         return enforcement.enforces(cause.rule(), action)
                 && !isImmune(action)
+                && seen.host(action.host()).map(HostReport::readOnlyReason).isEmpty()
                 && shield(cause, action).isEmpty();
     }
 
@@ -215,7 +217,7 @@ public final class Evidence {
     }
 
     private Optional<Snapshot> snapshot(String host) {
-        return seen.host(host).map(report -> report.snapshot());
+        return seen.host(host).map(HostReport::snapshot);
     }
 
     private static boolean isImmune(Action action) {

@@ -15,7 +15,6 @@ import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -155,9 +154,6 @@ public final class Safeguards {
                 .toList();
         if (causes.isEmpty()) {
             return Optional.of(new Hold(planned, Outcome.SKIPPED_AUDIT, "no enforced rule asks for it"));
-        }
-        if (planned.action() instanceof Action.Terminate(var _, var _, var signal) && signal == Signal.KILL) {
-            return Optional.empty(); // its SIGTERM waited
         }
         var delays = new ArrayList<Delay>();
         for (var cause : causes) {

@@ -124,13 +124,10 @@ public final class KillEscalation {
                 && host.snapshot().has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
     }
 
-    /** Returns the violations on which the service acts now. One for which the process was signalled needs no further grace period. */
-    private List<Violation> due(List<Violation> causes, Action.Terminate action, Evidence evidence) {
-        var signalledFor = pending.causesOf(action.target());
+    private static List<Violation> due(List<Violation> causes, Action.Terminate action, Evidence evidence) {
         return causes.stream()
                 .filter(cause -> evidence.isInForce(cause, action)
-                        && (signalledFor.contains(cause.key())
-                                || evidence.delay(cause, action).isEmpty()))
+                        && evidence.delay(cause, action).isEmpty())
                 .toList();
     }
 

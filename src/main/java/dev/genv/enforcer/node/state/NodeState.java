@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -73,16 +74,19 @@ public final class NodeState {
         return new DirectoryCheck(EnforcerFacts.NONE, true, directory);
     }
 
-    /** Reads the state, unless a check has already failed. */
-    public StateFacts read(DirectoryCheck check) throws InterruptedException {
-        return check.unread == null ? reader.read(Duration.ZERO) : StateReader.unread(check.unread);
+    /** Reads the state at the beginning of a cycle, before anything else in its directory. */
+    public StateFacts look() throws InterruptedException {
+        return reader.look();
     }
 
-    /** Reads the state again, unless an earlier reading failed. Both together wait for genv's lock no longer than one may. */
-    public StateFacts readAgain(StateFacts earlier) throws InterruptedException {
+    /** Reads the state again, unless a check or the earlier reading failed. Both wait for genv's lock no longer than one may. */
+    public StateFacts read(DirectoryCheck check, StateFacts earlier) throws InterruptedException {
+        if (check.unread != null) {
+            return StateReader.unread(check.unread);
+        }
         if (earlier.directory() instanceof Directory.Present || earlier.directory() instanceof Directory.Absent) {
-            var waited = earlier.lock().waited();
-            return reader.read(waited == null ? lockTimeout : waited).after(earlier);
+            return reader.read(Objects.requireNonNullElse(earlier.lock().waited(), Duration.ZERO))
+                    .after(earlier);
         }
         return earlier;
     }

@@ -39,8 +39,15 @@ final class StateDirectory implements AutoCloseable {
 
     /** Opens the directory; null if there is none, as on a machine without genv. */
     static @Nullable StateDirectory open(Path path) throws IOException {
+        return open(path, FileCalls.O_RDONLY);
+    }
+
+    /**
+     * The same with this access; with {@link FileCalls#O_PATH} users who watch the directory (inotify) get no event.
+     */
+    static @Nullable StateDirectory open(Path path, int access) throws IOException {
         try {
-            var flags = FileCalls.O_RDONLY | FileCalls.O_DIRECTORY;
+            var flags = access | FileCalls.O_DIRECTORY;
             return new StateDirectory(new Descriptor(FileCalls.openat(FileCalls.AT_FDCWD, path.toString(), flags, 0)));
         } catch (Errno e) {
             if (e.is(Errno.ENOENT)) {
@@ -61,9 +68,34 @@ final class StateDirectory implements AutoCloseable {
         return status.uid() == 0 && (status.permissions() & SHARED_DIRECTORY) != SHARED_DIRECTORY;
     }
 
+    /** Reads both state files, which it opens at once: who sees that one is opened cannot replace the other one. */
+    StatePair readAtOnce() {
+        try (var envs = openFile(StatePair.ENVS)) {
+            try (var devices = openFile(StatePair.DEVICES)) {
+                return new StatePair(read(envs), read(devices));
+            } catch (IOException e) {
+                return new StatePair(read(envs), unreadable(e));
+            }
+        } catch (IOException e) {
+            return new StatePair(unreadable(e), read(StatePair.DEVICES));
+        }
+    }
+
     /** Reads a file. */
     StateFile read(String name) {
-        try (var file = new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0))) {
+        try (var file = openFile(name)) {
+            return read(file);
+        } catch (IOException e) {
+            return unreadable(e);
+        }
+    }
+
+    private Descriptor openFile(String name) throws IOException {
+        return new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0));
+    }
+
+    private static StateFile read(Descriptor file) {
+        try {
             var status = FileCalls.status(file.number());
             if (!status.isRegular()) {
                 return unreadable(Cause.NOT_REGULAR, 0);
@@ -79,10 +111,8 @@ final class StateDirectory implements AutoCloseable {
             return bytes.length != status.size() || FileCalls.read(file.number(), 1).length > 0
                     ? unreadable(Cause.CHANGED_WHILE_READ, 0)
                     : new StateFile.Present(Bytes.of(bytes));
-        } catch (Errno e) {
-            return e.is(Errno.ENOENT) ? new StateFile.Absent() : unreadable(e);
         } catch (IOException e) {
-            return new StateFile.Unreadable(Cause.OTHER, 0, ErrorText.of(e));
+            return unreadable(e);
         }
     }
 
@@ -90,11 +120,17 @@ final class StateDirectory implements AutoCloseable {
         return new StateFile.Unreadable(cause, number, "");
     }
 
-    private static StateFile unreadable(Errno e) {
-        if (e.is(Errno.ELOOP)) {
+    private static StateFile unreadable(IOException e) {
+        if (!(e instanceof Errno errno)) {
+            return new StateFile.Unreadable(Cause.OTHER, 0, ErrorText.of(e));
+        }
+        if (errno.is(Errno.ENOENT)) {
+            return new StateFile.Absent();
+        }
+        if (errno.is(Errno.ELOOP)) {
             return unreadable(Cause.SYMBOLIC_LINK, 0);
         }
-        return e.is(Errno.EACCES)
+        return errno.is(Errno.EACCES)
                 ? unreadable(Cause.DENIED, 0)
                 : new StateFile.Unreadable(Cause.OTHER, 0, ErrorText.of(e));
     }

@@ -8,6 +8,7 @@ import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -34,14 +35,30 @@ final class StateReader {
     }
 
     /**
+     * Reads both files at the beginning of a cycle, without genv's lock. Nobody knows when a cycle begins, and no event shows it before
+     * both files are open. A file that another program is writing is read under the lock.
+     */
+    StateFacts look() throws InterruptedException {
+        var seen = read(
+                READ_TIMEOUT, FileCalls.O_PATH, directory -> new Read(LockFacts.NOT_ATTEMPTED, directory.readAtOnce()));
+        return seen.directory() instanceof Directory.Present && !new StatePair(seen.envs(), seen.devices()).isComplete()
+                ? read(Duration.ZERO)
+                : seen;
+    }
+
+    /**
      * Reads both files as they were at one moment.
      *
      * @param waited how long an earlier reading of the same observation waited for genv's lock
      */
     StateFacts read(Duration waited) throws InterruptedException {
         var left = waited.compareTo(lockTimeout) < 0 ? lockTimeout.minus(waited) : Duration.ZERO;
+        return read(left.plus(READ_TIMEOUT), FileCalls.O_RDONLY, directory -> read(directory, left));
+    }
+
+    private StateFacts read(Duration timeout, int directoryAccess, Reading reading) throws InterruptedException {
         try {
-            return access.call(left.plus(READ_TIMEOUT), () -> readNow(left));
+            return access.call(timeout, () -> readNow(directoryAccess, reading));
         } catch (StateAccessException e) {
             return unread(e.directory());
         } catch (IOException e) {
@@ -54,9 +71,9 @@ final class StateReader {
         return new StateFacts(directory, LockFacts.NOT_ATTEMPTED, new StateFile.Absent(), new StateFile.Absent());
     }
 
-    private @Nullable StateDirectory open() throws IOException {
+    private @Nullable StateDirectory open(int directoryAccess) throws IOException {
         try {
-            return StateDirectory.open(path);
+            return StateDirectory.open(path, directoryAccess);
         } catch (Errno e) {
             if (e.is(Errno.ENOTDIR)) {
                 throw unreadable(Files.isSymbolicLink(path) ? "is a symbolic link" : "is not a directory", e);
@@ -71,8 +88,8 @@ final class StateReader {
         return exception;
     }
 
-    private StateFacts readNow(Duration limit) throws IOException, InterruptedException {
-        try (var directory = open()) {
+    private StateFacts readNow(int directoryAccess, Reading reading) throws IOException, InterruptedException {
+        try (var directory = open(directoryAccess)) {
             if (directory == null) {
                 return new StateFacts(
                         new Directory.Absent(),
@@ -85,13 +102,17 @@ final class StateReader {
             if (stale.isPresent()) {
                 return unread(stale.get());
             }
-            var read = read(directory, limit);
+            var read = reading.of(directory);
             var present = new Directory.Present(new FileId(status.device(), status.inode()), status.born());
             return new StateFacts(present, read.lock, read.files.envs(), read.files.devices());
         }
     }
 
     private record Read(LockFacts lock, StatePair files) {}
+
+    private interface Reading {
+        Read of(StateDirectory directory) throws IOException, InterruptedException;
+    }
 
     private Read read(StateDirectory directory, Duration limit) throws IOException, InterruptedException {
         var start = System.nanoTime();

@@ -34,6 +34,8 @@ public record Listings(
         Set<Long> owners) {
     public static final Listings NONE = new Listings(null, null, Map.of(), Map.of(), 0, Set.of());
 
+    /** Users choose the ids, and each is remembered for each of its pids. genv's own ids are pids. */
+    private static final int LONGEST_ID = 256;
     /** Users choose their number. If there are more, any process that ran then may have been listed. */
     static final int MAX_FORMER = 10_000;
 
@@ -44,7 +46,7 @@ public record Listings(
     /**
      * A listed pid.
      *
-     * @param eid the environment; empty if several list it, or if its owner is disputed
+     * @param eid the environment; empty if several list it, if its owner is disputed, or if the id is too long
      * @param owner its recorded uid
      * @param named when an intact environ of the owner in the session of this process named the environment too, in clock ticks since
      *     boot, at most ten minutes before it last did; 0 if the service never observed that
@@ -75,6 +77,9 @@ public record Listings(
      * @param ticks when the environments were read, in clock ticks since boot
      */
     public Listings next(Collection<Environment> environments, RelatedProcesses processes, long ticks) {
+        if (since != null && ticks < since) { // the machine was rebooted
+            return NONE.on(machine).next(environments, processes, ticks);
+        }
         var now = new HashMap<Integer, Listing>();
         var users = new HashSet<Long>();
         for (var environment : environments) {
@@ -82,7 +87,9 @@ public record Listings(
             if (environment.uid() != null) {
                 users.add(environment.uid());
             }
-            var eid = environment.ownership().isDisputed() ? Optional.<String>empty() : Optional.of(environment.eid());
+            var eid = environment.ownership().isDisputed() || environment.eid().length() > LONGEST_ID
+                    ? Optional.<String>empty()
+                    : Optional.of(environment.eid());
             var listing = new Listing(eid, environment.uid(), 0);
             Set.copyOf(environment.pids())
                     .forEach(pid -> now.merge(pid, listing, (_, _) -> new Listing(Optional.empty(), null, 0)));

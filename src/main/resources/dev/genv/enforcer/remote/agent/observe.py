@@ -27,6 +27,30 @@ def read_state(machine, directory, seconds):
     return facts, read_unlocked(directory, time.monotonic() + 1)
 
 
+def read_at_once(directory):
+    """Reads both files without the lock; Nones if one is being written.
+
+    Nobody knows when a cycle begins, and no event (inotify) shows it before both files are open.
+    """
+    def opened(name):
+        try:
+            return open_in(directory, name)
+        except OSError:
+            return None
+
+    descriptors = [(name, opened(name)) for name in (ENVS, DEVICES)]
+    files = [state_file(directory, name, descriptor) for name, descriptor in descriptors]
+    return files if all("absent" in file or is_whole(content) for file, content in files) else (None, None)
+
+
+def is_whole(content):
+    """Whether all objects and texts of a file end, so that no program is writing it."""
+    parts = (content or b"").replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+    outside = b"".join(parts[::2])
+    counts = [outside.count(bracket) for bracket in (b"{", b"}", b"[", b"]")]
+    return len(parts) % 2 == 1 and counts[0] == counts[1] > 0 and counts[2] == counts[3]
+
+
 def read_unlocked(directory, stop):
     """Reads both files without the lock. genv writes in place, so only what does not change for a while counts."""
     def versions():
@@ -61,7 +85,7 @@ def other_enforcer(machine, directory):
 
 def observe_state(machine, seconds, is_last):
     """Yields StateFacts and, in the last reading, what else depends on the directory. A child process executes it."""
-    directory, problem = open_state(machine)
+    directory, problem = open_state(machine, os.O_RDONLY if is_last else os.O_PATH)
     key = "none"
     if directory is None:
         yield {"directory": problem}
@@ -71,7 +95,9 @@ def observe_state(machine, seconds, is_last):
         yield {"isWritable": os.access(".", os.W_OK, dir_fd=directory)}
         if machine.request["acts"] and is_last:
             yield {"enforcer": other_enforcer(machine, directory)}
-        lock, (envs, devices) = read_state(machine, directory, seconds)
+        lock, (envs, devices) = NOT_ATTEMPTED, (None, None) if is_last else read_at_once(directory)
+        if not envs:
+            lock, (envs, devices) = read_state(machine, directory, seconds)
         now = stamp_in(None, machine.state)
         if now is None or now[:2] != stamp(status)[:2]:
             yield {"directory": unreadable("is replaced while it is read")}
@@ -103,7 +129,7 @@ def state_facts(machine, lock_seconds, seconds, is_last):
 
 
 def earlier_state(machine):
-    """Returns StateFacts before the GPU tool is asked, so that a change during its run changes nothing."""
+    """Returns StateFacts before anything else, so that a change during the run of the GPU tool changes nothing."""
     lock_seconds = machine.limit(machine.request["lockTimeout"], 0.72)
     return state_facts(machine, lock_seconds, machine.limit(lock_seconds + 4, 0.62), False)[0]
 
@@ -133,12 +159,12 @@ def access_facts(machine, is_writable):
 def observe(machine):
     """Returns HostFacts. The state is read again after the processes: the environment of a new one is not missing then."""
     request, etc = machine.request, machine.request["etc"]
+    earlier = earlier_state(machine)
     ids = [etc + "/machine-id", os.path.dirname(etc) + "/var/lib/dbus/machine-id"]
     facts = {"machine": {"machineId": first_line(*ids), "bootId": machine.boot,
                          "driver": first_line(machine.path("driver", "nvidia/version"))},
              "accounts": {name: reading(text_file, etc + "/" + name, request[name]) for name in ("passwd", "subuid")},
              "programs": [reading(program_file, path) for path in request["programs"]]}
-    earlier = earlier_state(machine)
     facts["machine"]["beforeListing"] = machine.ticks()
     facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
     facts["processes"] = process_facts(machine, sorted(pids))

@@ -1,6 +1,6 @@
 """genv's state directory, where every user can create, replace and remove files."""
 ENVS, DEVICES, LOCK = "envs.json", "devices.json", "genv.lock"
-LARGEST_STATE_FILE = 3 << 20  # both state files fit into the answer
+LARGEST_STATE_FILE = 2 << 20  # two readings of both state files fit into the answer
 NOT_ATTEMPTED = {"outcome": "NOT_ATTEMPTED", "reason": "", "limit": 0, "waited": None, "holders": []}
 
 
@@ -21,8 +21,8 @@ def unreadable(reason, why="OTHER"):
     return {"unreadable": {"failure": why, "reason": reason}}
 
 
-def open_state(machine):
-    """Returns a descriptor of the state directory, or None and why there is none, as a Directory."""
+def open_state(machine, access=os.O_RDONLY):
+    """Returns a descriptor of the state directory, or None and why there is none. O_PATH gives no event (inotify)."""
     path, mounts = machine.state, machine.mounts()
     # Whether a user serves a file system there (FUSE) is known before it is accessed.
     for directory in (path, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))):
@@ -30,7 +30,7 @@ def open_state(machine):
             if mount and mount[2] not in (None, 0, os.geteuid()):
                 return None, {"userMount": {"uid": mount[2], "type": mount[1], "point": text(mount[0])}}
     try:
-        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK), None
+        return os.open(path, access | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK), None
     except FileNotFoundError:
         return None, {"absent": {}}
     except NotADirectoryError:
@@ -56,11 +56,10 @@ def refused(cause, number=0, reason=""):
     return {"unreadable": {"cause": cause, "number": number, "reason": reason}}, None
 
 
-def state_file(directory, name):
-    """Returns a StateFile, and its bytes if it is present."""
-    descriptor = None
+def state_file(directory, name, descriptor=None):
+    """Returns a StateFile, and its bytes if it is present. It closes the descriptor."""
     try:
-        descriptor = open_in(directory, name)
+        descriptor = open_in(directory, name) if descriptor is None else descriptor
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return refused("NOT_REGULAR")

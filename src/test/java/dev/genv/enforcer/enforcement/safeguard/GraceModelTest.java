@@ -26,7 +26,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -125,8 +124,12 @@ class GraceModelTest {
         /** What mal has done to alice's entries; 0 for nothing. */
         private int edit;
 
+        /** Whether a process of an environment that is not active breaks a rule, and whether an older entry shields a process. */
+        private final boolean enforcesInactive;
+
         private World(long seed) {
             random = new Random(seed);
+            enforcesInactive = oneIn(2);
             node.answerWith(this::execute);
             start();
         }
@@ -200,7 +203,7 @@ class GraceModelTest {
             for (var job : jobs) {
                 if (wasComplete) {
                     job.edited += wasEdited ? since : 0;
-                    job.breaking += job.uid == MAL ? since : 0;
+                    job.breaking += job.uid == MAL && (enforcesInactive || job.eid.equals("m")) ? since : 0;
                 }
             }
             wasEdited = edit != 0;
@@ -253,7 +256,8 @@ class GraceModelTest {
 
         private void start() {
             var modes = Arrays.stream(KnownRules.all())
-                    .filter(rule -> !Set.of(KnownRules.UNLISTED_PROCESSES).contains(rule))
+                    .filter(rule -> rule != KnownRules.UNLISTED_PROCESSES)
+                    .filter(rule -> enforcesInactive || rule != KnownRules.INACTIVE_ENV_PROCESSES)
                     .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(modes, new Limits(null, Map.of()))

@@ -102,7 +102,7 @@ class PythonDetachTest {
         Files.createDirectory(devices);
         assertUnreadable("NOT_REGULAR");
         Files.delete(devices);
-        Files.write(devices, new byte[(3 << 20) + 1]);
+        Files.write(devices, new byte[(2 << 20) + 1]);
         assertUnreadable("TOO_LARGE");
         Files.delete(devices);
         Files.move(machine.state, folder.resolve("elsewhere"));

@@ -10,6 +10,7 @@ import dev.genv.enforcer.remote.agent.message.Answer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Base64;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -18,7 +19,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(600)
 class PythonAnswerLengthTest extends PythonProcessFixture {
     private static final int MOST = 16 << 20;
-    private static final int LARGEST_STATE_FILE = 3 << 20;
+    private static final int LARGEST_STATE_FILE = 2 << 20;
+    private static final List<String> FILES = List.of("envs.json", "devices.json");
     private static final String UNIT = "/user.slice/%s/job.scope".formatted("x".repeat(4000));
 
     @Test
@@ -56,20 +58,32 @@ class PythonAnswerLengthTest extends PythonProcessFixture {
     }
 
     private void writeLargestState() throws Exception {
-        for (var name : new String[] {"envs.json", "devices.json"}) {
+        for (var name : FILES) {
             Files.writeString(machine.state.resolve(name), "{}" + " ".repeat(LARGEST_STATE_FILE - 2));
         }
     }
 
     /** The facts of an answer that the service accepts. */
     private JsonNode shortened() throws Exception {
-        var output = machine.run(machine.input("observe"));
+        var input = machine.input("observe");
+        var ask = "    facts[\"gpu\"], pids, tool_hangs = ";
+        assertThat(input).contains(ask);
+        var change = new StringBuilder(); // between the two readings
+        for (var name : FILES) {
+            change.append("    open('%s', 'w').write('{}' + '\\n' * %d)\n"
+                    .formatted(machine.state.resolve(name), LARGEST_STATE_FILE - 2));
+        }
+        var output = machine.run(input.replace(ask, change + ask));
         assertThat(output.text()).hasSizeLessThan(MOST);
         var answer = output.answer();
         assertThat(AgentJson.read(Bytes.of(answer.toString().getBytes(StandardCharsets.UTF_8)), Answer.class))
                 .isInstanceOf(Answer.Observed.class);
         assertThat(Base64.getDecoder()
                         .decode(answer.at("/facts/state/envs/present/content").asText()))
+                .hasSize(LARGEST_STATE_FILE);
+        assertThat(Base64.getDecoder()
+                        .decode(answer.at("/facts/earlierState/devices/present/content")
+                                .asText()))
                 .hasSize(LARGEST_STATE_FILE);
         return answer.get("facts");
     }

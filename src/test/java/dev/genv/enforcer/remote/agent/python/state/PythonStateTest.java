@@ -69,8 +69,8 @@ class PythonStateTest extends PythonStateFixture {
             Files.createDirectory(file);
             assertUnreadable(file, "NOT_REGULAR", 0);
             Files.delete(file);
-            Files.write(file, new byte[(3 << 20) + 1]);
-            assertUnreadable(file, "TOO_LARGE", 3 << 20);
+            Files.write(file, new byte[(2 << 20) + 1]);
+            assertUnreadable(file, "TOO_LARGE", 2 << 20);
             Files.writeString(file, content);
             Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
             Files.createLink(folder.resolve("secret"), file);
@@ -106,15 +106,15 @@ class PythonStateTest extends PythonStateFixture {
     void readsFilesOfTheMaximumSizeAndAnyContent() throws Exception {
         for (var file : List.of(envs, devices)) {
             var content = Files.readString(file);
-            Files.writeString(file, content + " ".repeat((3 << 20) - content.length()));
+            Files.writeString(file, content + " ".repeat((2 << 20) - content.length()));
         }
         assertComplete();
         for (var content :
-                List.of("", "{", "\0\0\0", "@" + PythonMachine.NONCE + " {}\n", "\u00ff", "[".repeat(3 << 20))) {
+                List.of("", "{", "\0\0\0", "@" + PythonMachine.NONCE + " {}\n", "\u00ff", "[".repeat(2 << 20))) {
             Files.write(envs, content.getBytes(StandardCharsets.ISO_8859_1));
             assertComplete();
         }
-        Files.writeString(envs, "1 22 333 4444 ".repeat(200_000));
+        Files.writeString(envs, "1 22 333 4444 ".repeat(100_000));
         assertComplete();
     }
 
