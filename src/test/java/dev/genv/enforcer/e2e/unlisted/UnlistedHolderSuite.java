@@ -18,7 +18,6 @@ import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -97,7 +96,7 @@ abstract class UnlistedHolderSuite {
     /** Starts a process that maps the file, and has overwritten its environ, and whose parent has not. */
     private SteppedProcess useOverwritten(int uid, Map<String, String> variables) throws IOException {
         var process = add(SteppedProcess.ofUser(
-                uid, machine.stateDirectory, variables, "setsid", "fork", "hold:" + gpu.file(), "clear"));
+                uid, machine.stateDirectory, variables, "setsid", "fork", "clear", "hold:" + gpu.file()));
         map(process.pid());
         return process;
     }
@@ -109,16 +108,6 @@ abstract class UnlistedHolderSuite {
     private void startService() throws IOException {
         client = new ServiceClient(machine.program.startService());
         client.awaitObservation();
-    }
-
-    /** Relatives prove nothing of a process that is older than the first observation, which the journal remembers. */
-    private void observeAndStop() throws IOException {
-        var journal = Files.createDirectory(directory.resolve("journal"));
-        Files.setPosixFilePermissions(journal, PosixFilePermissions.fromString("rwx------"));
-        machine.program.set("JOURNAL_DIR", journal);
-        var service = machine.program.startService();
-        new ServiceClient(service).awaitObservation();
-        service.stop();
     }
 
     private void enforce() throws IOException {
@@ -181,10 +170,9 @@ abstract class UnlistedHolderSuite {
                 .device(0, "a")
                 .device(1)
                 .write();
-        observeAndStop();
+        enforce(); // relatives prove nothing of a process that is older than the first observation
         var member = useOverwritten(USER, Map.of("GENV_ENVIRONMENT_ID", "a"));
         var outside = useOverwritten(OTHER_USER, OUTSIDE);
-        enforce();
         await().atMost(HANG).until(() -> !outside.isAlive());
         await().atMost(HANG)
                 .untilAsserted(() -> assertThat(client.json("/violations")).anySatisfy(violation -> {
