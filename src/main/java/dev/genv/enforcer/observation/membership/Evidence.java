@@ -90,14 +90,12 @@ record Evidence(RelatedProcesses processes, Listings listings) {
     }
 
     /**
-     * Whether more could have been found about a process about which nothing was: it is older than the first reading, or a relative was
-     * not read or is no longer listed. Every
+     * Whether more could have been found about a process about which nothing was: a relative was not read, or is no longer listed. Every
      * user can arrange both, so that they do not show that the process belongs to no environment.
      */
     boolean isIncomplete(RelatedProcess process) {
         return !processes.areComplete(process)
                 || process.relations() == null
-                || listings.isOlder(process)
                 || listings.hadEnvironment(process)
                 || listings.hadLeaderEnvironment(process)
                 || Stream.concat(processes.ancestors(process), processes.session(process).stream())

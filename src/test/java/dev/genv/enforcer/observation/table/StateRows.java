@@ -77,10 +77,10 @@ final class StateRows {
                     .problem("STATE_UNREADABLE: devices.json: is larger than 6291456 bytes")
                     .missing(ATTACHMENTS)
                     .agentDiffers(
-                            "Both state files must fit into one answer of the agent, so its limit is half of the node's.",
+                            "Two readings of both state files must fit into one answer of the agent, so its limit is a third of the node's.",
                             seen -> assertThat(seen.snapshot().problems())
                                     .extracting(Problem::detail)
-                                    .containsExactly("devices.json: is larger than 3145728 bytes")),
+                                    .containsExactly("devices.json: is larger than 2097152 bytes")),
             row("no devices.json", machine -> machine.noFile("devices.json"))
                     .problem("STATE_INCOMPLETE: devices.json is missing although environments are active")
                     .missing(ATTACHMENTS),
