@@ -62,7 +62,7 @@ public class ScrapeBenchmark {
         var config = EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(fleet))
                 .remote(true)
                 .build();
-        new Enforcer(config, new ViolationRegistry(10), Ticker.ofSystem(), List.of(collector::record)).runCycle();
+        new Enforcer(config, new ViolationRegistry(10), Ticker.ofSystem(), List.of(collector)).runCycle();
     }
 
     @Benchmark

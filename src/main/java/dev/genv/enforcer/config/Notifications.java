@@ -1,46 +1,101 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.enforcement.event.EventLog;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.api.view.ViolationView;
+import dev.genv.enforcer.config.settings.NotificationSettings;
+import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.enforcement.CycleListener;
+import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.report.CycleReport;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.DeliveryThread;
+import dev.genv.enforcer.notification.NoticeReader;
 import dev.genv.enforcer.notification.RetryDelay;
+import dev.genv.enforcer.notification.SecretFile;
 import dev.genv.enforcer.notification.UserDirectory;
+import dev.genv.enforcer.notification.mail.AddressFile;
+import dev.genv.enforcer.notification.mail.Addresses;
+import dev.genv.enforcer.notification.mail.MailDelivery;
+import dev.genv.enforcer.notification.mail.MailSender;
+import dev.genv.enforcer.notification.mail.MailServer;
+import dev.genv.enforcer.notification.notice.NoticeText;
+import dev.genv.enforcer.notification.terminal.TerminalDelivery;
+import dev.genv.enforcer.notification.webhook.WebhookBodies;
+import dev.genv.enforcer.notification.webhook.WebhookDelivery;
+import dev.genv.enforcer.notification.webhook.WebhookSender;
 import dev.genv.enforcer.telemetry.DeliveryMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.Vertx;
+import jakarta.inject.Singleton;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 
 /** The deliveries that are configured, from the start of the service to its end. */
-public final class Notifications {
+@Singleton
+public class Notifications implements CycleListener {
     private static final Logger LOG = Logger.getLogger(Notifications.class);
+    private static final Path PROC = Path.of("/proc");
+    /** The longest time for a mail or a request. */
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
     private static final Duration SHORTEST_RETRY = Duration.ofSeconds(5);
     private static final Duration LONGEST_RETRY = Duration.ofMinutes(15);
 
-    private final List<Delivery> deliveries;
-    private final UserDirectory users;
-    private final EventLog events;
-    private final RetryDelay retryDelay;
+    private final Settings settings;
+    private final NotificationSettings notification;
+    private final Records records;
+    private final Vertx vertx;
+    private final ObjectMapper mapper;
+    private final RandomGenerator random;
+    private final Ticker ticker;
+    private final UserDirectory users = new UserDirectory();
+    private final List<Delivery> deliveries = new ArrayList<>();
     private final List<DeliveryThread> threads = new ArrayList<>();
 
-    Notifications(List<Delivery> deliveries, UserDirectory users, EventLog events, RandomGenerator random) {
-        this.deliveries = List.copyOf(deliveries);
-        this.users = users;
-        this.events = events;
-        retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
-    }
-
-    void register(MeterRegistry registry) {
+    Notifications(
+            Settings settings,
+            Records records,
+            Vertx vertx,
+            ObjectMapper mapper,
+            RandomGenerator random,
+            Ticker ticker,
+            MeterRegistry registry) {
+        this.settings = settings;
+        this.notification = settings.notification();
+        this.records = records;
+        this.vertx = vertx;
+        this.mapper = mapper;
+        this.random = random;
+        this.ticker = ticker;
+        addDeliveries();
         var metrics = new DeliveryMetrics(registry);
         deliveries.forEach(delivery -> metrics.register(delivery.name(), delivery.statistics()::figures));
+    }
+
+    private void addDeliveries() {
+        if (notification.terminalMessages()) {
+            deliveries.add(new TerminalDelivery(reader(), users, text(), PROC, Hosts.nodeName(settings), ticker));
+        }
+        notification.mailHost().map(this::mail).ifPresent(deliveries::add);
+        notification
+                .webhookUrl()
+                .or(notification::webhookUrlFile)
+                .map(this::webhook)
+                .ifPresent(deliveries::add);
     }
 
     /** Begins to deliver. The events of earlier runs are restored before, and the first cycle comes later. */
@@ -50,11 +105,13 @@ public final class Notifications {
                     "Violations are reported by: %s",
                     deliveries.stream().map(Delivery::name).collect(Collectors.joining(", ")));
         }
-        deliveries.forEach(delivery -> threads.add(DeliveryThread.start(delivery, events, retryDelay)));
+        var delay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
+        deliveries.forEach(delivery -> threads.add(DeliveryThread.start(delivery, records.events(), delay)));
     }
 
     /** Takes over the accounts that a cycle read. It is called after the events of the cycle were published. */
-    void record(CycleReport report) {
+    @Override
+    public void record(CycleReport report) {
         if (deliveries.isEmpty()) {
             return;
         }
@@ -69,11 +126,12 @@ public final class Notifications {
                                     host.snapshot().environments()),
                             (one, _) -> one)));
         }
-        users.setCurrentUpTo(events.latest());
+        users.setCurrentUpTo(records.events().latest());
     }
 
     /** Returns a problem for each kind of delivery that fails. */
-    List<Problem> problems() {
+    @Override
+    public List<Problem> problems() {
         return deliveries.stream()
                 .flatMap(delivery -> delivery.statistics().problem().stream()
                         .map(why ->
@@ -85,5 +143,65 @@ public final class Notifications {
     public synchronized void close() {
         threads.forEach(DeliveryThread::close);
         threads.clear();
+    }
+
+    private NoticeReader reader() {
+        return new NoticeReader(users, notification.auditMessages());
+    }
+
+    private NoticeText text() {
+        return new NoticeText(Optional.ofNullable(settings.safetyLimits().killAfter()), records.registry());
+    }
+
+    private MailDelivery mail(String host) {
+        var login = notification
+                .mailUser()
+                .flatMap(user ->
+                        notification.mailPasswordFile().map(file -> new MailServer.Login(user, new SecretFile(file))));
+        var server = new MailServer(host, notification.mailPort(), notification.mailTls(), login);
+        var envelope = new MailSender.Envelope(
+                notification.mailFrom().orElseThrow(() -> new IllegalStateException("the settings have a sender")),
+                notification.mailCc());
+        return new MailDelivery(
+                reader(),
+                new Addresses(
+                        notification.mailTo(), notification.mailAddressFile().map(AddressFile::new), users),
+                text(),
+                new MailSender(vertx, server, envelope, TIMEOUT),
+                new MailDelivery.Limits(notification.mailDelay(), notification.mailMaxPerHour()),
+                ticker,
+                random);
+    }
+
+    private WebhookDelivery webhook(URI receiver) {
+        var bodies = new WebhookBodies(notification.webhookFormat(), source(), mapper, new ApiView());
+        var secret = notification.webhookSecretFile().map(SecretFile::new);
+        return new WebhookDelivery(
+                new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker),
+                records.deliveries().of(WebhookDelivery.NAME),
+                ticker,
+                random);
+    }
+
+    /** Identifies this service among others, as CloudEvents require it. */
+    private URI source() {
+        try {
+            return new URI("urn", "genv-enforcer:" + Hosts.nodeName(settings), null);
+        } catch (URISyntaxException e) {
+            throw new IllegalStateException("every name can be quoted", e);
+        }
+    }
+
+    /** Violations in events look as in the API. */
+    private static final class ApiView implements WebhookBodies.View {
+        @Override
+        public Object violation(ViolationRecord violation) {
+            return ViolationView.of(violation);
+        }
+
+        @Override
+        public Object action(ActionNote action) {
+            return ViolationView.ActionView.of(action);
+        }
     }
 }

@@ -27,6 +27,7 @@ final class CycleRecorder {
     private final EnforcerConfig config;
     private final ViolationRegistry registry;
     private final EventLog events;
+    private final List<CycleListener> listeners;
     private final CycleMemory memory;
     private final Safeguards safeguards;
     private final CycleClock clock;
@@ -48,12 +49,14 @@ final class CycleRecorder {
     CycleRecorder(
             EnforcerConfig config,
             Records records,
+            List<CycleListener> listeners,
             CycleMemory memory,
             Safeguards safeguards,
             NextActions nextActions,
             CycleClock clock,
             Ticker ticker) {
         this.config = config;
+        this.listeners = listeners;
         this.memory = memory;
         registry = records.registry();
         events = records.events();
@@ -73,7 +76,9 @@ final class CycleRecorder {
                 .toList();
         safeguards.record(execution.records());
         var reports = HostProblems.of(execution.problems(), plan.problems())
-                .onEachHost(Stream.concat(memory.problems().stream(), config.serviceProblems().get().stream())
+                .onEachHost(Stream.concat(
+                                memory.problems().stream(),
+                                listeners.stream().flatMap(listener -> listener.problems().stream()))
                         .toList())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
         var changes = problems.log(reports);

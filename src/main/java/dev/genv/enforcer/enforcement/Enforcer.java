@@ -20,6 +20,9 @@ import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
+import io.quarkus.arc.All;
+import jakarta.inject.Inject;
+import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
@@ -27,11 +30,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /** Runs cycles, one at a time. A failure of a cycle does not end the service. */
+@Singleton
 public final class Enforcer {
     private static final Logger LOG = Logger.getLogger(Enforcer.class);
 
@@ -48,15 +51,14 @@ public final class Enforcer {
     private final Safeguards safeguards;
     private final ActionDispatcher dispatcher;
     private final CycleRecorder recorder;
-    private final List<Consumer<CycleReport>> listeners;
+    private final List<CycleListener> listeners;
     private final AtomicBoolean running = new AtomicBoolean();
     private final Instant startedAt;
     private final long createdAt;
     private volatile @Nullable Latest latest;
 
     /** Creates an enforcer whose events nobody else reads. */
-    public Enforcer(
-            EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<Consumer<CycleReport>> listeners) {
+    public Enforcer(EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<CycleListener> listeners) {
         this(config, new Records(registry, new EventLog(), Journal.NONE, List.of()), ticker, listeners);
     }
 
@@ -65,7 +67,8 @@ public final class Enforcer {
      *
      * @param listeners called at the end of every cycle
      */
-    public Enforcer(EnforcerConfig config, Records records, Ticker ticker, List<Consumer<CycleReport>> listeners) {
+    @Inject
+    public Enforcer(EnforcerConfig config, Records records, Ticker ticker, @All List<CycleListener> listeners) {
         this.config = config;
         this.ticker = ticker;
         registry = records.registry();
@@ -88,7 +91,7 @@ public final class Enforcer {
         memory = new CycleMemory(records, clock, history, terminations, ticker);
         dispatcher = new ActionDispatcher(workers, config.actionTimeout(), memory::record, memory.intents(), ticker);
         var next = new NextActions(safeguards, terminations, ticker);
-        recorder = new CycleRecorder(config, records, memory, safeguards, next, clock, ticker);
+        recorder = new CycleRecorder(config, records, this.listeners, memory, safeguards, next, clock, ticker);
         startedAt = ticker.now();
         createdAt = ticker.mark();
     }
@@ -209,7 +212,7 @@ public final class Enforcer {
     private void notifyListeners(CycleReport report) {
         for (var listener : listeners) {
             try {
-                listener.accept(report);
+                listener.record(report);
             } catch (RuntimeException | Error e) {
                 LOG.error("A listener failed", e);
             }

@@ -3,7 +3,6 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -22,7 +21,6 @@ import java.util.function.Supplier;
  * @param observationTimeout the time limit for observing a host
  * @param actionTimeout the time limit for the actions on a host
  * @param quiet whether hosts that do not answer are left out of the log
- * @param serviceProblems returns what is wrong with the service itself, which is reported for every host
  */
 public record EnforcerConfig(
         Supplier<List<Host>> hosts,
@@ -34,8 +32,7 @@ public record EnforcerConfig(
         Duration interval,
         Duration observationTimeout,
         Duration actionTimeout,
-        boolean quiet,
-        Supplier<List<Problem>> serviceProblems) {
+        boolean quiet) {
     /** Returns the weaker one of the modes of a rule and of the service. */
     RuleMode effectiveMode(RuleDefinition rule) {
         return mode == ServiceMode.AUDIT ? RuleMode.AUDIT : policy.modeOf(rule);

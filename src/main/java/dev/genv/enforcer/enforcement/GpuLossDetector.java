@@ -3,10 +3,12 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import jakarta.inject.Singleton;
 import java.util.Optional;
 
 /** Counts the consecutive cycles in which the node's GPUs were lost permanently. */
-public final class GpuLossDetector {
+@Singleton
+public final class GpuLossDetector implements CycleListener {
     /** A single failure may be a driver that is being loaded. */
     private static final int ENOUGH = 3;
 
@@ -17,6 +19,7 @@ public final class GpuLossDetector {
     }
 
     /** Records a cycle. A cycle without an observation changes nothing; other machines are ignored. */
+    @Override
     public void record(CycleReport report) {
         if (report.fleet().remote()) {
             return;

@@ -1,15 +1,18 @@
 package dev.genv.enforcer.telemetry;
 
+import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.policy.plan.Action;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import jakarta.inject.Singleton;
 import java.util.Locale;
 
 /** Counts executed, failed and skipped actions. */
-public final class ActionMetrics {
+@Singleton
+public final class ActionMetrics implements CycleListener {
     private static final String SKIPPED = "skipped_";
 
     private final MeterRegistry registry;
@@ -18,6 +21,7 @@ public final class ActionMetrics {
         this.registry = registry;
     }
 
+    @Override
     public void record(CycleReport report) {
         report.actions().forEach(this::record);
     }

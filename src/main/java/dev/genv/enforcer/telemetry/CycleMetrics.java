@@ -1,18 +1,21 @@
 package dev.genv.enforcer.telemetry;
 
+import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.report.CycleResult;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** The metrics of the cycles. */
-public final class CycleMetrics {
+@Singleton
+public final class CycleMetrics implements CycleListener {
     private static final double MILLIS_PER_SECOND = 1000.0;
 
     private final Timer duration;
@@ -47,6 +50,7 @@ public final class CycleMetrics {
                 .register(registry);
     }
 
+    @Override
     public void record(CycleReport report) {
         duration.record(report.duration());
         var counter = cycles.get(report.result());

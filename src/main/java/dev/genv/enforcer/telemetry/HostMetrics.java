@@ -1,11 +1,13 @@
 package dev.genv.enforcer.telemetry;
 
+import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
+import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -15,7 +17,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The metrics of each host in the last cycle. The series of a host disappear when it leaves the list. */
-public final class HostMetrics {
+@Singleton
+public final class HostMetrics implements CycleListener {
     private static final double NANOS_PER_SECOND = Duration.ofSeconds(1).toNanos();
 
     private final LabelledGauge up;
@@ -56,6 +59,7 @@ public final class HostMetrics {
                 .register(registry));
     }
 
+    @Override
     public void record(CycleReport report) {
         if (report.hosts().isEmpty() && report.error() != null) {
             recordFailure();

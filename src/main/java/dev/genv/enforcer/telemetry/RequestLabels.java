@@ -3,6 +3,7 @@ package dev.genv.enforcer.telemetry;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.config.MeterFilter;
+import jakarta.inject.Singleton;
 import java.util.Map;
 import java.util.Set;
 
@@ -10,6 +11,7 @@ import java.util.Set;
  * Replaces label values that a client chooses, because each would become a series. A path that was refused before the routing is a
  * label with the client's text.
  */
+@Singleton
 public final class RequestLabels implements MeterFilter {
     private static final Map<String, Set<String>> KNOWN = Map.of(
             "method",

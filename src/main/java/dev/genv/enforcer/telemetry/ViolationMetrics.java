@@ -1,5 +1,6 @@
 package dev.genv.enforcer.telemetry;
 
+import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
@@ -10,6 +11,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
+import jakarta.inject.Singleton;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -17,7 +19,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /** The number of active and of all violations, by rule and mode. */
-public final class ViolationMetrics {
+@Singleton
+public final class ViolationMetrics implements CycleListener {
     private final ViolationRegistry violations;
     private final Map<Kind, Counter> appeared = new HashMap<>();
     private volatile Map<Kind, Long> active = Map.of();
@@ -53,6 +56,7 @@ public final class ViolationMetrics {
         }
     }
 
+    @Override
     public void record(CycleReport report) {
         active = violations.find(ViolationRecord::active, Integer.MAX_VALUE).stream()
                 .collect(Collectors.groupingBy(Kind::of, Collectors.counting()));

@@ -25,9 +25,9 @@ class ChartProbesTest {
     @CsvSource({"5m,5s", "30s,2m", "200s,7s", "299500ms,1ms"})
     void chartStatesTheDurationOfTheFirstCycleOnANode(String gpuTimeout, String lockTimeout)
             throws InvalidSettingsException {
-        var wiring = new Wiring(SettingsReader.read(new Variables(
-                Map.of("GENV_ENFORCER_GPU_TIMEOUT", gpuTimeout, "GENV_ENFORCER_LOCK_TIMEOUT", lockTimeout))));
-        var longest = wiring.cycleSchedule().longest();
+        var settings = SettingsReader.read(new Variables(
+                Map.of("GENV_ENFORCER_GPU_TIMEOUT", gpuTimeout, "GENV_ENFORCER_LOCK_TIMEOUT", lockTimeout)));
+        var longest = Configuration.cycleSchedule(settings).longest();
         var values = "settings: {gpuTimeout: %s, lockTimeout: %s}".formatted(gpuTimeout, lockTimeout);
         assertThat(RenderedChart.errorOf(values)).contains(sentence(longest));
     }
@@ -36,16 +36,15 @@ class ChartProbesTest {
     @ValueSource(strings = {"80s", "10m", "99999ms"})
     void chartStatesTheDurationOfTheFirstCycleOverSsh(String timeout) throws InvalidSettingsException, IOException {
         var known = Files.createFile(folder.resolve("known_hosts"));
-        var fleet = FleetWiring.of(SettingsReader.read(new Variables(Map.of(
+        var settings = SettingsReader.read(new Variables(Map.of(
                 "GENV_ENFORCER_REMOTE_HOSTS",
                 "raz@gpu-1",
                 "GENV_ENFORCER_REMOTE_KNOWN_HOSTS",
                 known.toString(),
                 "GENV_ENFORCER_REMOTE_TIMEOUT",
-                timeout))));
-        assertThat(fleet).isNotNull();
+                timeout)));
         // For the observation and for the actions.
-        var longest = fleet.callTimeout().multipliedBy(2);
+        var longest = settings.actionTimeout().multipliedBy(2);
         assertThat(RenderedChart.errorOf("{mode: remote, remote: {timeout: %s}}".formatted(timeout)))
                 .contains(sentence(longest));
     }

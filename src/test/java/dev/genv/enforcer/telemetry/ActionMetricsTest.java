@@ -42,7 +42,7 @@ class ActionMetricsTest {
                     .build(),
             violations,
             time.ticker(),
-            List.of(new ViolationMetrics(registry, violations)::record, new ActionMetrics(registry)::record));
+            List.of(new ViolationMetrics(registry, violations), new ActionMetrics(registry)));
 
     @Test
     void countsTerminationsByRuleSignalAndOutcome() {

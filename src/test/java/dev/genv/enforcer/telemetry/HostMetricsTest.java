@@ -36,7 +36,7 @@ class HostMetricsTest {
                     .build(),
             new ViolationRegistry(10),
             Ticker.ofSystem(),
-            List.of(new HostMetrics(registry)::record));
+            List.of(new HostMetrics(registry)));
 
     @Test
     void reportsTheStateOfEachHost() {

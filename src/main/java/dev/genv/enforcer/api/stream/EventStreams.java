@@ -7,6 +7,9 @@ import dev.genv.enforcer.api.error.HttpErrors;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.query.ViolationFilter;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
@@ -51,29 +54,25 @@ public class EventStreams {
     private final EventReaders readers;
 
     @Inject
-    public EventStreams(EventLog log, ObjectMapper json) {
+    EventStreams(EventLog log, ObjectMapper json, MeterRegistry registry) {
         this(
                 log,
                 json,
                 new EventReaders(
                         EventReaders.HEARTBEAT,
                         new ClientSlots(EventReaders.MAX_READERS, EventReaders.MAX_OF_AN_ADDRESS)));
+        Gauge.builder("genv.enforcer.stream.readers", readers, EventReaders::count)
+                .description("Clients that follow the events")
+                .register(registry);
+        FunctionCounter.builder("genv.enforcer.stream.readers.refused", readers, EventReaders::refused)
+                .description("Clients that were refused because too many follow the events")
+                .register(registry);
     }
 
     EventStreams(EventLog log, ObjectMapper json, EventReaders readers) {
         this.log = log;
         frames = new EventFrames(log.streamId(), json);
         this.readers = readers;
-    }
-
-    /** The number of clients that follow the events now. */
-    public int following() {
-        return readers.count();
-    }
-
-    /** The number of clients that were refused since the start, because too many follow the events. */
-    public long refused() {
-        return readers.refused();
     }
 
     void register(@Observes Router router) {

@@ -23,6 +23,10 @@ public record Settings(
         HttpSettings http,
         NotificationSettings notification,
         RemoteSettings remote) {
+    /** The time besides the waits for genv's lock and for nvidia-smi. */
+    private static final Duration NODE_MARGIN = Duration.ofSeconds(10);
+
+    private static final Duration CALL_MARGIN = Duration.ofSeconds(1);
 
     /** Whether the service runs one cycle and exits. */
     public boolean isSingleCycle() {
@@ -47,6 +51,24 @@ public record Settings(
                 kills ? safety.killAfter().orElse(null) : null,
                 safety.compliancePeriod(),
                 safety.maxTerminationsPerCycle());
+    }
+
+    /** The time limit for observing a host. */
+    public Duration observationTimeout() {
+        return isRemote() ? callTimeout() : gpu.gpuTimeout().multipliedBy(2).plus(actionTimeout());
+    }
+
+    /** The time limit for the actions on a host. On the node, genv's lock may be replaced during the wait for it. */
+    public Duration actionTimeout() {
+        return isRemote() ? callTimeout() : state.lockTimeout().multipliedBy(2).plus(NODE_MARGIN);
+    }
+
+    /**
+     * Returns the time limit of a call of a machine: to connect and to observe, or to execute twice, because the state may change in
+     * between.
+     */
+    private Duration callTimeout() {
+        return remote.timeout().multipliedBy(2).plus(CALL_MARGIN);
     }
 
     /** genv's state directory on this node. */

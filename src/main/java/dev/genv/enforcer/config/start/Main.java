@@ -1,8 +1,8 @@
 package dev.genv.enforcer.config.start;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
+import dev.genv.enforcer.config.Configuration;
 import dev.genv.enforcer.config.ConsoleOutput;
-import dev.genv.enforcer.config.ProcessSettings;
 import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
 import dev.genv.enforcer.model.SafeText;
 import io.quarkus.runtime.Quarkus;
@@ -17,7 +17,7 @@ public final class Main {
     public static void main(String... arguments) {
         ConsoleOutput.install();
         try {
-            var settings = ProcessSettings.get();
+            var settings = Configuration.settings();
             if (arguments.length > 0) {
                 System.err.println("genv-enforcer takes no arguments; environment variables configure it");
                 System.exit(StartFailure.BAD_SETTINGS);

@@ -1,7 +1,8 @@
 package dev.genv.enforcer.config.start;
 
+import dev.genv.enforcer.config.Hosts;
 import dev.genv.enforcer.config.Notifications;
-import dev.genv.enforcer.config.Wiring;
+import dev.genv.enforcer.config.Storage;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.report.CycleResult;
 import io.quarkus.runtime.Quarkus;
@@ -21,13 +22,15 @@ public final class Service implements QuarkusApplication {
     private final CycleLoop loop;
     private final CycleSchedule cycleSchedule;
     private final Notifications notifications;
-    private final Wiring wiring;
+    private final Storage storage;
+    private final Hosts hosts;
 
-    Service(CycleLoop loop, CycleSchedule cycleSchedule, Notifications notifications, Wiring wiring) {
+    Service(CycleLoop loop, CycleSchedule cycleSchedule, Notifications notifications, Storage storage, Hosts hosts) {
         this.notifications = notifications;
         this.loop = loop;
         this.cycleSchedule = cycleSchedule;
-        this.wiring = wiring;
+        this.storage = storage;
+        this.hosts = hosts;
     }
 
     @Override
@@ -44,7 +47,8 @@ public final class Service implements QuarkusApplication {
 
     private int once() throws InterruptedException {
         var report = loop.runOnce();
-        wiring.close(); // a slow reader of the output must not block another enforcer
+        storage.close();
+        hosts.close(); // a slow reader of the output must not block another enforcer
         var failures = new ArrayList<>(report.incompletenessReasons());
         try {
             write(report.lines());

@@ -1,10 +1,16 @@
 package dev.genv.enforcer.telemetry.genv;
 
+import dev.genv.enforcer.enforcement.CycleListener;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import io.prometheus.client.Collector;
 import io.prometheus.client.Collector.MetricFamilySamples.Sample;
+import io.prometheus.client.CollectorRegistry;
+import jakarta.enterprise.inject.Produces;
+import jakarta.inject.Inject;
+import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -16,13 +22,22 @@ import org.jspecify.annotations.Nullable;
  * The metrics that {@code genv monitor} (genv 1.4.3) exports, computed from the last cycle at each scrape. Micrometer would take the
  * suffix from the gauges whose names end in {@code _total}, so they are collected by Prometheus' own client.
  */
-public final class GenvCollector extends Collector implements Collector.Describable {
+@Singleton
+public final class GenvCollector extends Collector implements Collector.Describable, CycleListener {
     /** The label that genv gives to each metric of a machine over SSH. */
     private static final String HOSTNAME = "hostname";
 
     private final boolean includesEntities;
     private final boolean isRemote;
     private volatile @Nullable CycleReport last;
+
+    @Inject
+    GenvCollector(GenvMetrics metrics, EnforcerConfig config, CollectorRegistry registry) {
+        this(metrics, config.remote());
+        if (metrics != GenvMetrics.OFF) {
+            registry.register(this);
+        }
+    }
 
     /**
      * Creates a collector without series.
@@ -35,7 +50,15 @@ public final class GenvCollector extends Collector implements Collector.Describa
         this.isRemote = isRemote;
     }
 
+    /** Of Quarkus's own bean, each injection point gets another instance, and only one of them is exported. */
+    @Produces
+    @Singleton
+    static CollectorRegistry registry() {
+        return new CollectorRegistry();
+    }
+
     /** Takes the series of a cycle in place of those before. */
+    @Override
     public void record(CycleReport report) {
         last = report; // a failed cycle has no data of hosts, so it has no series
     }

@@ -102,7 +102,7 @@ class LivenessCheckTest {
             var gpus = new GpuLossDetector();
             var config =
                     EnforcerConfigBuilder.enforcerConfig(node).remote(remote).build();
-            enforcer = new Enforcer(config, new ViolationRegistry(10), time.ticker(), List.of(gpus::record));
+            enforcer = new Enforcer(config, new ViolationRegistry(10), time.ticker(), List.of(gpus));
             live = new LivenessCheck(enforcer, new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
         }
 

@@ -176,8 +176,8 @@ class EventStreamsTest extends StreamFixture {
         assertThat(refused.status()).isEqualTo(503);
         assertThat(refused.head().toLowerCase(Locale.ROOT))
                 .contains("retry-after: 10", "content-type: application/problem+json");
-        assertThat(streams().following()).isEqualTo(EventReaders.MAX_OF_AN_ADDRESS);
-        assertThat(streams().refused()).isEqualTo(1);
+        assertThat(streams().readers().count()).isEqualTo(EventReaders.MAX_OF_AN_ADDRESS);
+        assertThat(streams().readers().refused()).isEqualTo(1);
 
         clients.getFirst().close();
         Awaitility.await()

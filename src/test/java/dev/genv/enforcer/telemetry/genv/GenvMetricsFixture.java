@@ -30,7 +30,7 @@ final class GenvMetricsFixture {
                         .build(),
                 new ViolationRegistry(10),
                 Ticker.ofSystem(),
-                List.of(collector::record));
+                List.of(collector));
     }
 
     GenvCollector collector() {

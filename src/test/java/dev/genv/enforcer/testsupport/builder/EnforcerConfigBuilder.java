@@ -86,16 +86,6 @@ public final class EnforcerConfigBuilder {
 
     public EnforcerConfig build() {
         return new EnforcerConfig(
-                hosts,
-                remote,
-                policy,
-                mode,
-                signals,
-                safetyLimits,
-                interval,
-                observationTimeout,
-                actionTimeout,
-                quiet,
-                List::of);
+                hosts, remote, policy, mode, signals, safetyLimits, interval, observationTimeout, actionTimeout, quiet);
     }
 }

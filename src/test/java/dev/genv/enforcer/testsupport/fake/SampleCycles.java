@@ -51,7 +51,7 @@ public final class SampleCycles {
                             config,
                             new ViolationRegistry(10),
                             Ticker.ofSystem(),
-                            List.of(new ActionMetrics(registry)::record, new HostMetrics(registry)::record))
+                            List.of(new ActionMetrics(registry), new HostMetrics(registry)))
                     .runCycle();
         }
     }

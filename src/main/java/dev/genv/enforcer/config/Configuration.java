@@ -1,0 +1,133 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.api.security.AllowedHosts;
+import dev.genv.enforcer.api.security.TokenFile;
+import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.config.settings.SettingsReader;
+import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.enforcement.CycleSchedule;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.telemetry.genv.GenvMetrics;
+import jakarta.enterprise.context.Dependent;
+import jakarta.enterprise.inject.Produces;
+import jakarta.inject.Singleton;
+import java.security.SecureRandom;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.jspecify.annotations.Nullable;
+
+/** Translates the settings of this process to the values that the beans take. */
+@Singleton
+public final class Configuration {
+    private static final int RESOLVED_VIOLATIONS_KEPT = 10_000;
+    private static @Nullable Settings settings;
+
+    /**
+     * Reads the settings the first time. The main class and the beans share them.
+     *
+     * @throws InvalidSettingsException with every variable that is invalid
+     */
+    @Produces
+    @Singleton
+    public static synchronized Settings settings() throws InvalidSettingsException {
+        var known = settings;
+        if (known == null) {
+            known = SettingsReader.read(Variables.ofProcess());
+            settings = known;
+        }
+        return known;
+    }
+
+    @Produces
+    @Singleton
+    static CycleSchedule cycleSchedule(Settings settings) {
+        return new CycleSchedule(
+                settings.general().interval(), settings.observationTimeout().plus(settings.actionTimeout()));
+    }
+
+    @Produces
+    @Singleton
+    static Ticker ticker() {
+        return Ticker.ofSystem();
+    }
+
+    /** The random numbers for the delay of each cycle, which users must not be able to predict. */
+    @Produces
+    @Singleton
+    static RandomGenerator random() {
+        return new SecureRandom();
+    }
+
+    @Produces
+    @Dependent
+    static Optional<TokenFile> apiToken(Settings settings) {
+        return settings.http().apiTokenFile().map(TokenFile::new);
+    }
+
+    @Produces
+    @Singleton
+    static AllowedHosts allowedHosts(Settings settings) {
+        var names = new HashSet<>(settings.http().httpAllowedHosts());
+        names.add(Hosts.nodeName(settings));
+        return new AllowedHosts(names);
+    }
+
+    @Produces
+    @Singleton
+    static GenvMetrics genvMetrics(Settings settings) {
+        return settings.general().genvMetrics();
+    }
+
+    /** Everything that readers see depends on this, so they see what was restored. */
+    @Produces
+    @Singleton
+    static Records records(
+            Settings settings, Journal journal, @ConfigProperty(name = "quarkus.application.version") String version) {
+        var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
+        return new Records(
+                new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT),
+                new EventLog(),
+                journal,
+                List.of(new EventContent.ServiceStarted(version, mode)));
+    }
+
+    @Produces
+    @Singleton
+    static ViolationRegistry violations(Records records) {
+        return records.registry();
+    }
+
+    @Produces
+    @Singleton
+    static EventLog events(Records records) {
+        return records.events();
+    }
+
+    @Produces
+    @Singleton
+    static EnforcerConfig enforcerConfig(Settings settings, Hosts hosts) throws InterruptedException {
+        return new EnforcerConfig(
+                hosts.open(),
+                settings.isRemote(),
+                new Policy(settings.rules()),
+                settings.general().mode(),
+                settings.general().terminateProcesses(),
+                settings.safetyLimits(),
+                settings.general().interval(),
+                settings.observationTimeout(),
+                settings.actionTimeout(),
+                settings.isRemote() && settings.remote().quiet());
+    }
+}

@@ -1,0 +1,208 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.config.settings.GpuSettings.Source;
+import dev.genv.enforcer.config.settings.RemoteSettings;
+import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
+import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.enforcement.CycleListener;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.machine.Machine;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.enforcement.report.CycleReport;
+import dev.genv.enforcer.node.NodeMachine;
+import dev.genv.enforcer.node.NodeName;
+import dev.genv.enforcer.node.gpu.GpuSource;
+import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.node.gpu.SourceSelector;
+import dev.genv.enforcer.node.gpu.nvml.NvmlSource;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.Privileges;
+import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.remote.HostFile;
+import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.agent.AgentMachine;
+import dev.genv.enforcer.remote.genv.GenvMachine;
+import dev.genv.enforcer.remote.ssh.SshAccess;
+import dev.genv.enforcer.telemetry.genv.GenvMetrics;
+import io.quarkus.runtime.Quarkus;
+import jakarta.annotation.PreDestroy;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.BiFunction;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/** The hosts on which the service enforces: its own node, or machines over SSH. Only this class knows these kinds. */
+@Singleton
+public class Hosts implements CycleListener {
+    private static final Logger LOG = Logger.getLogger(Hosts.class);
+    private static final Path PROC = Path.of("/proc");
+    // The waits of an observation on a machine must end before the time limit of its command.
+    private static final int LOCK_PERCENT = 15;
+    private static final int GPU_PERCENT = 30;
+
+    private final Settings settings;
+    private final RemoteSettings remote;
+    private @Nullable RemoteFleet fleet;
+    private @Nullable NodeMachine node;
+
+    Hosts(Settings settings) {
+        this.settings = settings;
+        remote = settings.remote();
+    }
+
+    static String nodeName(Settings settings) {
+        return settings.general().nodeName().orElseGet(() -> NodeName.of(PROC));
+    }
+
+    /** Prepares the node, or the machines without connecting to them. The result supplies the hosts of each cycle. */
+    Supplier<List<Host>> open() throws InterruptedException {
+        return settings.isRemote() ? openFleet() : openNode();
+    }
+
+    /** Exits the service as genv's own flag of this name does. */
+    @Override
+    public void record(CycleReport report) {
+        if (settings.isRemote() && remote.exitOnError()) {
+            report.hosts().stream().filter(host -> !host.reached()).findFirst().ifPresent(host -> {
+                LOG.errorf("Exiting, because host %s could not be reached", host.host());
+                Quarkus.asyncExit(1);
+            });
+        }
+    }
+
+    /** Closes the connections, and releases the lock of this enforcer. */
+    @PreDestroy
+    public void close() {
+        if (fleet != null) {
+            fleet.close();
+        }
+        if (node != null) {
+            try {
+                node.close();
+            } catch (IOException e) {
+                LOG.debug("The lock of this enforcer is released when the service exits", e);
+            }
+        }
+    }
+
+    private Supplier<List<Host>> openNode() throws InterruptedException {
+        var observer = observer(nodeName(settings), settings.stateDirectory(), Advice.CONTAINER);
+        var paths = new NodeMachine.NodePaths(
+                PROC,
+                settings.stateDirectory(),
+                settings.state().lockTimeout(),
+                observer.programs().stream().map(ProtectedExecutable::path).toList());
+        var machine = new NodeMachine(paths, gpus());
+        node = machine;
+        if (observer.acts()) {
+            machine.openStateDirectory().ifPresent(LOG::warn);
+            machine.claim().ifPresent(LOG::warn);
+        }
+        var missing = new Privileges(observer, machine.access()).missing();
+        if (!missing.isEmpty()) {
+            LOG.warnf(
+                    "Missing privileges: %s",
+                    missing.stream()
+                            .map(privilege -> privilege.problem().detail())
+                            .collect(Collectors.joining("; ")));
+        }
+        LOG.infof("Node %s, state in %s, mode %s", observer.host(), settings.stateDirectory(), mode());
+        List<Host> hosts = List.of(new ObservedHost(observer, machine));
+        return () -> hosts;
+    }
+
+    private GpuSource<?> gpus() {
+        var gpu = settings.gpu();
+        var options = new SourceSelector.Options(
+                gpu.gpuSource() != Source.NVIDIA_SMI, gpu.gpuSource() != Source.NVML, gpu.nvmlHold());
+        return settings.general().genvMetrics() == GenvMetrics.OFF
+                ? new SourceSelector(
+                        options,
+                        new NvmlSource(gpu.nvmlLibrary(), gpu.gpuTimeout()),
+                        new NvidiaSmi(gpu.nvidiaSmi(), gpu.gpuTimeout()))
+                : new SourceSelector(
+                        options,
+                        NvmlSource.withStatus(gpu.nvmlLibrary(), gpu.gpuTimeout()),
+                        NvidiaSmi.withStatus(gpu.nvidiaSmi(), gpu.gpuTimeout()));
+    }
+
+    private Supplier<List<Host>> openFleet() {
+        var hosts = List.copyOf(remote.hosts().orElse(List.of()));
+        var file = remote.hostfile().map(HostFile::new).orElse(null);
+        var machines = new RemoteFleet(hosts, file, new SshAccess(settings.ssh())::connection, machines());
+        fleet = machines;
+        LOG.infof(
+                "Enforcing on %d host(s) over SSH, state in %s, mode %s",
+                machines.get().size(), remote.stateDir(), mode());
+        return machines;
+    }
+
+    private BiFunction<String, Connection, Host> machines() {
+        var config = agentConfig();
+        BiFunction<String, Connection, Machine> machines = switch (remote.agent()) {
+            case PYTHON -> AgentMachine.ofOneService(config)::apply;
+            case GENV -> (_, connection) -> new GenvMachine(connection, config);
+        };
+        return (name, connection) ->
+                new ObservedHost(observer(name, remote.stateDir(), Advice.LOGIN), machines.apply(name, connection));
+    }
+
+    private AgentConfig agentConfig() {
+        return new AgentConfig(
+                remote.stateDir().toString(),
+                limitToShare(settings.state().lockTimeout(), LOCK_PERCENT),
+                settings.gpu().nvidiaSmi(),
+                limitToShare(settings.gpu().gpuTimeout(), GPU_PERCENT),
+                settings.general().genvMetrics() != GenvMetrics.OFF,
+                remote.timeout(),
+                remote.sudo(),
+                ProtectedExecutable.with(List.copyOf(settings.safety().protectedExecutables())).stream()
+                        .map(program -> program.path().toString())
+                        .toList(),
+                settings.general().mode() == ServiceMode.ENFORCE,
+                lease());
+    }
+
+    /** Returns the time until the cycle after the next one must have begun; zero for a single cycle, so that another service can act at
+     * once. */
+    private Duration lease() {
+        var interval = settings.general().interval();
+        return interval.isZero()
+                ? interval
+                : interval.multipliedBy(3).plus(remote.timeout().multipliedBy(2));
+    }
+
+    private Duration limitToShare(Duration wanted, int percent) {
+        var part = remote.timeout().multipliedBy(percent).dividedBy(100);
+        return wanted.compareTo(part) <= 0 ? wanted : part;
+    }
+
+    private ObserverSettings observer(String host, Path stateDirectory, Advice advice) {
+        return new ObserverSettings(
+                host,
+                stateDirectory.toString(),
+                List.copyOf(settings.safety().protectedExecutables()),
+                List.copyOf(settings.safety().exemptUsers()),
+                settings.safety().requireHostPid(),
+                settings.general().mode() == ServiceMode.ENFORCE,
+                settings.general().terminateProcesses(),
+                settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
+                advice,
+                settings.gpu().unlistedMemory());
+    }
+
+    private String mode() {
+        return settings.general().mode().name().toLowerCase(Locale.ROOT);
+    }
+}

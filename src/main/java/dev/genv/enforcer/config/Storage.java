@@ -1,0 +1,109 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.enforcement.CycleListener;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.report.CycleReport;
+import dev.genv.enforcer.journal.DiskJournal;
+import dev.genv.enforcer.journal.DiskPast;
+import dev.genv.enforcer.journal.DiskRecording;
+import dev.genv.enforcer.journal.JournalConfig;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.recording.FleetRecorder;
+import dev.genv.enforcer.recording.FleetRecording;
+import dev.genv.enforcer.recording.past.RecordedPast;
+import jakarta.annotation.PreDestroy;
+import jakarta.enterprise.context.Dependent;
+import jakarta.enterprise.inject.Produces;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.jboss.logging.Logger;
+
+/** The folder of the journal, with the journal and the recorded observations; keeps nothing if no folder is set. */
+@Singleton
+public class Storage implements CycleListener {
+    private static final Logger LOG = Logger.getLogger(Storage.class);
+    private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
+
+    private final Settings settings;
+    private final Optional<Path> directory;
+    private final Journal journal;
+    private final Optional<FleetRecording> recording;
+
+    Storage(Settings settings) {
+        this.settings = settings;
+        directory = settings.journal().journalDir();
+        journal = directory.<Journal>map(this::open).orElse(Journal.NONE);
+        recording = directory.map(folder -> new FleetRecording(
+                new FleetRecorder(settings.general().interval()), new DiskRecording(folder, limits())));
+    }
+
+    /** The journal, after it was read. */
+    @Produces
+    @Singleton
+    Journal journal() {
+        return journal;
+    }
+
+    @Produces
+    @Dependent
+    Optional<RecordedPast> past() {
+        return directory.map(DiskPast::new);
+    }
+
+    @Override
+    public void record(CycleReport report) {
+        recording.ifPresent(each -> each.record(report));
+    }
+
+    @Override
+    public List<Problem> problems() {
+        return recording.map(FleetRecording::problems).orElse(List.of());
+    }
+
+    @PreDestroy
+    public void close() {
+        journal.close();
+        recording.ifPresent(FleetRecording::close);
+    }
+
+    private Journal open(Path folder) {
+        return new DiskJournal(new JournalConfig(folder, limits(), processes(), Enforcer.savedKinds()));
+    }
+
+    /** The journal and the recorded observations have a half each, so that one of them cannot displace the other. */
+    private SegmentLimits limits() {
+        return new SegmentLimits(
+                settings.journal().journalMaxSize().bytes() / 2,
+                settings.journal().journalMaxAge());
+    }
+
+    /**
+     * Identifies the processes to which pids and start times refer. On a node these are those of its boot. An agent reports the boot
+     * of its machine, so its processes need no identity here. genv's own protocol reports no start times, so a process of an earlier
+     * run cannot be recognized.
+     */
+    private String processes() {
+        if (settings.isRemoteByGenv()) {
+            return "";
+        }
+        return settings.isRemote()
+                ? "machines"
+                : bootId().map(id -> "boot " + id).orElse("");
+    }
+
+    private static Optional<String> bootId() {
+        try {
+            return Optional.of(Files.readString(BOOT_ID).strip());
+        } catch (IOException e) {
+            LOG.warnf("The boot of this node cannot be identified, so nothing of its processes is restored: %s", e);
+            return Optional.empty();
+        }
+    }
+}
