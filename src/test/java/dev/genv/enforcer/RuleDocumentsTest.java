@@ -3,7 +3,7 @@ package dev.genv.enforcer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.problem.ProblemConsequence;
+import dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleSetting;
 import dev.genv.enforcer.policy.rule.Rules;

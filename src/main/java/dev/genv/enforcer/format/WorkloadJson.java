@@ -1,10 +1,10 @@
 package dev.genv.enforcer.format;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.genv.enforcer.model.workload.Container;
-import dev.genv.enforcer.model.workload.Pod;
-import dev.genv.enforcer.model.workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.model.workload.Workload.Container;
+import dev.genv.enforcer.model.workload.Workload.Pod;
+import dev.genv.enforcer.model.workload.Workload.SlurmJob;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 

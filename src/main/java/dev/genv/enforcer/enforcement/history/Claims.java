@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.history;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.BoundedText;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement.history;
 
-import dev.genv.enforcer.model.Appearances;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Snapshot;
 import java.util.Collection;
 import java.util.HashMap;

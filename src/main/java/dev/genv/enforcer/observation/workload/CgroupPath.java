@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.workload;
 
-import dev.genv.enforcer.model.workload.Container;
-import dev.genv.enforcer.model.workload.SlurmJob;
-import dev.genv.enforcer.model.workload.WorkloadSource;
+import dev.genv.enforcer.model.workload.Workload.Container;
+import dev.genv.enforcer.model.workload.Workload.SlurmJob;
+import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

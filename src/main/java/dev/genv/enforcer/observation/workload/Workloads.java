@@ -2,10 +2,10 @@ package dev.genv.enforcer.observation.workload;
 
 import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.workload.Pod;
-import dev.genv.enforcer.model.workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload;
-import dev.genv.enforcer.model.workload.WorkloadSource;
+import dev.genv.enforcer.model.workload.Workload.Pod;
+import dev.genv.enforcer.model.workload.Workload.SlurmJob;
+import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.policy.holding;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import java.time.LocalDateTime;
 import java.util.Comparator;
 import java.util.List;

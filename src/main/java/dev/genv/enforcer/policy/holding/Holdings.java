@@ -1,7 +1,7 @@
 package dev.genv.enforcer.policy.holding;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.recording.replay;
 
 import dev.genv.enforcer.enforcement.history.RecordedAppearances;
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;

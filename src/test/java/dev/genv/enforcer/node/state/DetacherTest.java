@@ -10,7 +10,7 @@ import dev.genv.enforcer.enforcement.machine.Reply;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.NativeFunction;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.Detacher.BeforeReplace;
 import dev.genv.enforcer.observation.state.LockProblem;

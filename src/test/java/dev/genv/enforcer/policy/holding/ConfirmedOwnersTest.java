@@ -8,8 +8,8 @@ import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
 import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Plan;

@@ -11,8 +11,8 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
