@@ -14,7 +14,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.policy.rule.Rules;
 import java.io.IOException;

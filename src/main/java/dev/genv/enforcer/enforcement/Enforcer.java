@@ -18,7 +18,7 @@ import dev.genv.enforcer.enforcement.termination.TerminationTimes;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
 import java.time.Instant;

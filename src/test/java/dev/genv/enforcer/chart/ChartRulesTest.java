@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleSetting;
-import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting.Kind;
 import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;

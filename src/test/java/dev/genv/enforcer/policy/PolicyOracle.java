@@ -9,7 +9,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.KnownRules;

@@ -12,7 +12,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.plan.Action;
 import java.time.LocalDateTime;
 import java.util.Comparator;

@@ -13,7 +13,7 @@ import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;

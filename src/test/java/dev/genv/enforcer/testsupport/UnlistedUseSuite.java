@@ -9,7 +9,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;

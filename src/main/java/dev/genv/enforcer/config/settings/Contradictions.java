@@ -2,7 +2,7 @@ package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
 import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.util.Collection;
 import java.util.List;

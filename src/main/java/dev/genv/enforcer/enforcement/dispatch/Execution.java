@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.dispatch;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
-import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import java.util.List;
 
 /**

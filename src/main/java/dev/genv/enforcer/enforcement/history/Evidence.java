@@ -7,7 +7,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;

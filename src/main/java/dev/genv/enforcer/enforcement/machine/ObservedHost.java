@@ -22,7 +22,7 @@ import dev.genv.enforcer.observation.state.DirectoryProblem;
 import dev.genv.enforcer.observation.state.LockProblem;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;

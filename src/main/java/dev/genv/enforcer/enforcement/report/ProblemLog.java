@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.safeguard;
 
 import dev.genv.enforcer.enforcement.action.Order;
-import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import java.util.List;
 
 /**

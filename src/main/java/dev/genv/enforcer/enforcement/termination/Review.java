@@ -5,7 +5,7 @@ import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.rule.ExpectedExits;
+import dev.genv.enforcer.policy.rule.Rule.ExpectedExits;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.termination;
 
 import dev.genv.enforcer.enforcement.action.WaitReason;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.Signal;
 import java.time.Duration;
 import java.util.Optional;
 

@@ -3,7 +3,7 @@ package dev.genv.enforcer.enforcement.violation;
 import dev.genv.enforcer.enforcement.action.WaitReason;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

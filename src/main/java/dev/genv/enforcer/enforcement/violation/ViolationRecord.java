@@ -2,9 +2,9 @@ package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
 import java.util.List;

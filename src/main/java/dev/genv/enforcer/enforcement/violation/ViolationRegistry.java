@@ -7,7 +7,7 @@ import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;

@@ -34,4 +34,12 @@ public sealed interface Action {
 
     /** Remove this attachment of an environment to a device from the state. */
     record Detach(String host, Environment environment, int device, Attachment attachment) implements Action {}
+
+    /** The signal that terminates a process. */
+    public enum Signal {
+        /** SIGTERM: the process may clean up. */
+        TERM,
+        /** SIGKILL: sent to a process that continued to break rules after SIGTERM. */
+        KILL
+    }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy.plan;
 
+import dev.genv.enforcer.model.problem.Problem;
 import java.util.List;
 
 /**
@@ -11,4 +12,7 @@ import java.util.List;
  */
 public record Plan(List<Violation> violations, List<PlannedAction> actions, List<HostProblem> problems) {
     public static final Plan EMPTY = new Plan(List.of(), List.of(), List.of());
+
+    /** A problem that prevented a rule from checking a part of a machine. */
+    public record HostProblem(String host, Problem problem) {}
 }

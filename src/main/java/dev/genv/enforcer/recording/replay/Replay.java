@@ -10,7 +10,7 @@ import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.recording.RecordedCycle;

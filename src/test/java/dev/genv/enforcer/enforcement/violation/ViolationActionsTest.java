@@ -8,7 +8,7 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;

@@ -19,7 +19,7 @@ import dev.genv.enforcer.model.workload.Workload.Container;
 import dev.genv.enforcer.model.workload.Workload.Pod;
 import dev.genv.enforcer.model.workload.Workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;

@@ -10,8 +10,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.recording.Playback;
 import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;

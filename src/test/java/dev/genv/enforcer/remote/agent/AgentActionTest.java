@@ -12,7 +12,7 @@ import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.remote.agent.message.Answer;

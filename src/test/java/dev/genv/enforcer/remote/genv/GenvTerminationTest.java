@@ -9,7 +9,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

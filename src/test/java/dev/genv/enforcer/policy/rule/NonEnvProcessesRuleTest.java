@@ -16,7 +16,7 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class NonEnvProcessesTest {
+class NonEnvProcessesRuleTest {
 
     @Test
     void terminatesProcessOutsideAllEnvironments() {

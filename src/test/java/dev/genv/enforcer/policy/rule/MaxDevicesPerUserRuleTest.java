@@ -13,7 +13,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Who holds too much, and what that means. Which devices go first is another matter: {@code HoldingTest}. */
-class MaxDevicesPerUserTest {
+class MaxDevicesPerUserRuleTest {
 
     @Test
     void detachesSurplusDeviceAndTerminatesItsProcess() {

@@ -9,8 +9,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -21,7 +21,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-class EnvOwnerTest {
+class EnvOwnerRuleTest {
     @Test
     void aProcessOfAnotherUserIsReported() {
         var plan = audit(host().devices(1)
@@ -64,10 +64,10 @@ class EnvOwnerTest {
     /** A user can write thousands of them into the state. */
     @Test
     void listsAtMostTheMaximumAndCountsTheRest() {
-        var disputed = IntStream.rangeClosed(1, EnvOwner.MAX_FINDINGS + 5)
+        var disputed = IntStream.rangeClosed(1, EnvOwnerRule.MAX_FINDINGS + 5)
                 .mapToObj(number -> env("d%04d".formatted(number)).disputed("so"))
                 .toArray(EnvBuilder[]::new);
-        var strangers = IntStream.rangeClosed(1, EnvOwner.MAX_FINDINGS + 1)
+        var strangers = IntStream.rangeClosed(1, EnvOwnerRule.MAX_FINDINGS + 1)
                 .mapToObj(pid -> process(pid).inEnvironment("own").uid(1007).uses(0))
                 .toArray(GpuProcessBuilder[]::new);
         var plan = audit(host().devices(1)
@@ -78,12 +78,12 @@ class EnvOwnerTest {
 
         assertThat(plan.violations())
                 .filteredOn(violation -> violation.processes().isEmpty())
-                .hasSize(EnvOwner.MAX_FINDINGS)
+                .hasSize(EnvOwnerRule.MAX_FINDINGS)
                 .extracting(Violation::environment)
                 .contains("d0001", "d0100");
         assertThat(plan.violations())
                 .filteredOn(violation -> !violation.processes().isEmpty())
-                .hasSize(EnvOwner.MAX_FINDINGS);
+                .hasSize(EnvOwnerRule.MAX_FINDINGS);
         assertThat(plan.problems()).singleElement().satisfies(of -> {
             assertThat(of.host()).isEqualTo("here");
             assertThat(of.problem().code()).isEqualTo(ProblemCode.MORE_DISPUTES);
@@ -93,13 +93,13 @@ class EnvOwnerTest {
 
     @Test
     void reportsNoProblemWhenAllDisputesAreListed() {
-        var disputed = IntStream.rangeClosed(1, EnvOwner.MAX_FINDINGS)
+        var disputed = IntStream.rangeClosed(1, EnvOwnerRule.MAX_FINDINGS)
                 .mapToObj(number -> env("d" + number).disputed("so"))
                 .toArray(EnvBuilder[]::new);
 
         var plan = audit(host().with(disputed).fleet());
 
-        assertThat(plan.violations()).hasSize(EnvOwner.MAX_FINDINGS);
+        assertThat(plan.violations()).hasSize(EnvOwnerRule.MAX_FINDINGS);
         assertThat(plan.problems()).isEmpty();
     }
 

@@ -8,9 +8,12 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.rule.Rule.RuleContext;
+import dev.genv.enforcer.policy.rule.Rule.RuleFinding;
+import dev.genv.enforcer.policy.rule.Rule.RuleResult;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * Violated by a process that is not listed, and proves to use a device on which memory is unexplained, although the process is in no
  * active environment, or in one to which none of these devices is attached.
  */
-final class UnlistedProcesses implements Rule {
+final class UnlistedProcessesRule implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("unlisted-processes")
             .texts(
                     "GPU memory of a process that the GPU tool does not list",
@@ -41,7 +44,7 @@ final class UnlistedProcesses implements Rule {
 
     @Override
     public RuleResult check(Fleet fleet, RuleContext context) {
-        var findings = new ArrayList<Finding>();
+        var findings = new ArrayList<RuleFinding>();
         for (var snapshot : DEFINITION.checkable(fleet)) {
             var unlisted = snapshot.unlisted().holders();
             if (!unlisted.isEmpty()) {
@@ -51,8 +54,8 @@ final class UnlistedProcesses implements Rule {
         return new RuleResult(findings);
     }
 
-    private static List<Finding> check(Fleet fleet, Snapshot snapshot, List<Unlisted.Holder> unlisted) {
-        var findings = new ArrayList<Finding>();
+    private static List<RuleFinding> check(Fleet fleet, Snapshot snapshot, List<Unlisted.Holder> unlisted) {
+        var findings = new ArrayList<RuleFinding>();
         var environments = snapshot.environmentsById();
         var devices = snapshot.devicesByIndex();
         for (var holder : unlisted) {
@@ -82,7 +85,7 @@ final class UnlistedProcesses implements Rule {
         });
     }
 
-    private static Finding finding(
+    private static RuleFinding finding(
             Fleet fleet,
             Snapshot snapshot,
             Unlisted.Holder holder,
@@ -92,7 +95,7 @@ final class UnlistedProcesses implements Rule {
         var message = Messages.on(fleet, snapshot.host())
                 + "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
                         .formatted(process.pid(), Messages.list(holder.used()));
-        return Finding.ofProcess(
+        return RuleFinding.ofProcess(
                 DEFINITION,
                 snapshot,
                 process,

@@ -4,13 +4,16 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.rule.Rule.RuleContext;
+import dev.genv.enforcer.policy.rule.Rule.RuleFinding;
+import dev.genv.enforcer.policy.rule.Rule.RuleResult;
 import java.util.ArrayList;
 
 /** Violated by a GPU process that is in no environment. */
-final class NonEnvProcesses implements Rule {
+final class NonEnvProcessesRule implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("non-env-processes")
             .texts(
                     "Process outside all environments",
@@ -29,13 +32,13 @@ final class NonEnvProcesses implements Rule {
 
     @Override
     public RuleResult check(Fleet fleet, RuleContext context) {
-        var findings = new ArrayList<Finding>();
+        var findings = new ArrayList<RuleFinding>();
         for (var snapshot : DEFINITION.checkable(fleet)) {
             for (var process : snapshot.processes()) {
                 if (process.membership() instanceof Membership.Outside) {
                     var message = Messages.on(fleet, snapshot.host())
                             + "Process %d is not running in a GPU environment".formatted(process.pid());
-                    findings.add(Finding.ofProcess(
+                    findings.add(RuleFinding.ofProcess(
                             DEFINITION, snapshot, process, message, process.account(), null, process.devices()));
                 }
             }

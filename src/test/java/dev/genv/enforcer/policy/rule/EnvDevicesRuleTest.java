@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-class EnvDevicesTest {
+class EnvDevicesRuleTest {
 
     @Test
     void terminatesProcessOnDevicesNotAttachedToItsEnvironment() {

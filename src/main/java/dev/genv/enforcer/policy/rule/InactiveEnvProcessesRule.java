@@ -5,13 +5,16 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.rule.Rule.RuleContext;
+import dev.genv.enforcer.policy.rule.Rule.RuleFinding;
+import dev.genv.enforcer.policy.rule.Rule.RuleResult;
 import java.util.ArrayList;
 
 /** Violated by a GPU process that names an environment which is not active. */
-final class InactiveEnvProcesses implements Rule {
+final class InactiveEnvProcessesRule implements Rule {
     static final RuleDefinition DEFINITION = RuleDefinition.named("inactive-env-processes")
             .texts("Process of an environment that is not active", """
                     An environment ends with the shell that activated it, for example at logout, also if the job runs under nohup. \
@@ -30,7 +33,7 @@ final class InactiveEnvProcesses implements Rule {
 
     @Override
     public RuleResult check(Fleet fleet, RuleContext context) {
-        var findings = new ArrayList<Finding>();
+        var findings = new ArrayList<RuleFinding>();
         for (var snapshot : DEFINITION.checkable(fleet)) {
             var environments = snapshot.environmentsById();
             for (var process : snapshot.processes()) {
@@ -39,7 +42,7 @@ final class InactiveEnvProcesses implements Rule {
                     var message = Messages.on(fleet, snapshot.host())
                             + "Process %d names environment %s, which is not active"
                                     .formatted(process.pid(), SafeText.escape(eid));
-                    findings.add(Finding.ofProcess(
+                    findings.add(RuleFinding.ofProcess(
                             DEFINITION, snapshot, process, message, process.account(), eid, process.devices()));
                 }
             }

@@ -9,21 +9,25 @@ import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.memory.MemoryShare;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.memory.MemoryVictims;
+import dev.genv.enforcer.policy.memory.MemoryVictims.MemoryShare;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.Rule.ExpectedExits;
+import dev.genv.enforcer.policy.rule.Rule.RuleContext;
+import dev.genv.enforcer.policy.rule.Rule.RuleFinding;
+import dev.genv.enforcer.policy.rule.Rule.RuleResult;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
 /** Violated by an environment that uses more memory on one of its devices than its capacity. */
-final class EnvMemory implements Rule {
+final class EnvMemoryRule implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("env-memory")
             .texts("More GPU memory than the environment has", """
                     Reduce the memory that the job uses, or raise the capacity in the shell of the environment, for example with \
@@ -42,7 +46,7 @@ final class EnvMemory implements Rule {
 
     @Override
     public RuleResult check(Fleet fleet, RuleContext context) {
-        var findings = new ArrayList<Finding>();
+        var findings = new ArrayList<RuleFinding>();
         var problems = new ArrayList<HostProblem>();
         var ending = context.ending();
         for (var snapshot : DEFINITION.checkable(fleet)) {
@@ -56,13 +60,13 @@ final class EnvMemory implements Rule {
             snapshot.environments().stream()
                     .flatMap(environment -> problems(snapshot.host(), environment))
                     .forEach(problems::add);
-            shares.stream().flatMap(EnvMemory::problems).distinct().forEach(problems::add);
+            shares.stream().flatMap(EnvMemoryRule::problems).distinct().forEach(problems::add);
         }
         return new RuleResult(findings, problems);
     }
 
     /** A process that another rule terminates also frees memory here, so its action names both rules. */
-    private static Finding finding(Fleet fleet, MemoryShare share, Set<ProcessId> victims, ExpectedExits ending) {
+    private static RuleFinding finding(Fleet fleet, MemoryShare share, Set<ProcessId> victims, ExpectedExits ending) {
         var environment = share.environment();
         var message = Messages.on(fleet, share.host())
                 + "Environment %s is using %dm on device %d which is %dm over its capacity of %s"
@@ -88,7 +92,7 @@ final class EnvMemory implements Rule {
                                 && share.known(process).compareTo(Memory.ZERO) > 0))
                 .<Action>map(process -> new Action.Terminate(share.host(), process))
                 .toList();
-        return new Finding(violation, actions);
+        return new RuleFinding(violation, actions);
     }
 
     private static Stream<HostProblem> problems(String host, Environment environment) {

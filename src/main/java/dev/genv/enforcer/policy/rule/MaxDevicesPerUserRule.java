@@ -3,17 +3,20 @@ package dev.genv.enforcer.policy.rule;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.holding.ConfirmedOwners;
-import dev.genv.enforcer.policy.holding.Holding;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.holding.Holdings;
+import dev.genv.enforcer.policy.holding.Holdings.ConfirmedOwners;
+import dev.genv.enforcer.policy.holding.Holdings.Holding;
 import dev.genv.enforcer.policy.holding.Surplus;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.Rule.RuleContext;
+import dev.genv.enforcer.policy.rule.Rule.RuleFinding;
+import dev.genv.enforcer.policy.rule.Rule.RuleResult;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -23,7 +26,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** Violated by a user whose environments hold more devices than allowed on all machines together. */
-final class MaxDevicesPerUser implements Rule {
+final class MaxDevicesPerUserRule implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("max-devices-per-user")
             .texts("More GPUs than a user may hold", """
                     Stop the job on a GPU N that you do not need, then detach this GPU with `genv detach --index N` in the shell of its \
@@ -69,7 +72,7 @@ final class MaxDevicesPerUser implements Rule {
             problems.addAll(holdings.problems());
         }
         var hosts = hostsByUser(fleet);
-        var findings = new ArrayList<Finding>();
+        var findings = new ArrayList<RuleFinding>();
         held.forEach((user, devices) -> limits.limitFor(user).ifPresent(limit -> {
             if (devices.size() > limit) {
                 var where = fleet.remote() ? " on %d hosts".formatted(hosts.getOrDefault(user, 0)) : "";
@@ -81,7 +84,7 @@ final class MaxDevicesPerUser implements Rule {
         return new RuleResult(findings, problems);
     }
 
-    private static Finding finding(String user, List<Holding> held, Surplus surplus, String onHosts) {
+    private static RuleFinding finding(String user, List<Holding> held, Surplus surplus, String onHosts) {
         var actions = new ArrayList<Action>();
         for (var holding : surplus.chosen()) {
             for (var share : holding.shares()) {
@@ -112,7 +115,7 @@ final class MaxDevicesPerUser implements Rule {
                         .flatMap(holding -> holding.processes().stream())
                         .distinct()
                         .toList());
-        return new Finding(violation, actions);
+        return new RuleFinding(violation, actions);
     }
 
     /** Returns the number of machines on which each user has environments, with or without devices. */

@@ -2,26 +2,31 @@ package dev.genv.enforcer.policy.rule;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.Rule.RuleContext;
+import dev.genv.enforcer.policy.rule.Rule.RuleFinding;
+import dev.genv.enforcer.policy.rule.Rule.RuleResult;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
  * Violated by a process that names the environment of another user, and by an environment whose owner is disputed. Users can forge
  * most of the compared data, so the rule terminates a process only if the kernel's uids prove that it is a stranger.
  */
-final class EnvOwner implements Rule {
+final class EnvOwnerRule implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("env-owner")
             .texts(
                     "Environment of another user or of a disputed owner",
@@ -45,7 +50,7 @@ final class EnvOwner implements Rule {
 
     @Override
     public RuleResult check(Fleet fleet, RuleContext context) {
-        var findings = new ArrayList<Finding>();
+        var findings = new ArrayList<RuleFinding>();
         var problems = new ArrayList<HostProblem>();
         for (var snapshot : DEFINITION.checkable(fleet)) {
             var disputed = snapshot.environments().stream()
@@ -79,13 +84,13 @@ final class EnvOwner implements Rule {
                                 .formatted(disputed, strangers, MAX_FINDINGS)));
     }
 
-    private static Finding stranger(Fleet fleet, Snapshot snapshot, Stranger stranger) {
+    private static RuleFinding stranger(Fleet fleet, Snapshot snapshot, Stranger stranger) {
         var environment = stranger.environment();
         var process = stranger.process();
         var message = Messages.on(fleet, snapshot.host())
                 + "Process %d of uid %d names environment %s of uid %d"
                         .formatted(process.pid(), process.uid(), SafeText.escape(environment.eid()), environment.uid());
-        var finding = Finding.ofProcess(
+        var finding = RuleFinding.ofProcess(
                 DEFINITION,
                 snapshot,
                 process,
@@ -93,17 +98,17 @@ final class EnvOwner implements Rule {
                 environment.user().orElse(null),
                 environment.eid(),
                 process.devices());
-        return stranger.isProven() ? finding : new Finding(finding.violation(), List.of());
+        return stranger.isProven() ? finding : new RuleFinding(finding.violation(), List.of());
     }
 
-    private static Finding disputed(Fleet fleet, Snapshot snapshot, Environment environment) {
+    private static RuleFinding disputed(Fleet fleet, Snapshot snapshot, Environment environment) {
         var message = Messages.on(fleet, snapshot.host())
                 + "Environment %s is disputed: %s"
                         .formatted(
                                 SafeText.escape(environment.eid()),
                                 SafeText.escape(
                                         String.valueOf(environment.ownership().dispute())));
-        return new Finding(
+        return new RuleFinding(
                 new Violation(
                         DEFINITION,
                         snapshot.host(),
@@ -114,5 +119,46 @@ final class EnvOwner implements Rule {
                         List.of(),
                         List.of()),
                 List.of());
+    }
+
+    /**
+     * A process in an environment of another user.
+     *
+     * @param isProven whether the kernel provides the uids of both sides
+     */
+    record Stranger(Environment environment, GpuProcess process, boolean isProven) {
+
+        /** Returns the strangers of all environments of a machine. */
+        static List<Stranger> of(Snapshot snapshot) {
+            var processes = snapshot.processesByEnvironment();
+            return snapshot.environments().stream()
+                    .flatMap(environment -> processes.getOrDefault(environment.eid(), List.of()).stream()
+                            .filter(process -> isStranger(snapshot, process, environment))
+                            .map(process -> new Stranger(environment, process, isProven(snapshot, environment))))
+                    .toList();
+        }
+
+        /** A subordinate uid of the environment's user counts as that user, as in a user namespace. */
+        private static boolean isStranger(Snapshot snapshot, GpuProcess process, Environment environment) {
+            var uid = snapshot.userOf(process.uid(), environment);
+            return uid != null && uid != 0 && environment.uid() != null && !uid.equals(environment.uid());
+        }
+
+        /**
+         * Whether the kernel proves the owner of an environment: all its live pids have the recorded uid, and so has the shell that it is
+         * named after, because another user may have replaced its entry. A container of genv's toolkit records root without a name.
+         */
+        private static boolean isProven(Snapshot snapshot, Environment environment) {
+            return snapshot.has(SnapshotPart.PROCESSES)
+                    && !environment.ownership().isDisputed()
+                    && environment.user().isPresent()
+                    && environment.uid() != null
+                    && environment.ownership().uids().equals(Set.of(environment.uid()))
+                    && environment
+                            .shell()
+                            .map(snapshot.uidsOfPids()::get)
+                            .filter(uid -> !uid.equals(environment.uid()))
+                            .isEmpty();
+        }
     }
 }

@@ -13,8 +13,8 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who uses too much, and what that means. Whom to end for it is another matter: {@code MemoryVictimsTest}. */
-class EnvMemoryTest {
+class EnvMemoryRuleTest {
     private static final String MESSAGE =
             "Environment a is using 1153m on device 0 which is 104m over its capacity of 1000mi";
 

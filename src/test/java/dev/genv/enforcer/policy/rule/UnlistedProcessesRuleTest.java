@@ -13,7 +13,7 @@ import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.builder.Plans;
 import org.junit.jupiter.api.Test;
 
-class UnlistedProcessesTest {
+class UnlistedProcessesRuleTest {
     private static Plan check(HostBuilder host) {
         return Plans.enforce(host.fleet(), KnownRules.UNLISTED_PROCESSES);
     }

@@ -8,15 +8,18 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.rule.Rule.RuleContext;
+import dev.genv.enforcer.policy.rule.Rule.RuleFinding;
+import dev.genv.enforcer.policy.rule.Rule.RuleResult;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
 /** Violated by a process of an active environment on a device that is not attached to the environment. */
-final class EnvDevices implements Rule {
+final class EnvDevicesRule implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("env-devices")
             .texts("GPU that is not attached to the environment", """
                     Let the job use only GPUs that are attached to its environment. `genv attach --index N` in the shell of the environment \
@@ -36,15 +39,15 @@ final class EnvDevices implements Rule {
 
     @Override
     public RuleResult check(Fleet fleet, RuleContext context) {
-        var findings = new ArrayList<Finding>();
+        var findings = new ArrayList<RuleFinding>();
         for (var snapshot : DEFINITION.checkable(fleet)) {
             findings.addAll(check(fleet, snapshot));
         }
         return new RuleResult(findings);
     }
 
-    private static List<Finding> check(Fleet fleet, Snapshot snapshot) {
-        var findings = new ArrayList<Finding>();
+    private static List<RuleFinding> check(Fleet fleet, Snapshot snapshot) {
+        var findings = new ArrayList<RuleFinding>();
         var devices = snapshot.devicesByIndex();
         var processes = snapshot.processesByEnvironment();
         for (var environment : snapshot.environments()) {
@@ -55,7 +58,7 @@ final class EnvDevices implements Rule {
                             + "Process %d from environment %s is using non-attached GPU(s) %s"
                                     .formatted(
                                             process.pid(), SafeText.escape(environment.eid()), Messages.list(strange));
-                    findings.add(Finding.ofProcess(
+                    findings.add(RuleFinding.ofProcess(
                             DEFINITION,
                             snapshot,
                             process,
