@@ -1,11 +1,11 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.facts.host.HostFacts.VerifiedProcess;
-import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;

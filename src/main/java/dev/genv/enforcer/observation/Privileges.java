@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.host.AccessFacts;
+import dev.genv.enforcer.facts.host.HostFacts.AccessFacts;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;

@@ -5,7 +5,7 @@ import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.host.HostFacts;
-import dev.genv.enforcer.facts.host.RelatedOmission;
+import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.observation.membership.RelatedProcess;
 import dev.genv.enforcer.observation.membership.RelatedProcesses;

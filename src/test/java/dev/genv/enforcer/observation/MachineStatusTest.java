@@ -3,11 +3,11 @@ package dev.genv.enforcer.observation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.FileId;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

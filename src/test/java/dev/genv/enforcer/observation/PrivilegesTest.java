@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.host.AccessFacts;
+import dev.genv.enforcer.facts.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 
 /** What came of an order. */

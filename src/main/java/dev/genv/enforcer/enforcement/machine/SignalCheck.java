@@ -5,7 +5,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.GenvSnapshot;
 import dev.genv.enforcer.format.linux.ProcStat;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.files;
 
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.facts.StateFacts.FileId;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.TrustedOwners;
 import dev.genv.enforcer.files.UntrustedException;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.FileId;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.ErrorText;

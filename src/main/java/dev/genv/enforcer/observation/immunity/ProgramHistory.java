@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation.immunity;
 
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.LinkedHashSet;

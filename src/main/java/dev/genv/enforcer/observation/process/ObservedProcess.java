@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation.process;
 
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.ProcessId;

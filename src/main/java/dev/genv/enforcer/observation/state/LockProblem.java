@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;

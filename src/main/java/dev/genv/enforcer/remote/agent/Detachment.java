@@ -5,7 +5,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;

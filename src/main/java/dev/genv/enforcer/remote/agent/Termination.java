@@ -6,7 +6,7 @@ import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.remote.agent.message.Answer;

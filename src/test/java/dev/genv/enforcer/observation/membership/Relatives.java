@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation.membership;
 
-import dev.genv.enforcer.facts.host.RelatedOmission;
+import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.format.linux.ProcStat.Relations;

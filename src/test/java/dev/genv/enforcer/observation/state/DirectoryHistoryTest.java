@@ -2,9 +2,9 @@ package dev.genv.enforcer.observation.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.FileId;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import org.junit.jupiter.api.Test;
 

@@ -3,10 +3,10 @@ package dev.genv.enforcer.observation.state;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.FileId;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;

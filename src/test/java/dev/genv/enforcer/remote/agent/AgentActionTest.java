@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.ProcessId;
