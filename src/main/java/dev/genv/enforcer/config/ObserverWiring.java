@@ -3,8 +3,8 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import java.nio.file.Path;
 import java.util.List;
 

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.facts.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.observation.Privileges.MissingPrivilege;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

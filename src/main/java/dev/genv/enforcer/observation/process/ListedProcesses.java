@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -6,6 +6,7 @@ import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.FileId;
 import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.immunity.ImmunityRules.ProgramHistory;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;

@@ -6,6 +6,7 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.FileId;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.observation.state.StateParser.DirectoryHistory;
 import org.junit.jupiter.api.Test;
 
 class DirectoryHistoryTest {

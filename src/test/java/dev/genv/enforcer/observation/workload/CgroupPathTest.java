@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.workload.Workload.Container;
 import dev.genv.enforcer.model.workload.Workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
+import dev.genv.enforcer.observation.workload.CgroupPath.CgroupFinding;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.workload.Workload;
 import dev.genv.enforcer.model.workload.Workload.Pod;
 import dev.genv.enforcer.model.workload.Workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
+import dev.genv.enforcer.observation.workload.Workloads.WorkloadReadings;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;

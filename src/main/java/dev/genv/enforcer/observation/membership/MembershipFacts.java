@@ -3,6 +3,8 @@ package dev.genv.enforcer.observation.membership;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.observation.membership.Listings.Listing;
+import dev.genv.enforcer.observation.membership.MembershipResolver.Decision;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.RelatedProcess;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -10,7 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The facts of one observation from which memberships are inferred. */
-record Evidence(RelatedProcesses processes, Listings listings) {
+record MembershipFacts(RelatedProcesses processes, Listings listings) {
 
     /**
      * Returns what follows from an environment that lists an ancestor of the process, or itself; empty if none does. It is proof if the

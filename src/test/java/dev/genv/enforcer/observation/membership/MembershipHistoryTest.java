@@ -7,10 +7,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.membership.MembershipResolver.Decision;
+import dev.genv.enforcer.observation.membership.MembershipResolver.MembershipHistory;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-class MembershipMemoryTest {
+class MembershipHistoryTest {
     private static final Decision EARLIER = new Decision(new Membership.InEnvironment("a"), MembershipSource.EARLIER);
     private static final Decision OUTSIDE = new Decision(new Membership.Outside(), MembershipSource.ANCESTOR);
 
@@ -85,7 +87,7 @@ class MembershipMemoryTest {
         observe(machine);
         machine.process(JOB + 1, SHELL).session(SHELL).add();
         observe(machine, JOB + 1);
-        for (var later = 0; later < MembershipMemory.MAX_REMEMBERED - 1; later++) {
+        for (var later = 0; later < MembershipHistory.MAX_REMEMBERED - 1; later++) {
             machine.process(2000, SHELL).session(SHELL).add(SHELL, 10_000 + later);
             observe(machine, 2000);
             if (later % 1000 == 0) {
@@ -93,7 +95,7 @@ class MembershipMemoryTest {
             }
         }
         assertThat(resolver.settled())
-                .hasSize(MembershipMemory.MAX_REMEMBERED)
+                .hasSize(MembershipHistory.MAX_REMEMBERED)
                 .contains(new ProcessId(JOB + 1, JOB + 1))
                 .doesNotContain(new ProcessId(JOB, JOB));
     }
