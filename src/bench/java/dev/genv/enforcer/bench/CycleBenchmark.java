@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;

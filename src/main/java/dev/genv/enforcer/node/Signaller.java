@@ -2,7 +2,7 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
 import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.files.Errno;
@@ -25,7 +25,7 @@ final class Signaller {
     }
 
     /** Sends the signal through a pidfd that was opened before the process was checked again. */
-    Result terminate(Order.Terminate order, List<Reading<ProgramFile>> programs) {
+    Result terminate(Instruction.Terminate order, List<Reading<ProgramFile>> programs) {
         var pid = order.process().pid();
         if (pid <= 0) {
             return new Result(Outcome.SKIPPED_PROTECTED, "this pid is not a process");

@@ -12,10 +12,10 @@ import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.nullValue;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
-import dev.genv.enforcer.enforcement.action.WaitReason;
+import dev.genv.enforcer.enforcement.action.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.violation.NextAction;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;

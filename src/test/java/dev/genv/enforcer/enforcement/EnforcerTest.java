@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;

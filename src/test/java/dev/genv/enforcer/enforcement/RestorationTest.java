@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored;
 import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.enforcement.saved.SavedCycle;
-import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;

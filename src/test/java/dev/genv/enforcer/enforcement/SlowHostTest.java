@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.List;

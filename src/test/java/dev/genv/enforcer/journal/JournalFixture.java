@@ -8,7 +8,7 @@ import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;

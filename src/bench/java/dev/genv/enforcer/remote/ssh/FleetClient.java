@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.observation.ObserverSettings;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.api.openapi;
 
-import dev.genv.enforcer.enforcement.action.WaitReason;
+import dev.genv.enforcer.enforcement.action.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.problem.ProblemCode;

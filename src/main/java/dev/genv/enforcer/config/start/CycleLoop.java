@@ -2,7 +2,7 @@ package dev.genv.enforcer.config.start;
 
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.clock.ClockWatch;
+import dev.genv.enforcer.enforcement.clock.Ticker.ClockWatch;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.scheduler.Scheduled.ConcurrentExecution;

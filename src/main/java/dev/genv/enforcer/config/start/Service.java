@@ -3,7 +3,7 @@ package dev.genv.enforcer.config.start;
 import dev.genv.enforcer.config.Notifications;
 import dev.genv.enforcer.config.Wiring;
 import dev.genv.enforcer.enforcement.CycleSchedule;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
 import java.io.FileDescriptor;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.delivery;
 
-import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.report;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.report.ReportLines.LogLines;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;

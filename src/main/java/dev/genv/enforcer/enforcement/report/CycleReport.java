@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.report;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.ReportLines.LogLines;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.problem.ProblemCode;
@@ -9,6 +10,7 @@ import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -66,5 +68,22 @@ public record CycleReport(
     /** Returns the cycle in genv's words: violations, then terminations, then detachments. */
     public List<String> lines() {
         return ReportLines.of(this);
+    }
+
+    /** The result of a cycle. */
+    public enum CycleResult {
+        /** Every host was observed completely, and every action succeeded. */
+        SUCCESS,
+        /** A host or a part of one could not be observed. */
+        INCOMPLETE,
+        /** Every host was observed completely, but an action failed. */
+        ACTION_FAILED,
+        /** The cycle failed. */
+        FAILED;
+
+        /** The name in metrics, such as {@code success}. */
+        public String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
     }
 }

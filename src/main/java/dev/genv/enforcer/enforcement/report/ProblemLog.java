@@ -1,10 +1,14 @@
 package dev.genv.enforcer.enforcement.report;
 
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.report.ReportLines.LogLines;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Plan.HostProblem;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -115,5 +119,21 @@ public final class ProblemLog {
                         SafeText.escape(problem.host()),
                         problem.problem().code().label(),
                         problem.problem().detail());
+    }
+
+    /** The events of a cycle. */
+    public static final class CycleEvents {
+        private CycleEvents() {}
+
+        /** Returns the events in their order: problems, new violations, actions, resolved violations. */
+        public static List<EventContent> of(ProblemLog.Changes problems, ViolationRegistry.Update update) {
+            var events = new ArrayList<EventContent>();
+            problems.ended().forEach(each -> events.add(new EventContent.ProblemEnded(each.host(), each.problem())));
+            problems.began().forEach(each -> events.add(new EventContent.ProblemBegan(each.host(), each.problem())));
+            update.appeared().forEach(each -> events.add(new EventContent.ViolationOpened(each)));
+            update.notes().forEach(each -> events.add(new EventContent.ActionRecorded(each.violation(), each.note())));
+            update.resolved().forEach(each -> events.add(new EventContent.ViolationResolved(each)));
+            return events;
+        }
     }
 }

@@ -2,7 +2,7 @@ package dev.genv.enforcer.enforcement.safeguard;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.action.Order;
-import dev.genv.enforcer.enforcement.action.WaitReason;
+import dev.genv.enforcer.enforcement.action.Order.WaitReason;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.HostProcess;

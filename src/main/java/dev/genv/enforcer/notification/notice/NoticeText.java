@@ -1,9 +1,9 @@
 package dev.genv.enforcer.notification.notice;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.violation.NextAction;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;

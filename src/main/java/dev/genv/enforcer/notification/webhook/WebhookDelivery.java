@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursor;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.event.EventPage;
+import dev.genv.enforcer.enforcement.event.EventLog.EventPage;
 import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.DeliveryStatistics;
 import dev.genv.enforcer.notification.RetryDelay;

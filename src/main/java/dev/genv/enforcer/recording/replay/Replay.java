@@ -1,6 +1,6 @@
 package dev.genv.enforcer.recording.replay;
 
-import dev.genv.enforcer.enforcement.history.RecordedAppearances;
+import dev.genv.enforcer.enforcement.history.Claims.RecordedAppearances;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;

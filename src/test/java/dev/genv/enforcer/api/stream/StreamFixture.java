@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.api.AsciiJsonCustomizer;
 import dev.genv.enforcer.api.connection.ClientSlots;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.model.problem.Problem;

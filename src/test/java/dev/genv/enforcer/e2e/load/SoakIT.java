@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.genv.enforcer.enforcement.clock.ObservationAge;
+import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;

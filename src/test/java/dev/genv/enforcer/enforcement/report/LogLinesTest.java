@@ -9,6 +9,7 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.report.ReportLines.LogLines;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;

@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.termination.Termination.Overdue;
 import dev.genv.enforcer.enforcement.termination.Termination.Pending;
 import dev.genv.enforcer.enforcement.termination.Termination.PerhapsAsked;
 import dev.genv.enforcer.enforcement.termination.Termination.Sighting;
+import dev.genv.enforcer.enforcement.termination.Termination.TerminationTimes;
 import dev.genv.enforcer.enforcement.termination.Termination.Unkillable;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Action.Signal;

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry.ActionRecorder;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.NativeFunction;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
@@ -241,17 +241,18 @@ class DetacherTest {
         return new AttachmentId(device, attachment);
     }
 
-    private static List<Result> results(List<Reply> replies) {
+    private static List<Result> results(List<InstructionResult> replies) {
         return replies.stream().map(DetacherTest::result).toList();
     }
 
-    private static Result result(Reply reply) {
+    private static Result result(InstructionResult reply) {
         return switch (reply) {
-            case Reply.Finished(var result) -> result;
-            case Reply.Locked(var lock) ->
+            case InstructionResult.Finished(var result) -> result;
+            case InstructionResult.Locked(var lock) ->
                 Result.failed(LockProblem.of(lock).orElseThrow().detail());
-            case Reply.Unreadable(var devices) -> Result.failed("devices.json: " + StateParser.clause(devices));
-            case Reply.Inaccessible _ -> throw new AssertionError("it is accessible");
+            case InstructionResult.Unreadable(var devices) ->
+                Result.failed("devices.json: " + StateParser.clause(devices));
+            case InstructionResult.Inaccessible _ -> throw new AssertionError("it is accessible");
         };
     }
 

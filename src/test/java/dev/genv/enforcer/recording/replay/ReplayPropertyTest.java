@@ -2,7 +2,7 @@ package dev.genv.enforcer.recording.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.history.RecordedAppearances;
+import dev.genv.enforcer.enforcement.history.Claims.RecordedAppearances;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;

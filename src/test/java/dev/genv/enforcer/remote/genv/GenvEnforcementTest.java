@@ -6,7 +6,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
