@@ -2,7 +2,7 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.node.device.DeviceHolders;
 import dev.genv.enforcer.node.device.NvidiaDevices;
 import java.io.IOException;
@@ -53,7 +53,7 @@ final class DeviceCheck {
             var unexamined = open.unexamined().isEmpty() ? mapped.unexamined() : open.unexamined();
             return Optional.of(unexamined.isEmpty() ? WITHOUT_DEVICE : unexamined("it is listed", unexamined));
         } catch (IOException e) {
-            return Optional.of(unexamined("it is listed", ErrorText.of(e)));
+            return Optional.of(unexamined("it is listed", Errno.textOf(e)));
         }
     }
 
@@ -64,7 +64,7 @@ final class DeviceCheck {
                     ? Optional.empty()
                     : Optional.of(RELEASED);
         } catch (IOException e) {
-            return Optional.of(unexamined("it is not listed", ErrorText.of(e)));
+            return Optional.of(unexamined("it is not listed", Errno.textOf(e)));
         }
     }
 

@@ -4,7 +4,7 @@ import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.StateFacts.FileId;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.TrustedOwners;
-import dev.genv.enforcer.files.UntrustedException;
+import dev.genv.enforcer.files.TrustedOwners.UntrustedException;
 import java.io.IOException;
 import java.nio.file.Path;
 

@@ -15,10 +15,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class KernelFileTest {
+class KernelFileReadTest {
     private final Path file;
 
-    KernelFileTest(@TempDir Path folder) {
+    KernelFileReadTest(@TempDir Path folder) {
         file = folder.resolve("ü file");
     }
 
@@ -28,8 +28,8 @@ class KernelFileTest {
         var content = new byte[size];
         new Random(size).nextBytes(content);
         Files.write(file, content);
-        assertThat(KernelFile.read(file.toString(), 2_000_000)).isEqualTo(content);
-        assertThat(KernelFile.read(file.toString(), size)).isEqualTo(content);
+        assertThat(Descriptor.readKernelFile(file.toString(), 2_000_000)).isEqualTo(content);
+        assertThat(Descriptor.readKernelFile(file.toString(), size)).isEqualTo(content);
     }
 
     @ParameterizedTest
@@ -38,29 +38,30 @@ class KernelFileTest {
         var content = new byte[100_000];
         new Random(limit).nextBytes(content);
         Files.write(file, content);
-        assertThat(KernelFile.read(file.toString(), limit)).isEqualTo(Arrays.copyOf(content, limit));
+        assertThat(Descriptor.readKernelFile(file.toString(), limit)).isEqualTo(Arrays.copyOf(content, limit));
     }
 
     /** The kernel says that these have no bytes. */
     @Test
     void readsAFileWithoutASize() throws IOException {
-        assertThat(KernelFile.read("/proc/self/stat", 10_000))
+        assertThat(Descriptor.readKernelFile("/proc/self/stat", 10_000))
                 .startsWith(("" + ProcessHandle.current().pid()).getBytes(StandardCharsets.US_ASCII));
-        assertThat(KernelFile.read("/proc/self/maps", 10_000_000)).hasSizeGreaterThan(8192);
+        assertThat(Descriptor.readKernelFile("/proc/self/maps", 10_000_000)).hasSizeGreaterThan(8192);
     }
 
     @Test
     void namesTheFileThatIsMissing() {
-        assertThatThrownBy(() -> KernelFile.read(file.toString(), 10))
+        assertThatThrownBy(() -> Descriptor.readKernelFile(file.toString(), 10))
                 .isInstanceOf(NoSuchFileException.class)
                 .hasMessage(file.toString());
     }
 
     @Test
     void failsForADirectoryAndForALongPath() {
-        assertThatThrownBy(() -> KernelFile.read("/proc", 10))
+        assertThatThrownBy(() -> Descriptor.readKernelFile("/proc", 10))
                 .isInstanceOf(IOException.class)
                 .hasMessageContainingAll("/proc", "Is a directory");
-        assertThatThrownBy(() -> KernelFile.read("/" + "x".repeat(5000), 10)).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> Descriptor.readKernelFile("/" + "x".repeat(5000), 10))
+                .isInstanceOf(IOException.class);
     }
 }

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class ErrorTextTest {
+class ErrnoTextTest {
     @Test
     void errorsOfJavaAndOfTheKernelHaveTheSameText(@TempDir Path folder) throws IOException {
         var file = Files.createFile(folder.resolve("file"));
@@ -22,8 +22,8 @@ class ErrorTextTest {
             assertThat(textOf(() -> Files.newInputStream(path).close()))
                     .isEqualTo(textOf(() -> FileCalls.close(FileCalls.open(path))));
         }
-        assertThat(ErrorText.of(new AccessDeniedException("/x"))).isEqualTo("Permission denied");
-        assertThat(ErrorText.of(new Errno("openat", Errno.EACCES))).isEqualTo("Permission denied");
+        assertThat(Errno.textOf(new AccessDeniedException("/x"))).isEqualTo("Permission denied");
+        assertThat(Errno.textOf(new Errno("openat", Errno.EACCES))).isEqualTo("Permission denied");
     }
 
     /** The numbers of errors that a loaded machine and a file server return. */
@@ -37,21 +37,21 @@ class ErrorTextTest {
         "116, Stale file handle",
     })
     void textIsThatOfTheKernel(int number, String text) {
-        assertThat(ErrorText.of(new Errno("openat", number))).isEqualTo(text);
+        assertThat(Errno.textOf(new Errno("openat", number))).isEqualTo(text);
     }
 
     @Test
     void pathIsNoPartOfTheText() {
-        assertThat(ErrorText.of(new NoSuchFileException("/x"))).isEqualTo("No such file or directory");
-        assertThat(ErrorText.of(new FileSystemException("/x", null, "Is a directory")))
+        assertThat(Errno.textOf(new NoSuchFileException("/x"))).isEqualTo("No such file or directory");
+        assertThat(Errno.textOf(new FileSystemException("/x", null, "Is a directory")))
                 .isEqualTo("Is a directory");
-        assertThat(ErrorText.of(new NotDirectoryException("/x"))).isEqualTo("Not a directory");
+        assertThat(Errno.textOf(new NotDirectoryException("/x"))).isEqualTo("Not a directory");
     }
 
     @Test
     void otherErrorsHaveTheirMessage() {
-        assertThat(ErrorText.of(new IOException("it ends too early"))).isEqualTo("it ends too early");
-        assertThat(ErrorText.of(new Errno("openat", 4711))).isEqualTo("Unknown error 4711");
+        assertThat(Errno.textOf(new IOException("it ends too early"))).isEqualTo("it ends too early");
+        assertThat(Errno.textOf(new Errno("openat", 4711))).isEqualTo("Unknown error 4711");
     }
 
     private interface Call {
@@ -63,7 +63,7 @@ class ErrorTextTest {
             call.run();
             return "no error";
         } catch (IOException e) {
-            return ErrorText.of(e);
+            return Errno.textOf(e);
         }
     }
 }
