@@ -22,7 +22,7 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -260,7 +260,7 @@ final class CycleMemory {
         List<Event> with(List<Event> ofCycle, long ofEarlierRuns) {
             if (ofEarlierRuns
                     > written) { // the journal was read late: its events have the positions of the first events of this
-                                 // run
+                // run
                 lost += log.since(written).stream()
                         .filter(event -> event.sequence() <= ofEarlierRuns)
                         .count();

@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher.Execution;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
@@ -12,7 +13,6 @@ import dev.genv.enforcer.enforcement.report.ActionLog;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.report.ProblemLog;
-import dev.genv.enforcer.enforcement.report.ProblemLog.CycleEvents;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards.Orders;
 import dev.genv.enforcer.enforcement.termination.KillEscalation.Review;
@@ -25,6 +25,7 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -96,7 +97,7 @@ final class CycleRecorder {
         var outcome = new ViolationRegistry.CycleOutcome(actions, seen.ended(), seen.at(), next);
         var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
         events.raise(memory.lastSequenceOfEarlierRuns());
-        var numbered = events.number(ticker.now(), CycleEvents.of(changes, update));
+        var numbered = events.number(ticker.now(), contents(changes, update));
         memory.commit(numbered, seen.at());
         registry.publish();
         events.publish(numbered);
@@ -110,6 +111,17 @@ final class CycleRecorder {
                 plan,
                 actions,
                 update.appeared());
+    }
+
+    /** Returns the events in their order: problems, new violations, actions, resolved violations. */
+    private static List<EventContent> contents(ProblemLog.Changes problems, ViolationRegistry.Update update) {
+        var events = new ArrayList<EventContent>();
+        problems.ended().forEach(each -> events.add(new EventContent.ProblemEnded(each.host(), each.problem())));
+        problems.began().forEach(each -> events.add(new EventContent.ProblemBegan(each.host(), each.problem())));
+        update.appeared().forEach(each -> events.add(new EventContent.ViolationOpened(each)));
+        update.notes().forEach(each -> events.add(new EventContent.ActionRecorded(each.violation(), each.note())));
+        update.resolved().forEach(each -> events.add(new EventContent.ViolationResolved(each)));
+        return events;
     }
 
     /** Reports a cycle that failed. It lets no grace pass. */

@@ -19,7 +19,7 @@ import dev.genv.enforcer.enforcement.termination.KillEscalation.Review;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.enforcement.termination.Termination.TerminationTimes;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;

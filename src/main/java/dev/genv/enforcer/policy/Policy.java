@@ -1,7 +1,7 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
@@ -10,7 +10,7 @@ import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Plan.HostProblem;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.policy.rule.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.rule.Rule.RuleContext;

@@ -15,7 +15,7 @@ import dev.genv.enforcer.enforcement.saved.SavedState.SavedCycle;
 import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Action.Signal;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.nio.file.Path;
 import java.time.Duration;

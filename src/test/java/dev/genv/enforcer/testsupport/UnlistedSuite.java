@@ -7,7 +7,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;

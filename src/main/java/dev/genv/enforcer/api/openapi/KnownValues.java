@@ -2,7 +2,7 @@ package dev.genv.enforcer.api.openapi;
 
 import dev.genv.enforcer.enforcement.action.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence;
 import dev.genv.enforcer.policy.definition.RuleDefinition;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.enforcement.action;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Optional;
@@ -34,7 +34,7 @@ public sealed interface Order {
     record Until(WaitReason because, Instant at) {}
 
     /** Why the service has not executed an action yet. */
-    public enum WaitReason {
+    enum WaitReason {
         /** The violation was not observed for the grace period. */
         GRACE,
         /** The process got SIGTERM and has time to exit. */

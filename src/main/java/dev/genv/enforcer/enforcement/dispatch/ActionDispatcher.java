@@ -15,7 +15,7 @@ import dev.genv.enforcer.enforcement.safeguard.Safeguards.OldObservation;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards.Orders;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan.HostProblem;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -25,6 +25,8 @@ public final class EventLog {
     public static final int MAX_EVENTS = 10_000;
     /** The largest estimated heap of the events in memory. */
     public static final long MAX_BYTES = 8L << 20;
+    /** The estimated heap of an event without its texts. */
+    private static final int EVENT_BYTES = 160;
 
     private final int most;
     private final long maxBytes;
@@ -154,11 +156,27 @@ public final class EventLog {
         for (var event : more) {
             latest = Math.max(latest, event.sequence());
             events.put(event.sequence(), event);
-            bytes += EventSize.of(event);
+            bytes += size(event);
         }
         while (events.size() > most || bytes > maxBytes) {
-            bytes -= EventSize.of(events.pollFirstEntry().getValue());
+            bytes -= size(events.pollFirstEntry().getValue());
         }
+    }
+
+    /** Returns the estimated heap that an event takes at most; parts that it shares with the registry are included. */
+    private static long size(Event event) {
+        return EVENT_BYTES
+                + switch (event.content()) {
+                    case EventContent.ViolationOpened(var violation) -> ViolationSize.of(violation);
+                    case EventContent.ActionRecorded(var violation, var _) -> ViolationSize.of(violation);
+                    case EventContent.ViolationResolved(var violation) -> ViolationSize.of(violation);
+                    case EventContent.ProblemBegan(var host, var problem) ->
+                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
+                    case EventContent.ProblemEnded(var host, var problem) ->
+                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
+                    case EventContent.ServiceStarted(var version, var mode) ->
+                        ViolationSize.of(version) + ViolationSize.of(mode);
+                };
     }
 
     /** A listener of the event log, until it is closed. */
@@ -278,29 +296,6 @@ public final class EventLog {
         /** The highest position of an earlier run; 0 if there is none. */
         long last() {
             return earlier.values().stream().mapToLong(Positions::end).max().orElse(0);
-        }
-    }
-
-    /** The estimated heap of events. */
-    static final class EventSize {
-        private static final int EVENT = 160;
-
-        private EventSize() {}
-
-        /** Returns the bytes that an event takes at most; parts that it shares with the registry are included. */
-        static long of(Event event) {
-            return EVENT
-                    + switch (event.content()) {
-                        case EventContent.ViolationOpened(var violation) -> ViolationSize.of(violation);
-                        case EventContent.ActionRecorded(var violation, var _) -> ViolationSize.of(violation);
-                        case EventContent.ViolationResolved(var violation) -> ViolationSize.of(violation);
-                        case EventContent.ProblemBegan(var host, var problem) ->
-                            ViolationSize.of(host) + ViolationSize.of(problem.detail());
-                        case EventContent.ProblemEnded(var host, var problem) ->
-                            ViolationSize.of(host) + ViolationSize.of(problem.detail());
-                        case EventContent.ServiceStarted(var version, var mode) ->
-                            ViolationSize.of(version) + ViolationSize.of(mode);
-                    };
         }
     }
 }

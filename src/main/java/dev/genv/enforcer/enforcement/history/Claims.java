@@ -1,9 +1,9 @@
 package dev.genv.enforcer.enforcement.history;
 
-import dev.genv.enforcer.model.BoundedText;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import java.util.Collection;
@@ -120,16 +120,16 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
     }
 
     private static String alive(String eid) {
-        return "alive " + BoundedText.of(eid);
+        return "alive " + SafeText.bounded(eid);
     }
 
     private static String owner(Environment environment) {
-        return "owner %s %s".formatted(environment.uid(), BoundedText.of(environment.eid()));
+        return "owner %s %s".formatted(environment.uid(), SafeText.bounded(environment.eid()));
     }
 
     private static String held(Environment environment, int device, String user) {
-        var eid = BoundedText.of(environment.eid());
-        return "held %d %d %s %s".formatted(device, eid.length(), eid, BoundedText.of(user));
+        var eid = SafeText.bounded(environment.eid());
+        return "held %d %d %s %s".formatted(device, eid.length(), eid, SafeText.bounded(user));
     }
 
     /** When users began to hold devices in a recorded past, as {@link History} knows it of the observed one. */

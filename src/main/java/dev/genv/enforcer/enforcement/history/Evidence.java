@@ -1,7 +1,6 @@
 package dev.genv.enforcer.enforcement.history;
 
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.model.BoundedText;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
@@ -148,7 +147,7 @@ public final class Evidence {
     private Stream<Clocks.Key> ofViolation(Violation cause, Action action) {
         var host = action.host();
         var rule = cause.rule().name();
-        var subject = BoundedText.of(cause.subject());
+        var subject = SafeText.bounded(cause.subject());
         if (cause.rule().scope() != RuleScope.FLEET) {
             return Stream.of(new Clocks.Key(host, rule, subject));
         }
@@ -172,7 +171,7 @@ public final class Evidence {
             return Optional.empty();
         }
         var environment = environmentOf(host, process)
-                .map(its -> "environment " + BoundedText.of(its.eid()))
+                .map(its -> "environment " + SafeText.bounded(its.eid()))
                 .orElse("no environment");
         return Optional.of(new Clocks.Key(host, cause.rule().name(), "uid %d in %s".formatted(uid, environment)));
     }

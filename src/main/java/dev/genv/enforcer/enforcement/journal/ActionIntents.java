@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

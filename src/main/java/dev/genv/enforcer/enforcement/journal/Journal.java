@@ -56,7 +56,7 @@ public interface Journal extends AutoCloseable {
      * @param violations the active violations
      * @param history the history of genv's state, for grace periods; it is of use as a whole only
      */
-    public record CycleCommit(
+    record CycleCommit(
             List<Event> events, SavedCycle cycle, SavedState state, SavedState violations, SavedState history) {
         /** Returns everything that is saved. */
         public SavedState saved() {
@@ -74,7 +74,7 @@ public interface Journal extends AutoCloseable {
      * @param lastSequence the position of the last event; 0 if there is none
      * @param lastIntent the highest number of an intent; 0 if there is none
      */
-    public record Restored(
+    record Restored(
             Optional<Memory> memory,
             List<ActionRecord> actions,
             List<ViolationRecord> resolved,
@@ -103,7 +103,7 @@ public interface Journal extends AutoCloseable {
     }
 
     /** The journal of a service that has none. */
-    static final class NoJournal implements Journal {
+    final class NoJournal implements Journal {
         @Override
         public boolean isEnabled() {
             return false;

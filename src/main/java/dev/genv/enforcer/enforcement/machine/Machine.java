@@ -17,7 +17,7 @@ import java.util.Set;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** The adapter of one machine. It gathers facts and executes orders, and interprets neither. One thread at a time uses it. */
+/** The adapter of one machine. It gathers facts and executes instructions, and interprets neither. One thread at a time uses it. */
 public interface Machine {
     /**
      * Gathers the facts. A part that cannot be read is part of the answer, not an exception.
@@ -25,16 +25,16 @@ public interface Machine {
      * @throws UnreachableException if there is no valid answer
      * @throws InterruptedException if the service no longer waits for the answer
      */
-    Facts gather(ObservationRequest interest) throws UnreachableException, InterruptedException;
+    Facts gather(ObservationRequest request) throws UnreachableException, InterruptedException;
 
     /**
-     * Executes orders.
+     * Executes instructions.
      *
-     * @param done called with each reply as soon as it exists, even if the service no longer waits
-     * @throws UnreachableException if the machine cannot be reached; an order without a reply was not executed then
+     * @param done called with each result as soon as it exists, even if the service no longer waits
+     * @throws UnreachableException if the machine cannot be reached; an instruction without a result was not executed then
      * @throws InterruptedException if the service no longer waits for the answer
      */
-    void execute(List<Instruction> orders, BiConsumer<Instruction, InstructionResult> done)
+    void execute(List<Instruction> instructions, BiConsumer<Instruction, InstructionResult> done)
             throws UnreachableException, InterruptedException;
 
     /**
@@ -49,7 +49,7 @@ public interface Machine {
      * @param first the pids of the processes whose environs are read before the others of their owners
      * @param subordinateUids those of the last observation: their processes count as their owner's
      */
-    public record ObservationRequest(
+    record ObservationRequest(
             Set<ProcessId> verified,
             Set<ProcessId> settled,
             Set<ProcessId> attributed,
@@ -58,7 +58,7 @@ public interface Machine {
             Set<Integer> reusedPids,
             List<Integer> first,
             SubordinateUids subordinateUids) {
-        /** Creates the interest of an observation that explains all used memory, and knows no workload. */
+        /** Creates the request of an observation that explains all used memory, and knows no workload. */
         public ObservationRequest(Set<ProcessId> verified, Set<ProcessId> settled) {
             this(verified, settled, Set.of(), false, false, Set.of(), List.of(), SubordinateUids.NONE);
         }
@@ -73,7 +73,7 @@ public interface Machine {
     }
 
     /** What a machine is to do. */
-    public sealed interface Instruction {
+    sealed interface Instruction {
         /**
          * Terminate a process.
          *
@@ -110,8 +110,8 @@ public interface Machine {
                 @Nullable Set<Integer> minors) {}
     }
 
-    /** What came of an order. */
-    public sealed interface InstructionResult {
+    /** What came of an instruction. */
+    sealed interface InstructionResult {
         /** It has this result. */
         record Finished(Result result) implements InstructionResult {}
 
@@ -121,7 +121,7 @@ public interface Machine {
         /** Nothing was detached, because {@code devices.json} could not be read. */
         record Unreadable(StateFile.Unreadable devices) implements InstructionResult {}
 
-        /** The state directory did not answer, or was not accessed. The order may have been executed. */
+        /** The state directory did not answer, or was not accessed. The instruction may have been executed. */
         record Inaccessible(Directory directory) implements InstructionResult {}
     }
 }

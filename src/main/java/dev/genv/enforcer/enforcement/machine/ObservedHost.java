@@ -37,7 +37,7 @@ import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A host: the machine that delivers facts and executes orders, and the observer that interprets the facts. */
+/** A host: the machine that delivers facts and executes instructions, and the observer that interprets the facts. */
 public final class ObservedHost implements Host {
     private static final String NEVER_OBSERVED = "this host was not observed before";
 
@@ -108,8 +108,8 @@ public final class ObservedHost implements Host {
             actions.forEach(action -> done.accept(action, Result.failed(reason)));
             return;
         }
-        var orders = new ArrayList<Instruction>();
-        var actionsByOrder = new IdentityHashMap<Instruction, Action>(); // two equal orders are two actions
+        var instructions = new ArrayList<Instruction>();
+        var actionsByOrder = new IdentityHashMap<Instruction, Action>(); // two equal ones are two actions
         for (var action : actions) {
             var immunity = action instanceof Action.Terminate terminate
                     ? terminate.process().immunity()
@@ -119,11 +119,11 @@ public final class ObservedHost implements Host {
                 continue;
             }
             var order = order(action);
-            orders.add(order);
+            instructions.add(order);
             actionsByOrder.put(order, action);
         }
         machine.execute(
-                orders,
+                instructions,
                 (order, reply) -> done.accept(Objects.requireNonNull(actionsByOrder.get(order)), result(reply)));
     }
 

@@ -10,7 +10,7 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.GenvSnapshot;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.observation.genv.GenvProcesses;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;

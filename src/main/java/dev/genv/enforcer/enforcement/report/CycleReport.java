@@ -2,7 +2,6 @@ package dev.genv.enforcer.enforcement.report;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.report.ReportLines.LogLines;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.problem.ProblemCode;
@@ -62,7 +61,8 @@ public record CycleReport(
     /** Returns why the observation is incomplete, in sentences; results of actions are not included. */
     public List<String> incompletenessReasons() {
         var problems = hosts.stream().flatMap(host -> ProblemLog.lines(host, HARMLESS_PROBLEMS));
-        return LogLines.limit(Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
+        return ReportLines.limit(
+                Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
     }
 
     /** Returns the cycle in genv's words: violations, then terminations, then detachments. */

@@ -1,14 +1,10 @@
 package dev.genv.enforcer.enforcement.report;
 
-import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.report.ReportLines.LogLines;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Plan.HostProblem;
-import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -39,7 +35,7 @@ public final class ProblemLog {
     }
 
     /** The problems that began and ended with a cycle. */
-    record Changes(List<HostProblem> began, List<HostProblem> ended) {}
+    public record Changes(List<HostProblem> began, List<HostProblem> ended) {}
 
     /** Logs the problems of a cycle, and returns how they differ from those of the cycle before. */
     public Changes log(List<HostReport> hosts) {
@@ -56,8 +52,8 @@ public final class ProblemLog {
         }
         now.addAll(away.values());
         var changes = new Changes(without(known, now), without(now, known));
-        LogLines.limit(lines(changes.began), "problems").forEach(LOG::warn);
-        LogLines.limit(lines(changes.ended), "problems").forEach(line -> LOG.infof("Over: %s", line));
+        ReportLines.limit(lines(changes.began), "problems").forEach(LOG::warn);
+        ReportLines.limit(lines(changes.ended), "problems").forEach(line -> LOG.infof("Over: %s", line));
         known = now;
         outOfReach = away;
         return changes;
@@ -119,21 +115,5 @@ public final class ProblemLog {
                         SafeText.escape(problem.host()),
                         problem.problem().code().label(),
                         problem.problem().detail());
-    }
-
-    /** The events of a cycle. */
-    public static final class CycleEvents {
-        private CycleEvents() {}
-
-        /** Returns the events in their order: problems, new violations, actions, resolved violations. */
-        public static List<EventContent> of(ProblemLog.Changes problems, ViolationRegistry.Update update) {
-            var events = new ArrayList<EventContent>();
-            problems.ended().forEach(each -> events.add(new EventContent.ProblemEnded(each.host(), each.problem())));
-            problems.began().forEach(each -> events.add(new EventContent.ProblemBegan(each.host(), each.problem())));
-            update.appeared().forEach(each -> events.add(new EventContent.ViolationOpened(each)));
-            update.notes().forEach(each -> events.add(new EventContent.ActionRecorded(each.violation(), each.note())));
-            update.resolved().forEach(each -> events.add(new EventContent.ViolationResolved(each)));
-            return events;
-        }
     }
 }

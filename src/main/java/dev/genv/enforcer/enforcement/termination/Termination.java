@@ -3,7 +3,7 @@ package dev.genv.enforcer.enforcement.termination;
 import dev.genv.enforcer.enforcement.action.Order.WaitReason;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Action.Signal;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.util.Objects;
@@ -223,7 +223,7 @@ public sealed interface Termination {
      * @param causes the violations for which it got the last signal
      * @param left the shortest time until the signal, from now on
      */
-    public record NextSignal(Action.Terminate action, Set<Violation.Key> causes, WaitReason because, Duration left) {}
+    record NextSignal(Action.Terminate action, Set<Violation.Key> causes, WaitReason because, Duration left) {}
 
     /**
      * The times of a termination.
@@ -231,7 +231,7 @@ public sealed interface Termination {
      * @param killAfter how long a process must continue to break rules before SIGKILL; null for never
      * @param compliancePeriod how long a process must break no rule before it is forgotten
      */
-    public record TerminationTimes(@Nullable Duration killAfter, Duration compliancePeriod) {
+    record TerminationTimes(@Nullable Duration killAfter, Duration compliancePeriod) {
         /** How long rules treat a signalled process as gone if SIGKILL is disabled. */
         private static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
 
@@ -274,7 +274,7 @@ public sealed interface Termination {
      * @param brokenSince when it was last found to break a rule; empty if it broke none since
      * @param unseen whether an observation after that was incomplete
      */
-    public record TerminationProgress(
+    record TerminationProgress(
             PlannedAction last, long at, Duration brokenFor, OptionalLong brokenSince, boolean unseen) {
         /** The process got its first signal now. */
         static TerminationProgress of(PlannedAction planned, long now) {

@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.SavedViolation;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;

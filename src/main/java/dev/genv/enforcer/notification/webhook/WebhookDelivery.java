@@ -1,7 +1,7 @@
 package dev.genv.enforcer.notification.webhook;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.delivery.DeliveryCursor;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors.DeliveryCursor;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.event.EventLog.EventPage;

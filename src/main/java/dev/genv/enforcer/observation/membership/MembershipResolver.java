@@ -2,8 +2,9 @@ package dev.genv.enforcer.observation.membership;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.membership.MembershipFacts.Source;
 import dev.genv.enforcer.observation.membership.RelatedProcesses.RelatedProcess;
 import java.util.Collection;
 import java.util.LinkedHashMap;

@@ -118,7 +118,7 @@ public sealed interface ProcessIdentity {
      * @param executable the program that it runs
      * @param workload what was read about its workload
      */
-    public record ObservedProcess(
+    record ObservedProcess(
             ProcessId id,
             @Nullable Long uid,
             String command,

@@ -6,7 +6,7 @@ import dev.genv.enforcer.facts.HolderFacts.Holder;
 import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;

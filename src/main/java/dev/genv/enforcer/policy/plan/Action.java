@@ -2,8 +2,8 @@ package dev.genv.enforcer.policy.plan;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.device.Device.Attachment;
 
 /** A planned action on a machine. It is data only; the host executes it. */
@@ -36,7 +36,7 @@ public sealed interface Action {
     record Detach(String host, Environment environment, int device, Attachment attachment) implements Action {}
 
     /** The signal that terminates a process. */
-    public enum Signal {
+    enum Signal {
         /** SIGTERM: the process may clean up. */
         TERM,
         /** SIGKILL: sent to a process that continued to break rules after SIGTERM. */

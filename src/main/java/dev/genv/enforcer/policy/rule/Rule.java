@@ -2,7 +2,7 @@ package dev.genv.enforcer.policy.rule;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
@@ -29,17 +29,17 @@ public interface Rule {
      * @param ending the processes that are treated as gone: they may still violate the rule, but no other process is terminated for what they hold
      * @param limits the configured limits; {@link Limits#NONE} for a rule without a limit
      */
-    public record RuleContext(ExpectedExits ending, Limits limits) {}
+    record RuleContext(ExpectedExits ending, Limits limits) {}
 
     /** The result of a rule: its violations, and the problems that prevented a check. */
-    public record RuleResult(List<RuleFinding> findings, List<HostProblem> problems) {
+    record RuleResult(List<RuleFinding> findings, List<HostProblem> problems) {
         RuleResult(List<RuleFinding> findings) {
             this(findings, List.of());
         }
     }
 
     /** A violation, and the actions that its rule asks for. */
-    public record RuleFinding(Violation violation, List<Action> actions) {
+    record RuleFinding(Violation violation, List<Action> actions) {
 
         /** Creates the finding of a single process that is to be terminated. */
         static RuleFinding ofProcess(
@@ -64,7 +64,7 @@ public interface Rule {
      * @param overdue those that were signalled and did not exit in time: rules do not treat them as gone, and choose them before others
      * @param terminated those that a rule terminates in this cycle
      */
-    public record ExpectedExits(Set<HostProcess> signalled, Set<HostProcess> overdue, Set<HostProcess> terminated) {
+    record ExpectedExits(Set<HostProcess> signalled, Set<HostProcess> overdue, Set<HostProcess> terminated) {
         public ExpectedExits and(Collection<HostProcess> more) {
             var all = new HashSet<>(terminated);
             all.addAll(more);

@@ -12,7 +12,7 @@ import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.recording.RecordedCycle;
 import dev.genv.enforcer.recording.usage.ProcessUsers;
 import dev.genv.enforcer.recording.usage.UserKey;

@@ -10,7 +10,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.time.Instant;

@@ -9,7 +9,6 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.report.ReportLines.LogLines;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
@@ -20,7 +19,7 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -43,9 +42,11 @@ class LogLinesTest {
     @Test
     void reportsTheNumberOfOmittedLines() {
         var hundred = numbers(100);
-        assertThat(LogLines.limit(hundred, "lines")).isEqualTo(hundred);
-        assertThat(LogLines.limit(numbers(1100), "lines")).startsWith("0", "1").endsWith("99", "and 1000 more lines");
-        assertThat(LogLines.limit(List.of(), "lines")).isEmpty();
+        assertThat(ReportLines.limit(hundred, "lines")).isEqualTo(hundred);
+        assertThat(ReportLines.limit(numbers(1100), "lines"))
+                .startsWith("0", "1")
+                .endsWith("99", "and 1000 more lines");
+        assertThat(ReportLines.limit(List.of(), "lines")).isEmpty();
     }
 
     @Test

@@ -17,7 +17,7 @@ import dev.genv.enforcer.enforcement.termination.Termination.TerminationTimes;
 import dev.genv.enforcer.enforcement.termination.Termination.Unkillable;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Action.Signal;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
