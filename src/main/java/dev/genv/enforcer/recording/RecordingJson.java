@@ -10,11 +10,11 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /** Writes records as a stream: a tree of a large state would need many times the memory of the state. */
-final class RecordJson {
+final class RecordingJson {
     private static final JsonFactory FACTORY =
             JsonFactory.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
 
-    private RecordJson() {}
+    private RecordingJson() {}
 
     /** Writes the fields of one object. */
     interface Fields {
