@@ -209,8 +209,8 @@ final class CycleMemory {
     }
 
     /**
-     * Restores each part of what earlier runs left. A part that cannot be restored is lost. The service starts without it, because a start
-     * that fails would fail again with the same journal.
+     * Restores each part of what earlier runs left. A part that cannot be restored is lost. The service starts without it,
+     * because a start that fails would fail again with the same journal.
      */
     static final class Restoration {
         private final List<String> lost = new ArrayList<>();
@@ -233,7 +233,9 @@ final class CycleMemory {
         }
     }
 
-    /** The events that the journal has not confirmed. They are still in the log, unless there are too many; then they are lost. */
+    /**
+     * The events that the journal has not confirmed. They are still in the log, unless there are too many; then they are lost.
+     */
     static final class UnwrittenEvents {
         private final EventLog log;
         /** The position of the last event that is on the disk. */

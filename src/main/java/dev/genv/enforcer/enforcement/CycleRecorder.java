@@ -148,8 +148,8 @@ final class CycleRecorder {
     }
 
     /**
-     * The privileges that a cycle found to be missing because the kernel denied an access, for example with a security module or genv's
-     * own protocol. They count like the missing privileges that a host reports.
+     * The privileges that a cycle found to be missing because the kernel denied an access, for example with a security module or
+     * genv's own protocol. They count like the missing privileges that a host reports.
      */
     static final class DeniedPrivileges {
         /** A security module can prevent reading and signalling despite all capabilities. */
@@ -245,7 +245,9 @@ final class CycleRecorder {
             return host.withProblems(all.size() <= MAX_PROBLEMS ? all : limit(all));
         }
 
-        /** Cuts the most frequent codes first, so that a user who causes many problems of one kind displaces none of another kind. */
+        /**
+         * Cuts the most frequent codes first, so that a user who causes many problems of one kind displaces none of another kind.
+         */
         private static List<Problem> limit(List<Problem> problems) {
             var counts = new EnumMap<ProblemCode, Integer>(ProblemCode.class);
             var ranks = problems.stream()

@@ -15,8 +15,9 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Arrays;
 
 /**
- * An open file descriptor, closed once. The path of a file may lead to another file at any time, so type and content come from one
- * descriptor. A cycle reads hundreds of files, so one buffer of each thread is reused; Java's own streams need 16 KiB of heap for each.
+ * An open file descriptor, closed once. The path of a file may lead to another file at any time, so type and content come from
+ * one descriptor. A cycle reads hundreds of files, so one buffer of each thread is reused; Java's own streams need 16 KiB of heap
+ * for each.
  */
 public final class Descriptor implements AutoCloseable {
     private static final int O_NOCTTY = 0400;

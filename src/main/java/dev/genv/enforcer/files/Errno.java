@@ -70,8 +70,8 @@ public final class Errno extends IOException {
     }
 
     /**
-     * Returns the kernel's text of an error, without a path; the message of an error that is not the kernel's. Java's messages lack
-     * that text for the most frequent errors, and name the path instead.
+     * Returns the kernel's text of an error, without a path; the message of an error that is not the kernel's. Java's messages
+     * lack that text for the most frequent errors, and name the path instead.
      */
     public static String textOf(IOException error) {
         return switch (error) {

@@ -50,8 +50,8 @@ public final class SafeText {
     }
 
     /**
-     * Replaces a text whose length users choose by a short one: its digest, if it is long. Two results are equal only if the texts are
-     * equal.
+     * Replaces a text whose length users choose by a short one: its digest, if it is long. Two results are equal only if the
+     * texts are equal.
      */
     public static String bounded(String text) {
         return text.length() <= LONGEST_BOUNDED

@@ -96,7 +96,8 @@ final class Members {
         /**
          * Combines the processes.
          *
-         * @param listed those that the GPU tool lists; the others, such as those that hold GPUs without being listed, are in the facts
+         * @param listed those that the GPU tool lists; the others, such as those that hold GPUs without being listed, are in the
+         *     facts
          */
         static RelatedFacts of(List<ObservedProcess> listed, HostFacts facts) {
             var byPid = listed.stream()

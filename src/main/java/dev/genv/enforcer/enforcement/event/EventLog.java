@@ -230,8 +230,8 @@ public final class EventLog {
     }
 
     /**
-     * Which run of the service gave which events their positions. Without a journal, each run begins with 1. With a journal the positions
-     * continue, but a run may have shown events that the journal never got: the next run uses their positions again.
+     * Which run of the service gave which events their positions. Without a journal, each run begins with 1. With a journal the
+     * positions continue, but a run may have shown events that the journal never got: the next run uses their positions again.
      */
     static final class EventStreamIds {
         /** Clients of earlier runs have connected again long before. */

@@ -65,8 +65,8 @@ public final class ObservationCollector {
     }
 
     /**
-     * Detects hosts of the list that are the same machine. The machine counts once, under one host name, which stays the same because
-     * processes and violations are identified by it.
+     * Detects hosts of the list that are the same machine. The machine counts once, under one host name, which stays the same
+     * because processes and violations are identified by it.
      */
     static final class DuplicateHosts {
         /** The machine id that each host reported last. */
@@ -104,7 +104,10 @@ public final class ObservationCollector {
             return names.contains(entry.getValue()) && entry.getKey().equals(machines.get(entry.getValue()));
         }
 
-        /** While the host that counts does not answer, the machine counts as unreachable: signalled processes are known by that name. */
+        /**
+         * While the host that counts does not answer, the machine counts as unreachable: signalled processes are known by that
+         * name.
+         */
         private static HostReport duplicate(HostReport report, String other, boolean isSeen) {
             var why = new Problem(
                     ProblemCode.DUPLICATE_HOST,

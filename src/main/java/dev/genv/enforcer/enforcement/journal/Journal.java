@@ -47,8 +47,8 @@ public interface Journal extends AutoCloseable {
     void close();
 
     /**
-     * What a cycle leaves in the journal, which writes what changed. Users choose the size of the violations and of the history, so the
-     * journal leaves out what is too large.
+     * What a cycle leaves in the journal, which writes what changed. Users choose the size of the violations and of the history,
+     * so the journal leaves out what is too large.
      *
      * @param events its events, and those of earlier cycles that may not be on the disk
      * @param cycle what changes with every cycle
@@ -68,7 +68,8 @@ public interface Journal extends AutoCloseable {
      * What the earlier runs left.
      *
      * @param memory the memory of the cycles; empty if there is none
-     * @param actions the actions that no cycle recorded. If an action has no result, it may have been executed, and its result says so
+     * @param actions the actions that no cycle recorded. If an action has no result, it may have been executed, and its result
+     *     says so
      * @param resolved the latest resolved violations, oldest first
      * @param events the latest events, oldest first
      * @param lastSequence the position of the last event; 0 if there is none

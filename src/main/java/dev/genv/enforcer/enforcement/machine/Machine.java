@@ -17,7 +17,9 @@ import java.util.Set;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** The adapter of one machine. It gathers facts and executes instructions, and interprets neither. One thread at a time uses it. */
+/**
+ * The adapter of one machine. It gathers facts and executes instructions, and interprets neither. One thread at a time uses it.
+ */
 public interface Machine {
     /**
      * Gathers the facts. A part that cannot be read is part of the answer, not an exception.

@@ -190,8 +190,8 @@ public final class Safeguards {
     }
 
     /**
-     * An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so this is
-     * checked directly before.
+     * An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so
+     * this is checked directly before.
      */
     public record OldObservation(ObservationAge age) {
         /** Whether no action may be executed any more. */

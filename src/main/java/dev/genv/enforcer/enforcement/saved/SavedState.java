@@ -45,8 +45,8 @@ public final class SavedState {
     }
 
     /**
-     * A kind of entries that are saved. Keys and values are records without references to mutable objects. A value changes only with what
-     * it describes: it contains no time that grows from cycle to cycle, so that only real changes are written.
+     * A kind of entries that are saved. Keys and values are records without references to mutable objects. A value changes only
+     * with what it describes: it contains no time that grows from cycle to cycle, so that only real changes are written.
      *
      * @param name stays the same in all versions
      */

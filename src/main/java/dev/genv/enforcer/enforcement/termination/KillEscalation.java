@@ -149,9 +149,9 @@ public final class KillEscalation {
      *
      * @param records the processes that have exited, and those that still exist long after SIGKILL
      * @param kills SIGKILL for the processes that the plan terminates and whose time limit is over
-     * @param unconfirmed SIGKILL for processes whose time limit is over, but which the plan does not contain, because rules treat their
-     *     memory as freed. They are killed only if the rules choose them again when they are not treated as gone: memory use may have
-     *     changed
+     * @param unconfirmed SIGKILL for processes whose time limit is over, but which the plan does not contain, because rules treat
+     *     their memory as freed. They are killed only if the rules choose them again when they are not treated as gone: memory
+     *     use may have changed
      * @param signalled the processes that rules treat as gone
      */
     public record Review(

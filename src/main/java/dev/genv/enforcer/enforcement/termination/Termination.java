@@ -235,7 +235,10 @@ public sealed interface Termination {
         /** How long rules treat a signalled process as gone if SIGKILL is disabled. */
         private static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
 
-        /** Whether rules treat a signalled process as gone at this time after its first signal. A later SIGKILL makes it go in any case. */
+        /**
+         * Whether rules treat a signalled process as gone at this time after its first signal. A later SIGKILL makes it go in any
+         * case.
+         */
         boolean isExpectedToExit(Duration age) {
             return killAfter != null || age.compareTo(COUNTS_AS_FREED) < 0;
         }

@@ -209,8 +209,8 @@ public record ViolationRecord(
     /**
      * An active violation in a form that stays the same while every cycle finds it.
      *
-     * @param entry the violation. If the last cycle found it, its number of cycles is relative to the one of the registry, and its last
-     *     time is its first one. What follows next is not included: the next cycle finds it out again
+     * @param entry the violation. If the last cycle found it, its number of cycles is relative to the one of the registry, and
+     *     its last time is its first one. What follows next is not included: the next cycle finds it out again
      * @param isPresent whether the last cycle found it
      */
     public record SavedViolation(ViolationRecord entry, boolean isPresent) {

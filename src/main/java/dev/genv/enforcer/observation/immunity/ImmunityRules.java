@@ -228,8 +228,8 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
     }
 
     /**
-     * The files that protected programs had, because a process keeps running the file that an upgrade replaces. Only files of the present
-     * file system are kept: the number of one that was unmounted can become that of a user's.
+     * The files that protected programs had, because a process keeps running the file that an upgrade replaces. Only files of the
+     * present file system are kept: the number of one that was unmounted can become that of a user's.
      */
     public static final class ProgramHistory {
         private static final int MOST_FILES = 16;

@@ -166,7 +166,9 @@ record MembershipFacts(RelatedProcesses processes, Listings listings) {
                         .flatMap(named -> evidence.accept(named, process, MembershipSource.ANCESTOR));
             }
 
-            /** Whether an ancestor that names no environment is a true one, and no process between them may have been given one. */
+            /**
+             * Whether an ancestor that names no environment is a true one, and no process between them may have been given one.
+             */
             private static boolean isParentFor(
                     RelatedProcess ancestor,
                     RelatedProcess process,

@@ -91,8 +91,8 @@ public record RelatedProcesses(Map<Integer, RelatedProcess> byPid, RelatedOmissi
     }
 
     /**
-     * A process as a witness for the membership of others, or as the one whose membership is to be decided. It existed unchanged while its
-     * parts were read.
+     * A process as a witness for the membership of others, or as the one whose membership is to be decided. It existed unchanged
+     * while its parts were read.
      *
      * @param uid its real uid
      * @param relations its place among the others; null if that changed while it was read

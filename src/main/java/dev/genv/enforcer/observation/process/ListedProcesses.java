@@ -143,7 +143,10 @@ public final class ListedProcesses {
                                 SafeText.escape(process.command())));
     }
 
-    /** The processes whose environs were not read because no time or no reader was left. They are read first in the next observation. */
+    /**
+     * The processes whose environs were not read because no time or no reader was left. They are read first in the next
+     * observation.
+     */
     public static final class UnreadProcesses {
         private List<Integer> pids = List.of();
 

@@ -250,7 +250,9 @@ public final class LiveState {
                     .anyMatch(kernel -> kernels.files().contains("kernel-" + kernel + ".json"));
         }
 
-        /** Returns the real uids of the live pids that the active environments list or are named after, as far as they are known. */
+        /**
+         * Returns the real uids of the live pids that the active environments list or are named after, as far as they are known.
+         */
         public Map<Integer, Long> uids() {
             var uids = new HashMap<Integer, Long>();
             for (var environment : environments) {

@@ -104,7 +104,9 @@ public final class StateParser {
         };
     }
 
-    /** Detects that the state directory was replaced since the previous observation: genv's users may still use the previous one. */
+    /**
+     * Detects that the state directory was replaced since the previous observation: genv's users may still use the previous one.
+     */
     static final class DirectoryHistory {
         private final String path;
         private Directory.@Nullable Present earlier;

@@ -226,8 +226,8 @@ public final class UnlistedProcesses {
     }
 
     /**
-     * From which processes holders descend. The workers of a listed process may have inherited what they map, as after a fork without an
-     * execve(2).
+     * From which processes holders descend. The workers of a listed process may have inherited what they map, as after a fork
+     * without an execve(2).
      *
      * @param parents the pid of the parent of each holder, by the pid of the holder; without those whose parent is unknown
      */

@@ -205,8 +205,8 @@ public final class RuleDefinition {
     /**
      * A setting of a rule.
      *
-     * @param name such as {@code env-devices}: the variable is {@code GENV_ENFORCER_ENV_DEVICES}, the field of a plan request {@code
-     *     env_devices}, and the value of the chart {@code envDevices}
+     * @param name such as {@code env-devices}: the variable is {@code GENV_ENFORCER_ENV_DEVICES}, the field of a plan request
+     *     {@code env_devices}, and the value of the chart {@code envDevices}
      * @param meaning sentences for the documentation of the settings, with code in backquotes
      */
     public record RuleSetting(String name, Kind kind, String meaning) {

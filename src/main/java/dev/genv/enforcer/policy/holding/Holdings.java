@@ -223,7 +223,9 @@ public final class Holdings {
         enum Use {
             /** No process of any of the user's environments. */
             IDLE,
-            /** A process that names one of the user's environments, or that one of them lists, or whose environment is unknown. */
+            /**
+             * A process that names one of the user's environments, or that one of them lists, or whose environment is unknown.
+             */
             BUSY,
             /** A process that has the real uid of the user, and names an environment that holds the device, or whose environment is unknown. */
             PROVEN
@@ -248,8 +250,8 @@ public final class Holdings {
     }
 
     /**
-     * Whether the recorded uids of environments are their users'. A user can write another user's name and their own uid on a machine that
-     * has no account of that name.
+     * Whether the recorded uids of environments are their users'. A user can write another user's name and their own uid on a
+     * machine that has no account of that name.
      */
     public static final class ConfirmedOwners {
         private final Map<String, Set<@Nullable Long>> uidsByUser = new HashMap<>();
@@ -269,8 +271,8 @@ public final class Holdings {
         }
 
         /**
-         * Whether an account of the machine confirms the uid, or the environment counts by its uid, or all undisputed environments of the
-         * user on all machines record this uid.
+         * Whether an account of the machine confirms the uid, or the environment counts by its uid, or all undisputed
+         * environments of the user on all machines record this uid.
          */
         boolean isConfirmed(Environment environment) {
             var name = environment.username();

@@ -141,8 +141,8 @@ public final class MemoryVictims {
 
     /**
      * The memory that one user's processes use on one device in one environment with a memory capacity. Each user is checked
-     * separately, so that a process that names another user's environment cannot cause the termination of that user's job. A user's
-     * subordinate uids count as the user.
+     * separately, so that a process that names another user's environment cannot cause the termination of that user's job. A
+     * user's subordinate uids count as the user.
      *
      * @param uid the user of the processes; null if the uids are unknown
      */
@@ -196,7 +196,9 @@ public final class MemoryVictims {
             return processes.stream().map(this::known).reduce(Memory.ZERO, Memory::plus);
         }
 
-        /** Returns the memory that a process uses; zero if the driver does not report it, so that no process is terminated for it. */
+        /**
+         * Returns the memory that a process uses; zero if the driver does not report it, so that no process is terminated for it.
+         */
         public Memory known(GpuProcess process) {
             return Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO);
         }

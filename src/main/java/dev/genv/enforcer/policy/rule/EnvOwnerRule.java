@@ -145,8 +145,8 @@ final class EnvOwnerRule implements Rule {
         }
 
         /**
-         * Whether the kernel proves the owner of an environment: all its live pids have the recorded uid, and so has the shell that it is
-         * named after, because another user may have replaced its entry. A container of genv's toolkit records root without a name.
+         * Whether the kernel proves the owner of an environment: all its live pids have the recorded uid, and so has the shell
+         * that it is named after, because another user may have replaced its entry. A container of genv's toolkit records root without a name.
          */
         private static boolean isProven(Snapshot snapshot, Environment environment) {
             return snapshot.has(SnapshotPart.PROCESSES)

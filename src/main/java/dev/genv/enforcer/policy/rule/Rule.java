@@ -61,7 +61,8 @@ public interface Rule {
      * The processes that rules treat as gone although they still run, and those that were expected to exit and did not.
      *
      * @param signalled those that were signalled
-     * @param overdue those that were signalled and did not exit in time: rules do not treat them as gone, and choose them before others
+     * @param overdue those that were signalled and did not exit in time: rules do not treat them as gone, and choose them before
+     *     others
      * @param terminated those that a rule terminates in this cycle
      */
     record ExpectedExits(Set<HostProcess> signalled, Set<HostProcess> overdue, Set<HostProcess> terminated) {
