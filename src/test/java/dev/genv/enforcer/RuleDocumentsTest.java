@@ -3,9 +3,9 @@ package dev.genv.enforcer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.problem.ProblemConsequence;
+import dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleSetting;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
 import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import java.io.IOException;

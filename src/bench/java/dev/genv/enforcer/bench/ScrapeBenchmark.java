@@ -10,7 +10,7 @@ import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.device.DeviceStatus;
 import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.observation.MachineStatus;
+import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.telemetry.genv.GenvCollector;
 import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;

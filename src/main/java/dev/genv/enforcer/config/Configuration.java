@@ -10,7 +10,7 @@ import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;

@@ -10,18 +10,19 @@ import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
-import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.Restored;
-import dev.genv.enforcer.enforcement.journal.Restored.Scope;
+import dev.genv.enforcer.enforcement.journal.Journal.CycleCommit;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored.Scope;
 import dev.genv.enforcer.enforcement.report.ActionLog;
-import dev.genv.enforcer.enforcement.saved.SavedCycle;
-import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -204,6 +205,97 @@ final class CycleMemory {
     void record(PlannedAction planned, Result result) {
         if (planned.action() instanceof Action.Terminate terminate) {
             terminations.record(planned, terminate, result);
+        }
+    }
+
+    /**
+     * Restores each part of what earlier runs left. A part that cannot be restored is lost. The service starts without it,
+     * because a start that fails would fail again with the same journal.
+     */
+    static final class Restoration {
+        private final List<String> lost = new ArrayList<>();
+
+        /** Restores a part. */
+        void restore(String part, Runnable step) {
+            try {
+                step.run();
+            } catch (RuntimeException e) {
+                LOG.errorf(e, "The service starts without a part of the journal that cannot be restored: %s", part);
+                lost.add(part);
+            }
+        }
+
+        /** Returns what could not be restored. */
+        List<Problem> problems() {
+            return lost.isEmpty()
+                    ? List.of()
+                    : List.of(new Problem(ProblemCode.JOURNAL_NOT_RESTORED, String.join(", ", lost)));
+        }
+    }
+
+    /**
+     * The events that the journal has not confirmed. They are still in the log, unless there are too many; then they are lost.
+     */
+    static final class UnwrittenEvents {
+        private final EventLog log;
+        /** The position of the last event that is on the disk. */
+        private long written;
+        /** The number of lost events since the last report. */
+        private long lost;
+
+        /**
+         * Begins after the events of earlier runs.
+         *
+         * @param written the position of their last one
+         */
+        UnwrittenEvents(EventLog log, long written) {
+            this.log = log;
+            this.written = written;
+        }
+
+        /**
+         * Returns the events to be written.
+         *
+         * @param ofCycle the events of this cycle, which the log does not show yet
+         * @param ofEarlierRuns the position of the last event of earlier runs, which may become known late
+         */
+        List<Event> with(List<Event> ofCycle, long ofEarlierRuns) {
+            if (ofEarlierRuns
+                    > written) { // the journal was read late: its events have the positions of the first events of this
+                // run
+                lost += log.since(written).stream()
+                        .filter(event -> event.sequence() <= ofEarlierRuns)
+                        .count();
+                written = ofEarlierRuns;
+            }
+            return Stream.concat(log.since(written).stream(), ofCycle.stream()).toList();
+        }
+
+        /** Returns the position of the last one of these events, or else of the last written one. */
+        long last(List<Event> events) {
+            return events.isEmpty() ? written : events.getLast().sequence();
+        }
+
+        /** Records that these events are on the disk. */
+        void recordWritten(List<Event> events) {
+            var last = last(events);
+            var missing = last - written - events.size();
+            if (missing > 0) {
+                LOG.warnf("%d events were never written to the journal: it was not available for too long", missing);
+                lost += missing;
+            }
+            written = last;
+        }
+
+        /** Returns a problem if events were lost since the last call. */
+        List<Problem> takeLoss() {
+            var count = lost;
+            lost = 0;
+            return count == 0
+                    ? List.of()
+                    : List.of(new Problem(
+                            ProblemCode.JOURNAL_UNWRITABLE,
+                            "the journal lacks %d events, because it was not available for too long".formatted(count)));
         }
     }
 }

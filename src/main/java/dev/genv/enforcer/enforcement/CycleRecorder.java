@@ -3,23 +3,38 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.dispatch.Execution;
+import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher.Execution;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.report.ActionLog;
-import dev.genv.enforcer.enforcement.report.CycleEvents;
 import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.report.ProblemLog;
-import dev.genv.enforcer.enforcement.safeguard.Orders;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
-import dev.genv.enforcer.enforcement.termination.Review;
+import dev.genv.enforcer.enforcement.safeguard.Safeguards.Orders;
+import dev.genv.enforcer.enforcement.termination.KillEscalation.Review;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Records a cycle at its end: in the log, in the registry, as events, and for the decisions of later cycles. */
@@ -87,7 +102,7 @@ final class CycleRecorder {
         var outcome = new ViolationRegistry.CycleOutcome(actions, seen.ended(), seen.at(), next);
         var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
         events.raise(memory.lastSequenceOfEarlierRuns());
-        var numbered = events.number(ticker.now(), CycleEvents.of(changes, update));
+        var numbered = events.number(ticker.now(), contents(changes, update));
         memory.commit(numbered, seen.at());
         registry.publish();
         events.publish(numbered);
@@ -101,6 +116,17 @@ final class CycleRecorder {
                 plan,
                 actions,
                 update.appeared());
+    }
+
+    /** Returns the events in their order: problems, new violations, actions, resolved violations. */
+    private static List<EventContent> contents(ProblemLog.Changes problems, ViolationRegistry.Update update) {
+        var events = new ArrayList<EventContent>();
+        problems.ended().forEach(each -> events.add(new EventContent.ProblemEnded(each.host(), each.problem())));
+        problems.began().forEach(each -> events.add(new EventContent.ProblemBegan(each.host(), each.problem())));
+        update.appeared().forEach(each -> events.add(new EventContent.ViolationOpened(each)));
+        update.notes().forEach(each -> events.add(new EventContent.ActionRecorded(each.violation(), each.note())));
+        update.resolved().forEach(each -> events.add(new EventContent.ViolationResolved(each)));
+        return events;
     }
 
     /** Reports a cycle that failed. It lets no grace pass. */
@@ -124,5 +150,123 @@ final class CycleRecorder {
         return actions.stream().anyMatch(action -> action.result().outcome().isFailure())
                 ? CycleResult.ACTION_FAILED
                 : CycleResult.SUCCESS;
+    }
+
+    /**
+     * The privileges that a cycle found to be missing because the kernel denied an access, for example with a security module or
+     * genv's own protocol. They count like the missing privileges that a host reports.
+     */
+    static final class DeniedPrivileges {
+        /** A security module can prevent reading and signalling despite all capabilities. */
+        private static final String APPARMOR = "APPARMOR";
+
+        private static final String KILL = "KILL";
+        private static final List<String> TO_READ = List.of("SYS_PTRACE", "DAC_READ_SEARCH");
+
+        private static final String NOT_READ =
+                ": the kernel denied access to the environment of a process: run as root with --cap-add SYS_PTRACE"
+                        + " --cap-add DAC_READ_SEARCH";
+        private static final String NOT_SIGNALLED =
+                ": the kernel denied a signal to a process: run as root with --cap-add KILL";
+
+        private DeniedPrivileges() {}
+
+        /** Returns the reports with these privileges added to the missing ones, and a problem for each. */
+        static List<HostReport> addTo(List<HostReport> hosts, List<ActionRecord> actions) {
+            var unsignalled = actions.stream()
+                    .filter(action -> action.result().outcome() == Outcome.DENIED)
+                    .map(action -> action.planned().action().host())
+                    .collect(Collectors.toUnmodifiableSet());
+            return hosts.stream().map(host -> addTo(host, unsignalled)).toList();
+        }
+
+        private static HostReport addTo(HostReport host, Set<String> unsignalled) {
+            var known = host.missingPrivileges();
+            var denied = new LinkedHashMap<String, String>();
+            if (!known.contains(APPARMOR)) {
+                // If one of the two is known to be missing, it is the reason; otherwise it may be either.
+                if (Collections.disjoint(known, TO_READ) && isUnreadable(host)) {
+                    TO_READ.forEach(privilege -> denied.put(privilege, NOT_READ));
+                }
+                if (!known.contains(KILL) && unsignalled.contains(host.host())) {
+                    denied.put(KILL, NOT_SIGNALLED);
+                }
+            }
+            return denied.isEmpty() ? host : host.withMissingPrivileges(List.copyOf(denied.keySet()), problems(denied));
+        }
+
+        private static List<Problem> problems(Map<String, String> denied) {
+            return denied.entrySet().stream()
+                    .map(each -> new Problem(ProblemCode.MISSING_PRIVILEGE, each.getKey() + each.getValue()))
+                    .toList();
+        }
+
+        private static boolean isUnreadable(HostReport host) {
+            return host.snapshot().allProcesses().stream()
+                    .anyMatch(process -> process.membership().equals(Membership.NOT_PERMITTED));
+        }
+    }
+
+    /**
+     * The problems of the rules and of the executor, which are added to those of the observations.
+     *
+     * @param problems the problems by host
+     * @param general the problems that concern every host
+     */
+    record HostProblems(Map<String, List<Problem>> problems, List<Problem> general) {
+        /** The largest number of reported problems of a host; one more gives the number of the others. */
+        private static final int MAX_PROBLEMS = 100;
+
+        private static final int LONGEST_DETAIL = 1000;
+
+        /** Collects the problems of one cycle. */
+        static HostProblems of(List<HostProblem> executed, List<HostProblem> planned) {
+            return new HostProblems(
+                    Stream.concat(executed.stream(), planned.stream())
+                            .collect(Collectors.groupingBy(
+                                    HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList()))),
+                    List.of());
+        }
+
+        /** Adds problems that concern every host. */
+        HostProblems onEachHost(List<Problem> general) {
+            return new HostProblems(problems, general);
+        }
+
+        /** Returns the reports with these problems, up to a limit. */
+        List<HostReport> addTo(List<HostReport> hosts) {
+            return hosts.stream().map(this::addTo).toList();
+        }
+
+        /** Users or tools may have written parts of the text. */
+        static String escape(String text) {
+            return SafeText.escape(text, LONGEST_DETAIL);
+        }
+
+        private HostReport addTo(HostReport host) {
+            var all = Stream.of(host.problems(), general, problems.getOrDefault(host.host(), List.of()))
+                    .flatMap(List::stream)
+                    .map(problem -> new Problem(problem.code(), escape(problem.detail())))
+                    .toList();
+            return host.withProblems(all.size() <= MAX_PROBLEMS ? all : limit(all));
+        }
+
+        /**
+         * Cuts the most frequent codes first, so that a user who causes many problems of one kind displaces none of another kind.
+         */
+        private static List<Problem> limit(List<Problem> problems) {
+            var counts = new EnumMap<ProblemCode, Integer>(ProblemCode.class);
+            var ranks = problems.stream()
+                    .map(problem -> counts.merge(problem.code(), 1, Integer::sum))
+                    .toList();
+            var reported = IntStream.range(0, problems.size())
+                    .boxed()
+                    .sorted(Comparator.comparing(ranks::get))
+                    .limit(MAX_PROBLEMS)
+                    .sorted()
+                    .map(problems::get);
+            var more = new Problem(ProblemCode.MORE_PROBLEMS, "and %d more".formatted(problems.size() - MAX_PROBLEMS));
+            return Stream.concat(reported, Stream.of(more)).toList();
+        }
     }
 }

@@ -1,24 +1,27 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.clock.CycleClock;
+import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
 import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.history.Enforcement;
+import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
+import dev.genv.enforcer.enforcement.history.SeenFleet;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
+import dev.genv.enforcer.enforcement.host.ObservationCollector;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
-import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.termination.KillEscalation;
+import dev.genv.enforcer.enforcement.termination.KillEscalation.Review;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
-import dev.genv.enforcer.enforcement.termination.Review;
-import dev.genv.enforcer.enforcement.termination.TerminationTimes;
+import dev.genv.enforcer.enforcement.termination.Termination.TerminationTimes;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
 import io.quarkus.arc.All;
 import jakarta.inject.Inject;
@@ -216,6 +219,31 @@ public final class Enforcer {
             } catch (RuntimeException | Error e) {
                 LOG.error("A listener failed", e);
             }
+        }
+    }
+
+    /** Observes the fleet at the beginning of a cycle, and records its state. */
+    static final class FleetObserver {
+        private final EnforcerConfig config;
+        private final HostWorkers workers;
+        private final History history;
+        private final ObservationCollector collector;
+        private final Ticker ticker;
+
+        FleetObserver(EnforcerConfig config, HostWorkers workers, History history, Ticker ticker) {
+            this.config = config;
+            this.workers = workers;
+            this.history = history;
+            this.ticker = ticker;
+            collector = new ObservationCollector(config.observationTimeout(), ticker);
+        }
+
+        /** Observes the present hosts, and verifies whether these processes have exited. */
+        SeenFleet observe(Set<HostProcess> verified) throws InterruptedException {
+            var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
+            var hosts = collector.collect(workers.update(history::listings), verified);
+            age.observed();
+            return history.record(new SeenFleet.Observed(hosts, config.remote(), age, ticker.now()));
         }
     }
 }

@@ -5,7 +5,7 @@ import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;

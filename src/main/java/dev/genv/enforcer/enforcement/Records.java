@@ -1,11 +1,12 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.CycleMemory.Restoration;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.Restored;
-import dev.genv.enforcer.enforcement.journal.Restored.Scope;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored.Scope;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import java.util.ArrayList;

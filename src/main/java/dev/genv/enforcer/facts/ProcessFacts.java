@@ -1,5 +1,7 @@
 package dev.genv.enforcer.facts;
 
+import dev.genv.enforcer.facts.StateFacts.FileId;
+
 /**
  * A process that the GPU tool lists, or one that is related to it. All parts belong to the same process only if both stats have the same
  * start time.
@@ -60,4 +62,12 @@ public record ProcessFacts(
 
         public static final int LONGEST_JOB = 16;
     }
+
+    /**
+     * The file of a program that only root can change.
+     *
+     * @param born its creation time, in nanoseconds, which no user can set; 0 if the file system does not record it. It differs
+     *     for a later file with the same number.
+     */
+    public record ProgramFile(FileId id, long born) {}
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.util.Map;
 
 /** A system call failed. */
@@ -66,6 +67,21 @@ public final class Errno extends IOException {
     /** Returns the kernel's text, as strerror(3) does. */
     String text() {
         return TEXTS.getOrDefault(number, "Unknown error " + number);
+    }
+
+    /**
+     * Returns the kernel's text of an error, without a path; the message of an error that is not the kernel's. Java's messages
+     * lack that text for the most frequent errors, and name the path instead.
+     */
+    public static String textOf(IOException error) {
+        return switch (error) {
+            case Errno errno -> errno.text();
+            case NoSuchFileException _ -> "No such file or directory";
+            case AccessDeniedException _ -> "Permission denied";
+            case NotDirectoryException _ -> "Not a directory";
+            case FileSystemException other when other.getReason() != null -> other.getReason();
+            default -> String.valueOf(error.getMessage());
+        };
     }
 
     public boolean is(int other) {

@@ -33,4 +33,13 @@ public record TrustedOwners(Set<Long> uids) implements FileTree.Inspection {
             throw new UntrustedException("others can write " + at);
         }
     }
+
+    /** A user other than the trusted ones may have replaced the file. The message says which user or where. */
+    public static final class UntrustedException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        public UntrustedException(String message) {
+            super(message);
+        }
+    }
 }

@@ -15,7 +15,7 @@ public final class WatchedFile<T> {
     private final Locator locator;
     private final int largest;
     private final Parser<T> parser;
-    private RegularFile.@Nullable Status lastStatus;
+    private @Nullable FileStatus lastStatus;
     private @Nullable T content;
 
     /**
@@ -65,10 +65,11 @@ public final class WatchedFile<T> {
      */
     public synchronized T current() throws IOException {
         try (var file = open()) {
-            if (content == null || !file.status().equals(lastStatus)) {
+            var status = file.status(); // before it is read: what is written later is a change
+            if (content == null || !status.equals(lastStatus)) {
                 content = null;
                 content = parser.parse(file.read(largest));
-                lastStatus = file.status();
+                lastStatus = status;
             }
             return content;
         }
@@ -81,27 +82,28 @@ public final class WatchedFile<T> {
      */
     public synchronized Optional<T> currentIfSettled(Instant when) throws IOException {
         try (var file = open()) {
-            if (content == null || !file.status().equals(lastStatus)) {
-                if (!isQuiet(file.status(), when)) {
+            var status = file.status();
+            if (content == null || !status.equals(lastStatus)) {
+                if (!isQuiet(status, when)) {
                     return Optional.empty();
                 }
                 var next = parser.parse(file.read(largest));
                 try (var after = open()) {
-                    if (!after.status().equals(file.status())) {
+                    if (!after.status().equals(status)) {
                         return Optional.empty();
                     }
                 }
                 content = next;
-                lastStatus = file.status();
+                lastStatus = status;
             }
             return Optional.of(content);
         }
     }
 
-    private RegularFile open() throws IOException {
+    private OpenFile open() throws IOException {
         var path = locator.locate();
         try {
-            return RegularFile.open(path);
+            return new OpenFile(path, Descriptor.openRegular(path));
         } catch (NoSuchFileException e) {
             var missing = new NoSuchFileException(path.toString(), null, "there is no such file");
             missing.initCause(e);
@@ -109,8 +111,42 @@ public final class WatchedFile<T> {
         }
     }
 
-    private static boolean isQuiet(RegularFile.Status status, Instant when) {
-        var age = Duration.between(status.modified().toInstant(), when);
+    private static boolean isQuiet(FileStatus status, Instant when) {
+        var age = Duration.between(Instant.EPOCH.plusNanos(status.modified()), when);
         return age.abs().compareTo(QUIET) >= 0;
+    }
+
+    /** Its path is for messages only. Equal statuses mean equal content, because users cannot set the change time. */
+    private record OpenFile(Path path, Descriptor descriptor) implements AutoCloseable {
+        FileStatus status() throws Errno {
+            return descriptor.status();
+        }
+
+        byte[] read(int largest) throws IOException {
+            byte[] content;
+            try {
+                content = descriptor.read(largest + 1);
+            } catch (Errno e) {
+                throw e.of(path.toString());
+            }
+            if (content.length > largest) {
+                throw new FileTooLargeException(path, largest);
+            }
+            return content;
+        }
+
+        @Override
+        public void close() throws IOException {
+            descriptor.close();
+        }
+    }
+
+    /** A file has more bytes than its reader accepts. */
+    public static final class FileTooLargeException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        FileTooLargeException(Path path, int largest) {
+            super(path + " is longer than " + largest + " bytes");
+        }
     }
 }

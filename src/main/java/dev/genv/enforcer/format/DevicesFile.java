@@ -3,12 +3,13 @@ package dev.genv.enforcer.format;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.format.json.Entries;
 import dev.genv.enforcer.format.json.Fields;
 import dev.genv.enforcer.format.json.OptionalFields;
 import dev.genv.enforcer.format.json.UnreadableException;
-import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.model.problem.Problem;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -39,7 +40,7 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
     public static DevicesFile of(JsonNode root) throws UnreadableException {
         var byIndex = new LinkedHashMap<Integer, List<Device>>();
         var problems = new ArrayList<Problem>();
-        for (var entry : isOld(root) ? OldDevices.convert(root) : Entries.of(root, "devices", "index")) {
+        for (var entry : isOld(root) ? convertOld(root) : Entries.of(root, "devices", "index")) {
             try {
                 var device = device(new Fields(entry), problems);
                 byIndex.computeIfAbsent(device.index(), _ -> new ArrayList<>()).add(device);
@@ -181,5 +182,29 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                 eid,
                 lenient.read(() -> fields.textOrNull("gpu_memory")),
                 lenient.read(() -> fields.textOrNull("time")));
+    }
+
+    /** Converts the form of {@code devices.json} before genv 0.9.0: {@code {"devices": {"0": {"total_memory": …, "eids": {"15971": {…}}}}}}. */
+    private static List<JsonNode> convertOld(JsonNode root) {
+        var entries = new ArrayList<JsonNode>();
+        for (var property : root.path("devices").properties()) {
+            var device = JsonNodeFactory.instance.objectNode();
+            if (property.getKey().matches("[0-9]{1,9}")) {
+                device.put("index", Integer.parseInt(property.getKey()));
+            } else {
+                device.put("index", property.getKey());
+            }
+            device.set("total_memory", property.getValue().path("total_memory"));
+            if (property.getValue().path("eids").isObject()) {
+                var attachments = device.putArray("attachments");
+                for (var eid : property.getValue().path("eids").properties()) {
+                    var attachment = attachments.addObject().put("eid", eid.getKey());
+                    attachment.set("gpu_memory", eid.getValue().path("gpu_memory"));
+                    attachment.set("time", eid.getValue().path("attached"));
+                }
+            }
+            entries.add(device);
+        }
+        return entries;
     }
 }

@@ -8,13 +8,19 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.DeviceUsage.MigInstance;
 import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.device.MigInstance;
 import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.model.workload.Workload.Container;
+import dev.genv.enforcer.model.workload.Workload.Pod;
+import dev.genv.enforcer.model.workload.Workload.SlurmJob;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -128,5 +134,120 @@ public final class SnapshotJson {
     /** Null if genv would write {@code [N/A]mi}, which is no number. */
     private static @Nullable String text(@Nullable Memory memory) {
         return memory == null ? null : memory.mebibytes() + "mi";
+    }
+
+    /** The part of a snapshot for memory and processes that the GPU tool does not list. genv has no such part. */
+    static final class UnlistedJson {
+        private UnlistedJson() {}
+
+        /** Writes the field {@code gpu_unlisted}; nothing if everything is listed. */
+        static void write(Unlisted unlisted, JsonGenerator out) throws IOException {
+            if (unlisted.memory().isEmpty()) {
+                return;
+            }
+            out.writeObjectFieldStart("gpu_unlisted");
+            out.writeArrayFieldStart("devices");
+            for (var device : new TreeMap<>(unlisted.memory()).entrySet()) {
+                out.writeStartObject();
+                out.writeNumberField("index", device.getKey());
+                out.writeStringField("gpu_memory", device.getValue().mebibytes() + "mi");
+                out.writeEndObject();
+            }
+            out.writeEndArray();
+            out.writeArrayFieldStart("processes");
+            for (var holder : unlisted.holders()) {
+                write(holder, out);
+            }
+            out.writeEndArray();
+            out.writeEndObject();
+        }
+
+        private static void write(Unlisted.Holder holder, JsonGenerator out) throws IOException {
+            var process = holder.process();
+            out.writeStartObject();
+            out.writeNumberField("pid", process.pid());
+            out.writeNumberField("start_time", process.id().startTime());
+            if (process.uid() == null) {
+                out.writeNullField("uid");
+            } else {
+                out.writeNumberField("uid", process.uid());
+            }
+            out.writeStringField("command", process.command());
+            writeNumbers("devices", process.devices(), out);
+            writeNumbers("used_devices", holder.used(), out);
+            SnapshotJson.writeMembership(process, out);
+            out.writeStringField(
+                    "membership_unknown",
+                    process.membership() instanceof Membership.Unknown(var reason, var _) ? reason : null);
+            out.writeStringField(
+                    "immune",
+                    process.immunity() == null ? null : process.immunity().reason());
+            out.writeNumberField("since", holder.since());
+            WorkloadJson.write(process.workload(), out);
+            out.writeEndObject();
+        }
+
+        private static void writeNumbers(String name, List<Integer> numbers, JsonGenerator out) throws IOException {
+            out.writeArrayFieldStart(name);
+            for (var number : numbers) {
+                out.writeNumber(number);
+            }
+            out.writeEndArray();
+        }
+    }
+
+    /** The part of a process in a snapshot that tells to which workload it belongs. genv has no such part. */
+    static final class WorkloadJson {
+        private WorkloadJson() {}
+
+        /** Writes the field {@code workload}. */
+        static void write(@Nullable Workload workload, JsonGenerator out) throws IOException {
+            if (workload == null) {
+                out.writeNullField("workload");
+                return;
+            }
+            out.writeObjectFieldStart("workload");
+            out.writeStringField("unit", workload.unit());
+            write(workload.container(), out);
+            write(workload.pod(), out);
+            write(workload.slurmJob(), out);
+            out.writeEndObject();
+        }
+
+        private static void write(@Nullable Container container, JsonGenerator out) throws IOException {
+            if (container == null) {
+                out.writeNullField("container");
+                return;
+            }
+            out.writeObjectFieldStart("container");
+            out.writeStringField("id", container.id());
+            out.writeStringField("engine", container.engine());
+            out.writeStringField("by", container.by().label());
+            out.writeEndObject();
+        }
+
+        private static void write(@Nullable Pod pod, JsonGenerator out) throws IOException {
+            if (pod == null) {
+                out.writeNullField("pod");
+                return;
+            }
+            out.writeObjectFieldStart("pod");
+            out.writeStringField("uid", pod.uid());
+            out.writeStringField("namespace", pod.namespace());
+            out.writeStringField("name", pod.name());
+            out.writeStringField("container", pod.container());
+            out.writeEndObject();
+        }
+
+        private static void write(@Nullable SlurmJob job, JsonGenerator out) throws IOException {
+            if (job == null) {
+                out.writeNullField("slurm_job");
+                return;
+            }
+            out.writeObjectFieldStart("slurm_job");
+            out.writeStringField("id", job.id());
+            out.writeStringField("by", job.by().label());
+            out.writeEndObject();
+        }
     }
 }

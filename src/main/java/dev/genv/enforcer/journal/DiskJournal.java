@@ -1,9 +1,9 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.journal.ActionIntent;
-import dev.genv.enforcer.enforcement.journal.CycleCommit;
+import dev.genv.enforcer.enforcement.journal.ActionIntents.ActionIntent;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.journal.Journal.CycleCommit;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored;
 import dev.genv.enforcer.model.problem.Problem;
 import java.time.Duration;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import dev.genv.enforcer.journal.segment.SegmentLimits;
 import java.nio.file.Path;
 import java.util.List;

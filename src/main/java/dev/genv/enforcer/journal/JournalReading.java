@@ -1,6 +1,6 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.journal.line.LineReader;
 import dev.genv.enforcer.journal.segment.JournalDirectory;
@@ -54,7 +54,8 @@ final class JournalReading {
         damaged += reading.damaged();
         if (damaged > 0) {
             LOG.warnf(
-                    "%d lines of the journal in %s are damaged and left out; a service that is killed leaves one such line",
+                    "%d lines of the journal in %s are damaged and left out; a service that is killed leaves one such"
+                            + " line",
                     damaged, config.directory());
         }
         var restored = restored(reading.tail());

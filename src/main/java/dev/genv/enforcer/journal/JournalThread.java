@@ -1,6 +1,6 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored;
 import dev.genv.enforcer.journal.segment.FileNames;
 import dev.genv.enforcer.journal.segment.JournalDirectory;
 import dev.genv.enforcer.journal.segment.JournalException;

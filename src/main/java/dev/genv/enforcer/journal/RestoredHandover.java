@@ -1,6 +1,6 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 

@@ -2,13 +2,13 @@ package dev.genv.enforcer.journal;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.journal.ActionIntent;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
-import dev.genv.enforcer.enforcement.journal.Restored.Memory;
-import dev.genv.enforcer.enforcement.journal.Restored.Scope;
-import dev.genv.enforcer.enforcement.saved.SavedCycle;
-import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.journal.ActionIntents.ActionIntent;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored.Memory;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored.Scope;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import dev.genv.enforcer.journal.line.JournalLine;
 import dev.genv.enforcer.journal.line.LineTypes;
 import dev.genv.enforcer.journal.line.RecordJson;

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.model;
 
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.workload.Workload;
@@ -116,5 +117,21 @@ public record GpuProcess(
     /** Whether the process names this environment. */
     public boolean names(String eid) {
         return membership instanceof Membership.InEnvironment(var own) && own.equals(eid);
+    }
+
+    /**
+     * Why a process is never terminated, decided by facts of the kernel.
+     *
+     * @param reason a clause for reports, such as {@code it runs /usr/bin/nvidia-persistenced}
+     */
+    public record Immunity(Kind kind, String reason) {
+
+        /** The kinds of immunity. */
+        public enum Kind {
+            /** The machine needs the process: a GPU or display server, a kernel thread, the service itself. */
+            PROTECTED,
+            /** The process belongs to an exempt user. */
+            EXEMPT
+        }
     }
 }

@@ -17,4 +17,15 @@ public record ProcessId(int pid, long startTime) implements Comparable<ProcessId
     public int compareTo(ProcessId other) {
         return ORDER.compare(this, other);
     }
+
+    /** A process on a machine of the fleet. */
+    public record HostProcess(String host, ProcessId id) implements Comparable<HostProcess> {
+        private static final Comparator<HostProcess> ORDER =
+                Comparator.comparing(HostProcess::host).thenComparing(HostProcess::id);
+
+        @Override
+        public int compareTo(HostProcess other) {
+            return ORDER.compare(this, other);
+        }
+    }
 }

@@ -1,9 +1,13 @@
 package dev.genv.enforcer.model;
 
+import java.nio.charset.StandardCharsets;
+
 /** Text that users wrote, made safe for a terminal, a log and a message. */
 public final class SafeText {
     /** The longest text in characters: ids and names are shown to people. */
     private static final int LONGEST = 128;
+
+    private static final int LONGEST_BOUNDED = 64;
 
     private SafeText() {}
 
@@ -43,5 +47,15 @@ public final class SafeText {
                     Character.UNASSIGNED -> false;
             default -> true;
         };
+    }
+
+    /**
+     * Replaces a text whose length users choose by a short one: its digest, if it is long. Two results are equal only if the
+     * texts are equal.
+     */
+    public static String bounded(String text) {
+        return text.length() <= LONGEST_BOUNDED
+                ? text
+                : "sha256:" + Sha256.hex(text.getBytes(StandardCharsets.UTF_16BE));
     }
 }

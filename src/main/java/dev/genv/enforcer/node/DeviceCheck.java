@@ -1,8 +1,8 @@
 package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Order;
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.node.device.DeviceHolders;
 import dev.genv.enforcer.node.device.NvidiaDevices;
 import java.io.IOException;
@@ -28,7 +28,7 @@ final class DeviceCheck {
     }
 
     /** Returns why a process is not terminated; empty if it is shown to use a device. The call can take a second. */
-    Optional<Result> refusal(Order.Terminate order) {
+    Optional<Result> refusal(Instruction.Terminate order) {
         var minors = order.expected().minors();
         if (minors != null) {
             return refusalOfUnlisted(order, minors);
@@ -36,7 +36,7 @@ final class DeviceCheck {
         return refusalOfListed(order);
     }
 
-    private Optional<Result> refusalOfListed(Order.Terminate order) {
+    private Optional<Result> refusalOfListed(Instruction.Terminate order) {
         try {
             // Without device files nothing can be checked. A process can close a file that it maps.
             var open = devices.areUsed() ? devices.open(order.process().pid()) : null;
@@ -53,18 +53,18 @@ final class DeviceCheck {
             var unexamined = open.unexamined().isEmpty() ? mapped.unexamined() : open.unexamined();
             return Optional.of(unexamined.isEmpty() ? WITHOUT_DEVICE : unexamined("it is listed", unexamined));
         } catch (IOException e) {
-            return Optional.of(unexamined("it is listed", ErrorText.of(e)));
+            return Optional.of(unexamined("it is listed", Errno.textOf(e)));
         }
     }
 
-    private Optional<Result> refusalOfUnlisted(Order.Terminate order, Set<Integer> minors) {
+    private Optional<Result> refusalOfUnlisted(Instruction.Terminate order, Set<Integer> minors) {
         var uid = order.expected().uid();
         try {
             return uid != null && holders.mapsOneOf(order.process(), uid, minors::contains)
                     ? Optional.empty()
                     : Optional.of(RELEASED);
         } catch (IOException e) {
-            return Optional.of(unexamined("it is not listed", ErrorText.of(e)));
+            return Optional.of(unexamined("it is not listed", Errno.textOf(e)));
         }
     }
 

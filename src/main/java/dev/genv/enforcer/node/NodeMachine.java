@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node;
 
-import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
-import dev.genv.enforcer.enforcement.machine.Order;
-import dev.genv.enforcer.enforcement.machine.Reply;
-import dev.genv.enforcer.facts.host.AccessFacts;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
+import dev.genv.enforcer.enforcement.machine.Machine.ObservationRequest;
 import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.facts.host.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.node.device.DeviceHolders;
 import dev.genv.enforcer.node.device.NvidiaDevices;
@@ -111,7 +111,7 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     @Override
-    public HostFacts gather(Interest interest) throws InterruptedException {
+    public HostFacts gather(ObservationRequest interest) throws InterruptedException {
         for (var each : List.of(proc, searched)) {
             each.beginObservation();
             each.setSubordinateUids(interest.subordinateUids());
@@ -195,21 +195,23 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     @Override
-    public void execute(List<Order> orders, BiConsumer<Order, Reply> done) throws InterruptedException {
+    public void execute(List<Instruction> orders, BiConsumer<Instruction, InstructionResult> done)
+            throws InterruptedException {
         proc.beginObservation();
         // Read again, because a program may have been replaced since the check.
         var programFacts = programs.read();
-        var detachments = new ArrayList<Order.Detach>();
+        var detachments = new ArrayList<Instruction.Detach>();
         for (var order : orders) {
             switch (order) {
-                case Order.Terminate terminate ->
-                    done.accept(terminate, new Reply.Finished(signaller.terminate(terminate, programFacts)));
-                case Order.Detach detach -> detachments.add(detach);
+                case Instruction.Terminate terminate ->
+                    done.accept(
+                            terminate, new InstructionResult.Finished(signaller.terminate(terminate, programFacts)));
+                case Instruction.Detach detach -> detachments.add(detach);
             }
         }
         if (!detachments.isEmpty()) {
             var replies = state.detach(
-                    detachments.stream().map(Order.Detach::attachment).toList());
+                    detachments.stream().map(Instruction.Detach::attachment).toList());
             for (var i = 0; i < replies.size(); i++) {
                 done.accept(detachments.get(i), replies.get(i));
             }

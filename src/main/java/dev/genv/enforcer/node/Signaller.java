@@ -2,11 +2,11 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Order;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.files.Descriptor;
 import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.node.linux.Descriptor;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import java.io.IOException;
@@ -25,7 +25,7 @@ final class Signaller {
     }
 
     /** Sends the signal through a pidfd that was opened before the process was checked again. */
-    Result terminate(Order.Terminate order, List<Reading<ProgramFile>> programs) {
+    Result terminate(Instruction.Terminate order, List<Reading<ProgramFile>> programs) {
         var pid = order.process().pid();
         if (pid <= 0) {
             return new Result(Outcome.SKIPPED_PROTECTED, "this pid is not a process");

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.event.EventSubscription;
+import dev.genv.enforcer.enforcement.event.EventLog.EventSubscription;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.WatchedFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -25,7 +25,7 @@ public final class SecretFile {
         try {
             return file.current();
         } catch (IOException e) {
-            throw new IOException("its file cannot be used: " + ErrorText.of(e), e);
+            throw new IOException("its file cannot be used: " + Errno.textOf(e), e);
         }
     }
 

@@ -1,21 +1,36 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.HolderFacts;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.observation.AccountReader.HostAccounts;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
-import dev.genv.enforcer.observation.membership.Decision;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
+import dev.genv.enforcer.observation.membership.MembershipResolver.Decision;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
-import dev.genv.enforcer.observation.process.ObservedProcess;
+import dev.genv.enforcer.observation.membership.RelatedProcesses;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.RelatedProcess;
+import dev.genv.enforcer.observation.process.ProcessIdentity;
+import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.workload.Workloads;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Decides in one observation to which environments processes belong, whether they are listed or hold GPUs without being listed. */
 final class Members {
@@ -72,5 +87,68 @@ final class Members {
     /** Returns the environs of the processes that were resolved. */
     Map<ProcessId, ProgramEnviron> environs() {
         return Map.copyOf(environs);
+    }
+
+    /** The processes of an observation, as far as they can be witnesses for the membership of one another. */
+    record RelatedFacts(RelatedProcesses processes) {
+        private static final String FIRST_PROCESS = "1";
+
+        /**
+         * Combines the processes.
+         *
+         * @param listed those that the GPU tool lists; the others, such as those that hold GPUs without being listed, are in the
+         *     facts
+         */
+        static RelatedFacts of(List<ObservedProcess> listed, HostFacts facts) {
+            var byPid = listed.stream()
+                    .collect(Collectors.toMap(process -> process.id().pid(), Function.identity(), (first, _) -> first));
+            var known =
+                    facts.processes().stream().flatMap(process -> related(byPid.get(process.pid()), process).stream());
+            var holders = facts.holders().holders().stream().map(HolderFacts.Holder::process);
+            var others = new ArrayList<RelatedProcess>();
+            var omission = facts.relatedOmission();
+            for (var process : Stream.concat(facts.related().stream(), holders).toList()) {
+                switch (ProcessIdentity.of(process)) {
+                    case ProcessIdentity.Gone _ -> {}
+                    case ProcessIdentity.Unreadable _ -> omission = RelatedOmission.OF_ANY_USER;
+                    case ProcessIdentity.Present(var present) -> {
+                        var related = related(present, process);
+                        related.ifPresent(others::add);
+                        omission = related.isPresent() ? omission : RelatedOmission.OF_ANY_USER;
+                    }
+                }
+            }
+            return new RelatedFacts(
+                    RelatedProcesses.of(Stream.concat(known, others.stream()).toList(), omission));
+        }
+
+        Optional<RelatedProcess> of(ObservedProcess process) {
+            return Optional.ofNullable(processes.byPid().get(process.id().pid()))
+                    .filter(related -> related.id().equals(process.id()));
+        }
+
+        private static Cgroup cgroup(Reading<Bytes> reading) {
+            return reading instanceof Reading.Value<Bytes>(var content)
+                            && content.length() < ProcessFacts.LARGEST_CGROUP
+                    ? Cgroup.parse(content.text())
+                    : Cgroup.UNKNOWN; // a longer one was cut off
+        }
+
+        private static Optional<RelatedProcess> related(@Nullable ObservedProcess process, ProcessFacts facts) {
+            if (process == null || process.uid() == null) {
+                return Optional.empty();
+            }
+            var pids = facts.namespacePids() instanceof Reading.Value<Bytes>(var value)
+                    ? value.text().strip().split("\\s+")
+                    : new String[0];
+            return Optional.of(new RelatedProcess(
+                    process.id(),
+                    process.uid(),
+                    process.relations(),
+                    process.environ(),
+                    cgroup(facts.cgroup()),
+                    pids.length,
+                    pids.length > 0 && pids[pids.length - 1].equals(FIRST_PROCESS)));
+        }
     }
 }

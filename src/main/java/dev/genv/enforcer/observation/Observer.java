@@ -1,11 +1,12 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.facts.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.facts.host.HostFacts.VerifiedProcess;
-import dev.genv.enforcer.facts.host.MachineFacts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
@@ -16,20 +17,24 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.observation.AccountReader.HostAccounts;
+import dev.genv.enforcer.observation.Members.RelatedFacts;
+import dev.genv.enforcer.observation.Observation.MachineStatus;
+import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.observation.Privileges.MissingPrivilege;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
 import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.gpu.GpuOrigin;
-import dev.genv.enforcer.observation.immunity.ConfiguredUsers;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
-import dev.genv.enforcer.observation.immunity.ProgramHistory;
+import dev.genv.enforcer.observation.immunity.ImmunityRules.ConfiguredUsers;
+import dev.genv.enforcer.observation.immunity.ImmunityRules.ProgramHistory;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ListedProcesses;
+import dev.genv.enforcer.observation.process.ListedProcesses.UnreadProcesses;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
-import dev.genv.enforcer.observation.process.UnreadProcesses;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.observation.unlisted.UnlistedProcesses;
@@ -221,7 +226,8 @@ public final class Observer {
         return accountReader.hasAccounts() || !ConfiguredUsers.areNamed(settings.exemptUsers(), settings.programs())
                 ? Optional.empty()
                 : Optional.of(
-                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are unknown");
+                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are"
+                                + " unknown");
     }
 
     private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {
@@ -270,5 +276,37 @@ public final class Observer {
         var known = MACHINE.matcher(machine.machineId()).matches()
                 && BOOT.matcher(machine.bootId()).matches();
         return known ? machine.machineId() + " " + machine.bootId() : null;
+    }
+
+    /** Whether another enforcer acts on the state directory, so that this one only observes. */
+    static final class SecondEnforcer {
+        private static final String LOCK = ".genv-enforcer.lock";
+        /** Without the times of the lease: a text that changes with every observation would be reported with each one. */
+        private static final String LEASED =
+                "another service acts on this host over SSH, or this one did before its restart, and that lease has"
+                        + " not expired";
+
+        private SecondEnforcer() {}
+
+        /** Returns the enforcer that acts instead of this one, as a sentence; empty if this one may act. */
+        static Found<Optional<String>> of(EnforcerFacts facts) {
+            var other = switch (facts.other()) {
+                case null -> null;
+                case EnforcerFacts.Other.OnMachine(var pid) ->
+                    "another enforcer%s acts on this state directory"
+                            .formatted(pid == 0 ? "" : " (process %d)".formatted(pid));
+                case EnforcerFacts.Other.Leased _ -> LEASED;
+            };
+            var found = Found.of(Optional.ofNullable(other));
+            if (other != null) {
+                return found.with(new Problem(ProblemCode.SECOND_ENFORCER, other + ": this one only observes"));
+            }
+            return facts.unusable().isEmpty()
+                    ? found
+                    : found.with(new Problem(
+                            ProblemCode.ENFORCER_LOCK_UNUSABLE,
+                            "%s %s. Remove the file: it is unknown whether another enforcer acts here too"
+                                    .formatted(LOCK, facts.unusable())));
+        }
     }
 }

@@ -1,6 +1,9 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.host.AccessFacts;
+import dev.genv.enforcer.facts.host.HostFacts.AccessFacts;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -69,5 +72,17 @@ public final class Privileges {
 
     private boolean has(int bit) {
         return (access.capabilities() >>> bit & 1) == 1;
+    }
+
+    /**
+     * A privilege that the service needs and does not have.
+     *
+     * @param name a stable word, such as {@code SYS_PTRACE}
+     * @param advice what the service cannot do without it, and how to grant it
+     */
+    public record MissingPrivilege(String name, String advice) {
+        public Problem problem() {
+            return new Problem(ProblemCode.MISSING_PRIVILEGE, name + ": " + advice);
+        }
     }
 }

@@ -1,21 +1,21 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.definition.RuleConfig;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.policy.rule.ExpectedExits;
-import dev.genv.enforcer.policy.rule.Finding;
-import dev.genv.enforcer.policy.rule.RuleContext;
-import dev.genv.enforcer.policy.rule.RuleResult;
+import dev.genv.enforcer.policy.rule.Rule.ExpectedExits;
+import dev.genv.enforcer.policy.rule.Rule.RuleContext;
+import dev.genv.enforcer.policy.rule.Rule.RuleFinding;
+import dev.genv.enforcer.policy.rule.Rule.RuleResult;
 import dev.genv.enforcer.policy.rule.Rules;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -85,7 +85,7 @@ public final class Policy {
      */
     public Plan check(Fleet fleet, ExpectedExits expected) {
         var ending = expected;
-        var findings = new ArrayList<Finding>();
+        var findings = new ArrayList<RuleFinding>();
         var problems = new ArrayList<HostProblem>();
         for (var rule : Rules.all()) {
             var config = configOf(rule.definition());
@@ -99,7 +99,7 @@ public final class Policy {
                 ending = ending.and(terminated(result));
             }
         }
-        return new Plan(findings.stream().map(Finding::violation).toList(), merge(findings), problems);
+        return new Plan(findings.stream().map(RuleFinding::violation).toList(), merge(findings), problems);
     }
 
     private static List<HostProcess> terminated(RuleResult result) {
@@ -112,7 +112,7 @@ public final class Policy {
                 .toList();
     }
 
-    private List<PlannedAction> merge(List<Finding> findings) {
+    private List<PlannedAction> merge(List<RuleFinding> findings) {
         var terminations = new TreeMap<HostProcess, Wanted>();
         var detachments = new TreeMap<Action.Detach, Wanted>(DETACHMENTS);
         for (var finding : findings) {

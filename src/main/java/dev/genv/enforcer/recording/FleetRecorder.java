@@ -55,7 +55,7 @@ public final class FleetRecorder {
         if (!isStarted) {
             isStarted = true;
             cycles = 0;
-            lines.add(new RecordedLine(RecordType.RECORDING_STARTED, RecordJson.write(_ -> {})));
+            lines.add(new RecordedLine(RecordType.RECORDING_STARTED, RecordingJson.write(_ -> {})));
         }
         removeAbsent(snapshots, lines);
         for (var snapshot : snapshots) {
@@ -65,7 +65,7 @@ public final class FleetRecorder {
         }
         cycles += passed;
         if (!lines.isEmpty() || isSilentForLong(at)) {
-            lines.add(new RecordedLine(RecordType.CYCLE_OBSERVED, RecordJson.write(out -> {
+            lines.add(new RecordedLine(RecordType.CYCLE_OBSERVED, RecordingJson.write(out -> {
                 out.writeStringField("at", at.truncatedTo(ChronoUnit.MILLIS).toString());
                 out.writeNumberField("cycles", cycles);
                 out.writeNumberField("interval_ms", interval.toMillis());
@@ -81,7 +81,7 @@ public final class FleetRecorder {
         for (var host : Set.copyOf(hosts.keySet())) {
             if (!present.contains(host)) {
                 hosts.remove(host);
-                lines.add(new RecordedLine(RecordType.HOST_OBSERVED, RecordJson.write(out -> {
+                lines.add(new RecordedLine(RecordType.HOST_OBSERVED, RecordingJson.write(out -> {
                     out.writeStringField("host", host);
                     out.writeBooleanField("gone", true);
                 })));

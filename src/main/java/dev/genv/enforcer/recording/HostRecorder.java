@@ -74,7 +74,7 @@ final class HostRecorder {
             return Optional.empty();
         }
         isLeftOut = true;
-        return Optional.of(RecordJson.write(out -> {
+        return Optional.of(RecordingJson.write(out -> {
             out.writeStringField("host", host);
             out.writeBooleanField("left_out", true);
         }));
@@ -84,7 +84,7 @@ final class HostRecorder {
     private Optional<String> json(HostChange change, boolean whole) {
         var bounded = new BoundedOutput(LARGEST_RECORD);
         try {
-            RecordJson.write(bounded, out -> writeFields(change, whole, out));
+            RecordingJson.write(bounded, out -> writeFields(change, whole, out));
         } catch (BoundedOutput.FullException e) {
             return Optional.empty();
         } catch (IOException e) {

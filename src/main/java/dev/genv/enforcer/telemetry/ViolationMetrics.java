@@ -5,7 +5,7 @@ import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.rule.Rules;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;

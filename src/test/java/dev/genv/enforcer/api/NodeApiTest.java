@@ -12,7 +12,7 @@ import static org.hamcrest.Matchers.notNullValue;
 import static org.hamcrest.Matchers.nullValue;
 
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.telemetry.RequestLabels;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;

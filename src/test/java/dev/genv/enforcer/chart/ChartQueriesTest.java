@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.util.Arrays;
@@ -158,7 +158,8 @@ class ChartQueriesTest {
     void alertsOnDroppedLinesOfTheLog() {
         assertThat(rule("{}", "LogLinesDropped").path("expr").asText())
                 .isEqualTo(
-                        "increase(genv_enforcer_log_lines_dropped_total{namespace=\"gpu\",job=\"genv-enforcer\"}[600s]) > 0");
+                        "increase(genv_enforcer_log_lines_dropped_total{namespace=\"gpu\",job=\"genv-enforcer\"}[600s])"
+                                + " > 0");
     }
 
     @Test

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleSetting;
-import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting.Kind;
 import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
@@ -102,14 +102,14 @@ class ChartRulesTest {
         Rules.definitions().stream().filter(RuleDefinition::isEnforcedByUids).forEach(rule -> {
             var value = valueOf(rule.modeSetting());
             var refusal = RenderedChart.errorOf("""
-                    mode: remote
-                    settings: {%s: enforce}
-                    remote:
-                      hosts: [raz@gpu-1]
-                      agent: genv
-                      identity: {existingSecret: login}
-                      knownHosts: {existingSecret: known}
-                    """.formatted(value));
+                mode: remote
+                settings: {%s: enforce}
+                remote:
+                  hosts: [raz@gpu-1]
+                  agent: genv
+                  identity: {existingSecret: login}
+                  knownHosts: {existingSecret: known}
+                """.formatted(value));
             assertThat(refusal).contains("settings.%s is enforce, but genv's own protocol".formatted(value));
         });
     }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.CycleRecorder.HostProblems;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;

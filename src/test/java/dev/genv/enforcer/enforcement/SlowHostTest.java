@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.List;
@@ -50,10 +50,9 @@ class SlowHostTest extends EnforcerFixture {
 
         assertThat(problem(enforcer)).isEqualTo("no answer in time");
         await("its task may not have begun within the time limit")
-                .untilAsserted(
-                        () -> assertThat(problem(enforcer))
-                                .isEqualTo(
-                                        "still busy with an earlier cycle, so it was left out of this one; before that: no answer in time"));
+                .untilAsserted(() -> assertThat(problem(enforcer))
+                        .isEqualTo("still busy with an earlier cycle, so it was left out of this one; before"
+                                + " that: no answer in time"));
         await("the other host is enforced, however slow this machine is").untilAsserted(() -> {
             enforcer.runCycle();
             assertThat(fine.executed).hasSize(1);

@@ -2,8 +2,9 @@ package dev.genv.enforcer.enforcement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.CycleMemory.UnwrittenEvents;
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -66,39 +66,41 @@ class DevicesFileRemovalTest {
     @Test
     void preservesUnknownContent() throws UnreadableException {
         var text = """
+            {
+              "version": 123456789012345678901234567890,
+              "devices": [
+                7,
                 {
-                  "version": 123456789012345678901234567890,
-                  "devices": [
-                    7,
+                  "index": "0",
+                  "attachments": [
                     {
-                      "index": "0",
-                      "attachments": [
-                        {
-                          "eid": "mine",
-                          "time": null
-                        }
-                      ]
-                    },
-                    {
-                      "index": 0,
-                      "colour": "\\u00fc",
-                      "attachments": [
-                        null,
-                        {
-                          "eid": "mine",
-                          "time": 5
-                        }%s
-                      ]
+                      "eid": "mine",
+                      "time": null
                     }
                   ]
-                }""";
+                },
+                {
+                  "index": 0,
+                  "colour": "\\u00fc",
+                  "attachments": [
+                    null,
+                    {
+                      "eid": "mine",
+                      "time": 5
+                    }%s
+                  ]
+                }
+              ]
+            }\
+            """;
         var mine = """
-                ,
-                        {
-                          "time": null,
-                          "more": {},
-                          "eid": "mine"
-                        }""";
+            ,
+                    {
+                      "time": null,
+                      "more": {},
+                      "eid": "mine"
+                    }\
+            """;
         var after = without(GenvJson.read(text.formatted(mine).getBytes(UTF_8)), 0, TIMELESS);
         assertThat(after)
                 .hasValueSatisfying(json ->
@@ -108,8 +110,9 @@ class DevicesFileRemovalTest {
     @Test
     void refusesTheFormatBeforeGenv090() {
         assertThatThrownBy(() -> without(GenvJson.read("""
-                                {"devices": {"0": {"total_memory": "1mi", "eids": {"mine":
-                                 {"eid": "mine", "attached": "20/11/2026 10:00:00", "gpu_memory": "4g"}}}}}""".getBytes(UTF_8)), 0, MINE))
+            {"devices": {"0": {"total_memory": "1mi", "eids": {"mine":
+             {"eid": "mine", "attached": "20/11/2026 10:00:00", "gpu_memory": "4g"}}}}}\
+            """.getBytes(UTF_8)), 0, MINE))
                 .isInstanceOf(UnreadableException.class)
                 .hasMessageContaining("before genv 0.9.0");
     }

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
-import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.JsonTree;
@@ -21,21 +21,22 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class DevicesFileTest {
     private static final String CURRENT_FORMAT = """
+        {
+          "devices": [
             {
-              "devices": [
+              "index": 0,
+              "total_memory": "15258mi",
+              "attachments": [
                 {
-                  "index": 0,
-                  "total_memory": "15258mi",
-                  "attachments": [
-                    {
-                      "eid": "15971",
-                      "gpu_memory": null,
-                      "time": "20/11/2026 09:22:28"
-                    }
-                  ]
+                  "eid": "15971",
+                  "gpu_memory": null,
+                  "time": "20/11/2026 09:22:28"
                 }
               ]
-            }""";
+            }
+          ]
+        }\
+        """;
     private static final Device DEVICE =
             new Device(0, "15258mi", List.of(new Attachment("15971", null, "20/11/2026 09:22:28")));
 
@@ -58,9 +59,10 @@ class DevicesFileTest {
     @Test
     void readsTheFormatBeforeGenv090() throws UnreadableException {
         var file = read("""
-                {"devices": {"0": {"total_memory": "15258mi", "eids": {"15971":
-                 {"eid": "15971", "attached": "20/11/2026 09:22:28", "gpu_memory": null}}},
-                 "1": {"total_memory": "15258mi", "eids": {}}}}""");
+            {"devices": {"0": {"total_memory": "15258mi", "eids": {"15971":
+             {"eid": "15971", "attached": "20/11/2026 09:22:28", "gpu_memory": null}}},
+             "1": {"total_memory": "15258mi", "eids": {}}}}\
+            """);
         assertThat(file.devices()).containsExactly(DEVICE, new Device(1, "15258mi", List.of()));
         assertThat(file.problems()).isEmpty();
     }
@@ -74,7 +76,8 @@ class DevicesFileTest {
                 "{'index': -1, 'attachments': []}             | device -1 has an index that is not a number from 0",
                 "{'index': 1.0, 'attachments': []}            | device 1.0 has an index that is not a number from 0",
                 "{'index': '1', 'attachments': []}            | device 1 has an index that is not a number from 0",
-                "{'index': 4294967296, 'attachments': []}     | device 4294967296 has an index that is not a number from 0",
+                "{'index': 4294967296, 'attachments': []}     | device 4294967296 has an index that is not a number"
+                        + " from 0",
                 "{'index': 1}                                 | device 1 has no array of attachments",
                 "{'index': 1, 'attachments': {}}              | device 1 has no array of attachments",
             })
@@ -121,11 +124,12 @@ class DevicesFileTest {
     @Test
     void duplicateDevicesAreMergedWithAllAttachments() throws UnreadableException {
         var file = read("""
-                {"devices": [{"index": 1, "attachments": [{"eid": "b"}], "total_memory": 7},
-                             {"index": 0, "attachments": []},
-                             {"index": 1, "attachments": null},
-                             {"index": 1, "attachments": [{"eid": "a"}, {"eid": "b"}], "total_memory": "5mi"},
-                             {"index": 1, "attachments": [], "total_memory": "6mi"}]}""");
+            {"devices": [{"index": 1, "attachments": [{"eid": "b"}], "total_memory": 7},
+                         {"index": 0, "attachments": []},
+                         {"index": 1, "attachments": null},
+                         {"index": 1, "attachments": [{"eid": "a"}, {"eid": "b"}], "total_memory": "5mi"},
+                         {"index": 1, "attachments": [], "total_memory": "6mi"}]}\
+            """);
         assertThat(file.devices())
                 .containsExactly(
                         new Device(1, "5mi", List.of(new Attachment("a", null, null), new Attachment("b", null, null))),

@@ -5,11 +5,11 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
-import dev.genv.enforcer.enforcement.journal.CycleCommit;
-import dev.genv.enforcer.enforcement.journal.Restored;
-import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
+import dev.genv.enforcer.enforcement.journal.Journal.CycleCommit;
+import dev.genv.enforcer.enforcement.journal.Journal.Restored;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedCycle;
 import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;

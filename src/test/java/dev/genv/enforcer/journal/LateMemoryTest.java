@@ -11,7 +11,7 @@ import dev.genv.enforcer.journal.segment.FileNames;
 import dev.genv.enforcer.journal.segment.JournalDirectory;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.io.IOException;

@@ -6,8 +6,8 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;

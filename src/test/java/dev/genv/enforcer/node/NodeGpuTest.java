@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;

@@ -7,7 +7,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.policy.plan.Action;

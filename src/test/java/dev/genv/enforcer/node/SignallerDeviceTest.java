@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
@@ -60,7 +60,8 @@ class SignallerDeviceTest {
                         "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: os.closerange(3, 100))");
                 var released = DeviceFileHolder.start(
                         Map.of(),
-                        "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: (mapping.close(), os.close(device)))")) {
+                        "import os, signal\n"
+                                + "signal.signal(signal.SIGUSR1, lambda *_: (mapping.close(), os.close(device)))")) {
             holder.release();
             released.release();
             DeviceFileHolder.write(proc, "GPU-5", holder.pid(), released.pid());
@@ -108,10 +109,10 @@ class SignallerDeviceTest {
                 "sleep",
                 new Membership.Outside(),
                 List.of());
-        var order = new Order.Terminate(
+        var order = new Instruction.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), Set.of(), Set.of(), null, Addresses.UNKNOWN, null),
+                new Instruction.Expected(process.uid(), Set.of(), Set.of(), null, Addresses.UNKNOWN, null),
                 new SignalCheck(
                         process,
                         ProgramEnviron.unavailable(new Membership.Unknown("")),

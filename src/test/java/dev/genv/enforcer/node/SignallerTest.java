@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
@@ -233,10 +233,10 @@ class SignallerTest {
 
     private Result terminate(Signaller sender, GpuProcess process, Set<Long> exempt) {
         var rules = new ImmunityRules((int) ProcessHandle.current().pid(), exempt, List.of());
-        var order = new Order.Terminate(
+        var order = new Instruction.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN, null),
+                new Instruction.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN, null),
                 new SignalCheck(
                         process,
                         ProgramEnviron.unavailable(new Membership.Unknown("")),

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.device.MigInstance;
+import dev.genv.enforcer.model.device.DeviceUsage.MigInstance;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.node.gpu.SourceSelector;

@@ -8,10 +8,10 @@ import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.policy.rule.Rules;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import java.util.HashMap;

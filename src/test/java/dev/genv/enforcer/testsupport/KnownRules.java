@@ -1,10 +1,10 @@
 package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.rule.Rules;
 import java.util.HashMap;
 import java.util.Map;

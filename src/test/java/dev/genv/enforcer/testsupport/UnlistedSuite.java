@@ -7,13 +7,13 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
@@ -96,7 +96,8 @@ public abstract class UnlistedSuite extends UnlistedUseSuite {
         var snapshot = observe(4);
         assertThat(problems(snapshot))
                 .containsExactly(
-                        "4096 MiB on device 0 belong to no listed process, and no process was found that holds it, except protected programs");
+                        "4096 MiB on device 0 belong to no listed process, and no process was found that holds it,"
+                                + " except protected programs");
     }
 
     /** Root is no single user, so nothing would be inferred for its processes. */
@@ -127,10 +128,10 @@ public abstract class UnlistedSuite extends UnlistedUseSuite {
     @Test
     void findsTheFileAmongThousandsOfDescriptors() throws Exception {
         var many = """
-                import os, resource
-                resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
-                others = [os.dup(0) for _ in range(5000)]
-                """;
+            import os, resource
+            resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
+            others = [os.dup(0) for _ in range(5000)]
+            """;
         try (var holder = DeviceFileHolder.start(Map.of(), many)) {
             link(holder.pid());
             use(4096);
@@ -176,9 +177,9 @@ public abstract class UnlistedSuite extends UnlistedUseSuite {
     @Test
     void observesAProcessThatOpensAndClosesTheFileAllTheTime() throws Exception {
         var loop = """
-                import os
-                while True: os.close(os.open('/dev/zero', os.O_PATH))
-                """;
+            import os
+            while True: os.close(os.open('/dev/zero', os.O_PATH))
+            """;
         try (var process = Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", loop), Map.of())) {
             link(process.pid());
             use(4096);

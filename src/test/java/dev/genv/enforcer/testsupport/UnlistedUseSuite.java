@@ -9,7 +9,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -61,9 +61,9 @@ abstract class UnlistedUseSuite extends ListedUseSuite {
     @Test
     void signalsAHolderOnlyWhileItMapsTheFile() throws Exception {
         var release = """
-                import os, signal
-                signal.signal(signal.SIGUSR1, lambda *_: (mapping.close(), os.close(device)))
-                """;
+            import os, signal
+            signal.signal(signal.SIGUSR1, lambda *_: (mapping.close(), os.close(device)))
+            """;
         try (var holder = DeviceFileHolder.start(Map.of(), "");
                 var released = DeviceFileHolder.start(Map.of(), release)) {
             link(holder.pid(), released.pid());

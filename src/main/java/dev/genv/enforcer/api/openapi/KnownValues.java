@@ -1,10 +1,10 @@
 package dev.genv.enforcer.api.openapi;
 
-import dev.genv.enforcer.enforcement.action.WaitReason;
+import dev.genv.enforcer.enforcement.action.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.model.problem.ProblemConsequence;
+import dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.rule.Rules;
 import java.util.List;

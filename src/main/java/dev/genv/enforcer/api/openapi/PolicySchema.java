@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api.openapi;
 
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleSetting;
-import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting.Kind;
 import dev.genv.enforcer.policy.rule.Rules;
 import java.util.stream.Stream;
 import org.eclipse.microprofile.openapi.OASFactory;

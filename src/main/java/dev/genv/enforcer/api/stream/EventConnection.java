@@ -2,7 +2,7 @@ package dev.genv.enforcer.api.stream;
 
 import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.event.EventSubscription;
+import dev.genv.enforcer.enforcement.event.EventLog.EventSubscription;
 import io.netty.channel.Channel;
 import io.netty.handler.timeout.IdleStateHandler;
 import io.vertx.core.Context;

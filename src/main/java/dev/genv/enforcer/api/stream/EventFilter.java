@@ -3,7 +3,7 @@ package dev.genv.enforcer.api.stream;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.query.ViolationFilter;
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;

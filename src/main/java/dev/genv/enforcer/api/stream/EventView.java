@@ -5,7 +5,7 @@ import dev.genv.enforcer.api.view.HostView.ProblemView;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.api.view.ViolationView.ActionView;
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.model.problem.Problem;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;

@@ -65,7 +65,7 @@ public record HostView(
      * A problem of the host.
      *
      * @param code the label of a {@link dev.genv.enforcer.model.problem.ProblemCode}
-     * @param consequence the label of its {@link dev.genv.enforcer.model.problem.ProblemConsequence}
+     * @param consequence the label of its {@link dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence}
      */
     public record ProblemView(String code, String consequence, String detail) {
         public static ProblemView of(Problem problem) {

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

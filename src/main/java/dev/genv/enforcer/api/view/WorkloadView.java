@@ -1,9 +1,9 @@
 package dev.genv.enforcer.api.view;
 
-import dev.genv.enforcer.model.workload.Container;
-import dev.genv.enforcer.model.workload.Pod;
-import dev.genv.enforcer.model.workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.model.workload.Workload.Container;
+import dev.genv.enforcer.model.workload.Workload.Pod;
+import dev.genv.enforcer.model.workload.Workload.SlurmJob;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -2,7 +2,7 @@ package dev.genv.enforcer.config.start;
 
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.clock.ClockWatch;
+import dev.genv.enforcer.enforcement.clock.Ticker.ClockWatch;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.scheduler.Scheduled.ConcurrentExecution;
@@ -137,8 +137,8 @@ public class CycleLoop {
     /** Runs a cycle if the scheduler has not started one for too long. */
     void runIfOverdue() {
         if (!stopping && !enforcer.isRunning() && cycleSchedule.isOverdue(enforcer.sinceLatest())) {
-            LOG.warn(
-                    "No cycle started in time: this one starts without the scheduler, and the next ones are scheduled again");
+            LOG.warn("No cycle started in time: this one starts without the scheduler, and the next ones are scheduled"
+                    + " again");
             reschedule(cycleSchedule.interval());
             enforcer.runCycle();
         }

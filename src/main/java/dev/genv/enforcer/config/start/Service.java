@@ -4,7 +4,7 @@ import dev.genv.enforcer.config.Hosts;
 import dev.genv.enforcer.config.Notifications;
 import dev.genv.enforcer.config.Storage;
 import dev.genv.enforcer.enforcement.CycleSchedule;
-import dev.genv.enforcer.enforcement.report.CycleResult;
+import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
 import java.io.FileDescriptor;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.action;
 
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Instant;
 
 /** An action and its result. */

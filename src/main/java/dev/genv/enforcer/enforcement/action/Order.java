@@ -2,8 +2,9 @@ package dev.genv.enforcer.enforcement.action;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Optional;
 
 /** What is to be done about an action in this cycle. */
@@ -31,4 +32,23 @@ public sealed interface Order {
 
     /** What an action waits for, and the earliest time of its execution by the wall clock. */
     record Until(WaitReason because, Instant at) {}
+
+    /** Why the service has not executed an action yet. */
+    enum WaitReason {
+        /** The violation was not observed for the grace period. */
+        GRACE,
+        /** The process got SIGTERM and has time to exit. */
+        KILL_AFTER,
+        /** It is unknown whether the process got SIGTERM, because the answer of its host was lost. */
+        UNCONFIRMED_SIGNAL,
+        /** The termination limit of the cycle is reached. */
+        TERMINATION_LIMIT,
+        /** The action failed, or its observation became too old: the next cycle decides again. */
+        NEXT_CYCLE;
+
+        /** The name in reports, such as {@code kill_after}. */
+        public String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
 }

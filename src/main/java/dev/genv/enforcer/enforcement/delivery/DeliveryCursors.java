@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.delivery;
 
-import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,18 +28,27 @@ public final class DeliveryCursors {
 
     /** Returns the cursor of a kind of delivery, such as {@code webhook}. */
     public DeliveryCursor of(String kind) {
-        return new DeliveryCursor() {
-            @Override
-            public OptionalLong load() {
-                var position = positions.get(kind);
-                return position == null ? OptionalLong.empty() : OptionalLong.of(position);
-            }
+        return new DeliveryCursor(kind);
+    }
 
-            @Override
-            public void store(long sequence) {
-                positions.put(kind, sequence);
-            }
-        };
+    /** Remembers the last event that a receiver got. A journal keeps it over a restart. */
+    public final class DeliveryCursor {
+        private final String kind;
+
+        private DeliveryCursor(String kind) {
+            this.kind = kind;
+        }
+
+        /** Returns the position of the last delivered event; empty if none is known. */
+        public OptionalLong load() {
+            var position = positions.get(kind);
+            return position == null ? OptionalLong.empty() : OptionalLong.of(position);
+        }
+
+        /** Records the position of the last delivered event. It may be lost in a crash: then the event is delivered again. */
+        public void store(long sequence) {
+            positions.put(kind, sequence);
+        }
     }
 
     /** Returns all positions, to continue from them in another run of the service. */

@@ -4,17 +4,21 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.host.HostAnswer;
 import dev.genv.enforcer.enforcement.host.HostTasks;
+import dev.genv.enforcer.enforcement.host.HostTasks.HostAnswer;
 import dev.genv.enforcer.enforcement.host.HostWorker;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
-import dev.genv.enforcer.enforcement.safeguard.Orders;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.enforcement.safeguard.Safeguards.OldObservation;
+import dev.genv.enforcer.enforcement.safeguard.Safeguards.Orders;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,6 +26,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** Executes the orders of a cycle, on all hosts at the same time. */
@@ -145,4 +150,79 @@ public final class ActionDispatcher {
         memory.accept(planned, result);
         intents.end(planned, result);
     }
+
+    /** The actions of one host. Each result counts as soon as it exists, also if the cycle no longer waits for it. */
+    static final class HostBatch {
+        private final Map<Action, PlannedAction> byAction;
+        private final List<Action> actions;
+        private final OldObservation expiry;
+        private final Listener listener;
+        private final Map<PlannedAction, Result> results = new HashMap<>();
+        private boolean ended;
+
+        /** Called with each result as soon as it exists, by the thread that executes. */
+        @FunctionalInterface
+        interface Listener {
+            /**
+             * Records a result.
+             *
+             * @param late whether the cycle of the batch has ended without it
+             */
+            void record(PlannedAction planned, Result result, boolean late);
+        }
+
+        HostBatch(List<Order.Run> runs, OldObservation expiry, Listener listener) {
+            byAction = runs.stream()
+                    .map(Order.Run::planned)
+                    .collect(Collectors.toMap(PlannedAction::action, Function.identity(), (one, _) -> one));
+            actions = runs.stream().map(run -> run.planned().action()).toList();
+            this.expiry = expiry;
+            this.listener = listener;
+        }
+
+        /** Executes the actions, unless their observation is too old by now. */
+        void execute(Host host) throws UnreachableException, InterruptedException {
+            if (expiry.applies()) {
+                byAction.forEach(
+                        (action, planned) -> record(action, expiry.hold(planned).result()));
+            } else {
+                host.execute(actions, this::record);
+            }
+        }
+
+        Collection<PlannedAction> planned() {
+            return byAction.values();
+        }
+
+        /** Returns the results so far, by the action. Each later result is late. */
+        synchronized Map<PlannedAction, Result> end() {
+            ended = true;
+            return Map.copyOf(results);
+        }
+
+        synchronized boolean hasResult(PlannedAction planned) {
+            return results.containsKey(planned);
+        }
+
+        private synchronized boolean add(PlannedAction planned, Result result) {
+            results.put(planned, result);
+            return ended;
+        }
+
+        private void record(Action action, Result result) {
+            var planned = byAction.get(action);
+            if (planned != null) {
+                listener.record(planned, result, add(planned, result));
+            }
+        }
+    }
+
+    /**
+     * What was executed.
+     *
+     * @param late the results of orders of earlier cycles that came after their end
+     * @param records the results of the orders of this cycle
+     * @param problems the problems that the orders showed
+     */
+    public record Execution(List<ActionRecord> late, List<ActionRecord> records, List<HostProblem> problems) {}
 }

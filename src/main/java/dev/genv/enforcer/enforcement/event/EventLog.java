@@ -1,12 +1,20 @@
 package dev.genv.enforcer.enforcement.event;
 
-import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.violation.ViolationSize;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jboss.logging.Logger;
 
 /**
  * The latest events. Users influence their number and their texts, so both are bounded. The cycle appends and never waits for a
@@ -17,6 +25,8 @@ public final class EventLog {
     public static final int MAX_EVENTS = 10_000;
     /** The largest estimated heap of the events in memory. */
     public static final long MAX_BYTES = 8L << 20;
+    /** The estimated heap of an event without its texts. */
+    private static final int EVENT_BYTES = 160;
 
     private final int most;
     private final long maxBytes;
@@ -146,10 +156,146 @@ public final class EventLog {
         for (var event : more) {
             latest = Math.max(latest, event.sequence());
             events.put(event.sequence(), event);
-            bytes += EventSize.of(event);
+            bytes += size(event);
         }
         while (events.size() > most || bytes > maxBytes) {
-            bytes -= EventSize.of(events.pollFirstEntry().getValue());
+            bytes -= size(events.pollFirstEntry().getValue());
+        }
+    }
+
+    /** Returns the estimated heap that an event takes at most; parts that it shares with the registry are included. */
+    private static long size(Event event) {
+        return EVENT_BYTES
+                + switch (event.content()) {
+                    case EventContent.ViolationOpened(var violation) -> ViolationSize.of(violation);
+                    case EventContent.ActionRecorded(var violation, var _) -> ViolationSize.of(violation);
+                    case EventContent.ViolationResolved(var violation) -> ViolationSize.of(violation);
+                    case EventContent.ProblemBegan(var host, var problem) ->
+                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
+                    case EventContent.ProblemEnded(var host, var problem) ->
+                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
+                    case EventContent.ServiceStarted(var version, var mode) ->
+                        ViolationSize.of(version) + ViolationSize.of(mode);
+                };
+    }
+
+    /** A listener of the event log, until it is closed. */
+    public interface EventSubscription extends AutoCloseable {
+        /** Ends the subscription; a call that has begun comes to its end. */
+        @Override
+        void close();
+    }
+
+    /**
+     * The events after a position, oldest first.
+     *
+     * @param hasGap whether events between that position and the first of these are no longer in memory
+     */
+    public record EventPage(List<Event> events, boolean hasGap) {
+        public EventPage {
+            events = List.copyOf(events);
+        }
+    }
+
+    /** Informs listeners of new events on a virtual thread of its own, so that no listener runs on the thread of a cycle. */
+    static final class EventListeners {
+        private static final Logger LOG = Logger.getLogger(EventLog.class);
+
+        private final Map<Object, Runnable> listeners = new ConcurrentHashMap<>();
+        private final AtomicBoolean isDue = new AtomicBoolean();
+
+        EventSubscription add(Runnable listener) {
+            var key = new Object();
+            listeners.put(key, listener);
+            return () -> listeners.remove(key);
+        }
+
+        /** Informs all listeners soon. A call during that time leads to another round. */
+        void inform() {
+            if (!listeners.isEmpty() && isDue.compareAndSet(false, true)) {
+                Thread.ofVirtual().name("event-listeners").start(this::callAll);
+            }
+        }
+
+        private synchronized void callAll() {
+            isDue.set(false); // before the calls, so that an event after them is not missed
+            for (var listener : listeners.values()) {
+                try {
+                    listener.run();
+                } catch (RuntimeException | Error e) {
+                    LOG.error("A listener of the events failed", e);
+                }
+            }
+        }
+    }
+
+    /**
+     * Which run of the service gave which events their positions. Without a journal, each run begins with 1. With a journal the
+     * positions continue, but a run may have shown events that the journal never got: the next run uses their positions again.
+     */
+    static final class EventStreamIds {
+        /** Clients of earlier runs have connected again long before. */
+        static final int MAX_EARLIER = 100;
+
+        private static final SavedKind<Key, Positions> STREAMS = new SavedKind<>("stream", Key.class, Positions.class);
+
+        private final UUID own = UUID.randomUUID();
+        private final Map<UUID, Positions> earlier = new LinkedHashMap<>();
+        private long begin;
+
+        private record Key(UUID id) {}
+
+        /**
+         * The positions of a run, as far as the journal has its events.
+         *
+         * @param begin the last position before its first event
+         * @param end the position of its last event
+         */
+        private record Positions(long begin, long end) {
+            boolean contains(long sequence) {
+                return begin <= sequence && sequence <= end;
+            }
+        }
+
+        static List<SavedKind<?, ?>> savedKinds() {
+            return List.of(STREAMS);
+        }
+
+        /** The id of this run. */
+        UUID own() {
+            return own;
+        }
+
+        /** Records that the next event of this run comes after this position. */
+        void beginAfter(long sequence) {
+            begin = sequence;
+        }
+
+        /** Whether a reader that got its last event from an earlier run knows everything until this position. */
+        boolean isOfEarlierRun(UUID stream, long sequence) {
+            var positions = earlier.get(stream);
+            return positions != null && positions.contains(sequence);
+        }
+
+        /** Returns the runs, to be written together with the events until this position. */
+        SavedState save(long end) {
+            var saved = new LinkedHashMap<Key, Positions>();
+            earlier.forEach((id, positions) -> saved.put(new Key(id), positions));
+            saved.put(new Key(own), new Positions(begin, end));
+            return SavedState.EMPTY.with(STREAMS, saved);
+        }
+
+        void restore(SavedState state) {
+            state.get(STREAMS).entrySet().stream()
+                    .sorted(Comparator.comparingLong((Map.Entry<Key, Positions> run) -> run.getValue().end)
+                            .reversed())
+                    .limit(MAX_EARLIER)
+                    .forEach(run -> earlier.put(run.getKey().id, run.getValue()));
+        }
+
+        /** The highest position of an earlier run; 0 if there is none. */
+        long last() {
+            return earlier.values().stream().mapToLong(Positions::end).max().orElse(0);
         }
     }
 }

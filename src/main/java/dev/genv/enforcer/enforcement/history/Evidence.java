@@ -1,16 +1,17 @@
 package dev.genv.enforcer.enforcement.history;
 
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.model.BoundedText;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.Rules;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -145,7 +147,7 @@ public final class Evidence {
     private Stream<Clocks.Key> ofViolation(Violation cause, Action action) {
         var host = action.host();
         var rule = cause.rule().name();
-        var subject = BoundedText.of(cause.subject());
+        var subject = SafeText.bounded(cause.subject());
         if (cause.rule().scope() != RuleScope.FLEET) {
             return Stream.of(new Clocks.Key(host, rule, subject));
         }
@@ -169,7 +171,7 @@ public final class Evidence {
             return Optional.empty();
         }
         var environment = environmentOf(host, process)
-                .map(its -> "environment " + BoundedText.of(its.eid()))
+                .map(its -> "environment " + SafeText.bounded(its.eid()))
                 .orElse("no environment");
         return Optional.of(new Clocks.Key(host, cause.rule().name(), "uid %d in %s".formatted(uid, environment)));
     }
@@ -230,5 +232,28 @@ public final class Evidence {
 
     private static String text(Duration duration) {
         return duration.toMillis() % 1000 == 0 ? duration.toSeconds() + " s" : duration.toMillis() + " ms";
+    }
+
+    /**
+     * What the settings enforce.
+     *
+     * @param rules whether the service acts on the violations of a rule
+     * @param signals whether processes may be signalled at all
+     * @param grace how long a violation must have been observed before the service acts on it; zero to act at once, as genv does
+     */
+    public record Enforcement(Predicate<RuleDefinition> rules, boolean signals, Duration grace) {
+        /** Whether the rule with this name is enforced. */
+        boolean enforces(String rule) {
+            return Rules.find(rule).filter(rules).isPresent();
+        }
+
+        boolean enforces(RuleDefinition rule, Action action) {
+            return rules.test(rule) && (signals || action instanceof Action.Detach);
+        }
+
+        /** Whether a process that breaks this rule is also terminated if its environment is not active. */
+        boolean enforcesWithoutEnvironment(RuleDefinition broken) {
+            return broken.isOfUnlistedProcesses() ? rules.test(broken) : rules.test(Rules.INACTIVE_ENV_PROCESSES);
+        }
     }
 }

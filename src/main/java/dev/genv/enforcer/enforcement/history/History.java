@@ -1,12 +1,13 @@
 package dev.genv.enforcer.enforcement.history;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.saved.SavedCycle;
-import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
-import dev.genv.enforcer.model.Appearances;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.membership.Listings;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.enforcement.history;
 import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import java.time.Instant;
 import java.util.List;

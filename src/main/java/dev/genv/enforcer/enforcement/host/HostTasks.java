@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -109,5 +110,45 @@ public final class HostTasks<T> {
     private Duration remaining(Duration most) {
         var left = most.minus(ticker.since(start));
         return left.isPositive() ? left : Duration.ofNanos(1);
+    }
+
+    /** What came of a task on a host. */
+    public sealed interface HostAnswer<T> {
+        String host();
+
+        /** The result of the task. */
+        record Answered<T>(String host, T value) implements HostAnswer<T> {}
+
+        /**
+         * There is no result.
+         *
+         * @param waited how long the caller waited for all hosts by then
+         */
+        record Failed<T>(String host, HostException why, Duration waited) implements HostAnswer<T> {}
+    }
+
+    /** A host gave no answer. */
+    public static final class HostException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final ProblemCode code;
+
+        public HostException(String message) {
+            this(ProblemCode.UNREACHABLE, message);
+        }
+
+        HostException(ProblemCode code, String message) {
+            super(message);
+            this.code = code;
+        }
+
+        HostException(String message, Throwable cause) {
+            super(message, cause);
+            this.code = cause instanceof UnreachableException known ? known.code() : ProblemCode.UNREACHABLE;
+        }
+
+        ProblemCode code() {
+            return code;
+        }
     }
 }

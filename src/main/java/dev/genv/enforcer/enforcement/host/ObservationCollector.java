@@ -1,12 +1,15 @@
 package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.enforcement.host.HostTasks.HostAnswer;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.Observation;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -59,5 +62,62 @@ public final class ObservationCollector {
                 yield HostReport.unreachable(Snapshot.unseen(host, problem), lastObserved.get(host), waited);
             }
         };
+    }
+
+    /**
+     * Detects hosts of the list that are the same machine. The machine counts once, under one host name, which stays the same
+     * because processes and violations are identified by it.
+     */
+    static final class DuplicateHosts {
+        /** The machine id that each host reported last. */
+        private final Map<String, String> machines = new HashMap<>();
+        /** The host name under which each machine counts, by machine id. */
+        private final Map<String, String> counted = new HashMap<>();
+
+        /** Returns the reports, with empty ones for hosts whose machine counts under another name. */
+        List<HostReport> collapse(List<HostReport> reports) {
+            var names = reports.stream().map(HostReport::host).collect(Collectors.toUnmodifiableSet());
+            machines.keySet().retainAll(names);
+            reports.forEach(this::record);
+            counted.entrySet().removeIf(entry -> !isCurrent(entry, names));
+            var reached = reports.stream()
+                    .filter(HostReport::reached)
+                    .map(HostReport::host)
+                    .collect(Collectors.toUnmodifiableSet());
+            var collapsed = new ArrayList<HostReport>();
+            for (var report : reports) {
+                var machine = machines.get(report.host());
+                var other = machine == null ? report.host() : counted.computeIfAbsent(machine, _ -> report.host());
+                collapsed.add(other.equals(report.host()) ? report : duplicate(report, other, reached.contains(other)));
+            }
+            return collapsed;
+        }
+
+        private void record(HostReport report) {
+            var machine = report.machine();
+            if (machine != null) { // a missing machine id does not make it another machine
+                machines.put(report.host(), machine);
+            }
+        }
+
+        private boolean isCurrent(Map.Entry<String, String> entry, Set<String> names) {
+            return names.contains(entry.getValue()) && entry.getKey().equals(machines.get(entry.getValue()));
+        }
+
+        /**
+         * While the host that counts does not answer, the machine counts as unreachable: signalled processes are known by that
+         * name.
+         */
+        private static HostReport duplicate(HostReport report, String other, boolean isSeen) {
+            var why = new Problem(
+                    ProblemCode.DUPLICATE_HOST,
+                    "this is the same machine as %s by its machine id and counts under that name: remove one of them from the list"
+                            .formatted(other));
+            return report.with(
+                    isSeen
+                            ? new Snapshot(
+                                    report.host(), List.of(), List.of(), List.of(), Set.of(), Set.of(), List.of(why))
+                            : Snapshot.unseen(report.host(), why));
+        }
     }
 }

@@ -2,9 +2,10 @@ package dev.genv.enforcer.enforcement.journal;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -94,5 +95,25 @@ public final class ActionIntents {
                 .toList();
         keys.forEach(open::remove);
         return keys;
+    }
+
+    /**
+     * An action that is about to be executed.
+     *
+     */
+    public record ActionIntent(Key key, Instant at, PlannedAction planned) {
+        /**
+         * Identifies an intent.
+         *
+         * @param id the number, higher than that of every earlier intent
+         */
+        public record Key(long id) {}
+
+        /**
+         * What became of an intent.
+         *
+         * @param result the result; null if the action was not executed
+         */
+        public record Outcome(Key key, Instant at, @Nullable Result result) {}
     }
 }

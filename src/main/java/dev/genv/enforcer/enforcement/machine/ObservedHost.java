@@ -3,6 +3,9 @@ package dev.genv.enforcer.enforcement.machine;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
+import dev.genv.enforcer.enforcement.machine.Machine.ObservationRequest;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.host.GenvFacts;
@@ -18,11 +21,11 @@ import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.genv.GenvObserver;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
-import dev.genv.enforcer.observation.state.DirectoryProblem;
-import dev.genv.enforcer.observation.state.LockProblem;
 import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.state.StateParser.DirectoryProblem;
+import dev.genv.enforcer.observation.state.StateParser.LockProblem;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
@@ -34,7 +37,7 @@ import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A host: the machine that delivers facts and executes orders, and the observer that interprets the facts. */
+/** A host: the machine that delivers facts and executes instructions, and the observer that interprets the facts. */
 public final class ObservedHost implements Host {
     private static final String NEVER_OBSERVED = "this host was not observed before";
 
@@ -65,7 +68,7 @@ public final class ObservedHost implements Host {
 
     @Override
     public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        var observation = switch (machine.gather(new Interest(
+        var observation = switch (machine.gather(new ObservationRequest(
                 verified,
                 observer.settled(),
                 observer.attributed(),
@@ -105,8 +108,8 @@ public final class ObservedHost implements Host {
             actions.forEach(action -> done.accept(action, Result.failed(reason)));
             return;
         }
-        var orders = new ArrayList<Order>();
-        var actionsByOrder = new IdentityHashMap<Order, Action>(); // two equal orders are two actions
+        var instructions = new ArrayList<Instruction>();
+        var actionsByOrder = new IdentityHashMap<Instruction, Action>(); // two equal ones are two actions
         for (var action : actions) {
             var immunity = action instanceof Action.Terminate terminate
                     ? terminate.process().immunity()
@@ -116,28 +119,28 @@ public final class ObservedHost implements Host {
                 continue;
             }
             var order = order(action);
-            orders.add(order);
+            instructions.add(order);
             actionsByOrder.put(order, action);
         }
         machine.execute(
-                orders,
+                instructions,
                 (order, reply) -> done.accept(Objects.requireNonNull(actionsByOrder.get(order)), result(reply)));
     }
 
-    private Order order(Action action) {
+    private Instruction order(Action action) {
         return switch (action) {
             case Action.Terminate terminate -> order(terminate);
-            case Action.Detach detach -> new Order.Detach(new AttachmentId(detach.device(), detach.attachment()));
+            case Action.Detach detach -> new Instruction.Detach(new AttachmentId(detach.device(), detach.attachment()));
         };
     }
 
-    private Order order(Action.Terminate action) {
+    private Instruction order(Action.Terminate action) {
         var process = action.process();
         var immunity = observer.immunity();
-        return new Order.Terminate(
+        return new Instruction.Terminate(
                 process.id(),
                 action.signal() == Signal.KILL,
-                new Order.Expected(
+                new Instruction.Expected(
                         process.uid(),
                         immunity.exempt(),
                         immunity.protectedFiles(process.uid()),
@@ -148,13 +151,14 @@ public final class ObservedHost implements Host {
                         process, observer.environ(process.id()), observer::immunity, immunity, identityFlapping));
     }
 
-    private Result result(Reply reply) {
+    private Result result(InstructionResult reply) {
         return switch (reply) {
-            case Reply.Finished(var result) -> result;
-            case Reply.Locked(var lock) ->
+            case InstructionResult.Finished(var result) -> result;
+            case InstructionResult.Locked(var lock) ->
                 Result.failed(LockProblem.of(lock).map(Problem::detail).orElse("genv.lock is not available"));
-            case Reply.Unreadable(var devices) -> Result.failed("devices.json: " + StateParser.clause(devices));
-            case Reply.Inaccessible(var directory) ->
+            case InstructionResult.Unreadable(var devices) ->
+                Result.failed("devices.json: " + StateParser.clause(devices));
+            case InstructionResult.Inaccessible(var directory) ->
                 Result.lost(DirectoryProblem.of(settings.stateDirectory(), directory)
                         .map(Problem::detail)
                         .orElse("the state directory was not accessed"));

@@ -22,12 +22,12 @@ public final class ActionLog {
 
     /** Actions are logged in full. The number of other violations is bounded. */
     public static void log(Fleet fleet, ViolationRegistry.Update update) {
-        LogLines.limit(messages(update.appeared()), "violations").forEach(LOG::warn);
+        ReportLines.limit(messages(update.appeared()), "violations").forEach(LOG::warn);
         for (var action : update.actions()) {
             ReportLines.of(fleet, action).forEach(LOG::warn);
             LOG.warn(fixedForm(action));
         }
-        LogLines.limit(messages(update.resolved()), "violations")
+        ReportLines.limit(messages(update.resolved()), "violations")
                 .forEach(message -> LOG.infof("Resolved: %s", message));
     }
 

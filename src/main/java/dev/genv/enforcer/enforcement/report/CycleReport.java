@@ -9,6 +9,7 @@ import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -60,11 +61,29 @@ public record CycleReport(
     /** Returns why the observation is incomplete, in sentences; results of actions are not included. */
     public List<String> incompletenessReasons() {
         var problems = hosts.stream().flatMap(host -> ProblemLog.lines(host, HARMLESS_PROBLEMS));
-        return LogLines.limit(Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
+        return ReportLines.limit(
+                Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
     }
 
     /** Returns the cycle in genv's words: violations, then terminations, then detachments. */
     public List<String> lines() {
         return ReportLines.of(this);
+    }
+
+    /** The result of a cycle. */
+    public enum CycleResult {
+        /** Every host was observed completely, and every action succeeded. */
+        SUCCESS,
+        /** A host or a part of one could not be observed. */
+        INCOMPLETE,
+        /** Every host was observed completely, but an action failed. */
+        ACTION_FAILED,
+        /** The cycle failed. */
+        FAILED;
+
+        /** The name in metrics, such as {@code success}. */
+        public String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
     }
 }

@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -35,7 +35,7 @@ public final class ProblemLog {
     }
 
     /** The problems that began and ended with a cycle. */
-    record Changes(List<HostProblem> began, List<HostProblem> ended) {}
+    public record Changes(List<HostProblem> began, List<HostProblem> ended) {}
 
     /** Logs the problems of a cycle, and returns how they differ from those of the cycle before. */
     public Changes log(List<HostReport> hosts) {
@@ -52,8 +52,8 @@ public final class ProblemLog {
         }
         now.addAll(away.values());
         var changes = new Changes(without(known, now), without(now, known));
-        LogLines.limit(lines(changes.began), "problems").forEach(LOG::warn);
-        LogLines.limit(lines(changes.ended), "problems").forEach(line -> LOG.infof("Over: %s", line));
+        ReportLines.limit(lines(changes.began), "problems").forEach(LOG::warn);
+        ReportLines.limit(lines(changes.ended), "problems").forEach(line -> LOG.infof("Over: %s", line));
         known = now;
         outOfReach = away;
         return changes;

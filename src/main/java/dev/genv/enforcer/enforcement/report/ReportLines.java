@@ -8,9 +8,13 @@ import dev.genv.enforcer.policy.plan.Messages;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** A cycle in genv's words. */
 final class ReportLines {
+    /** The largest number of lines of one kind in one cycle. */
+    static final int MAX_LINES = 100;
+
     private ReportLines() {}
 
     static List<String> of(CycleReport report) {
@@ -52,5 +56,15 @@ final class ReportLines {
             case Action.Terminate(var host, var process, var _) -> process.pid();
             case Action.Detach detach -> throw new IllegalArgumentException("a detachment has no process: " + detach);
         };
+    }
+
+    /** Returns the first lines, and the number of the others, because users influence how many there are. */
+    static List<String> limit(List<String> all, String of) {
+        return all.size() <= MAX_LINES
+                ? all
+                : Stream.concat(
+                                all.stream().limit(MAX_LINES),
+                                Stream.of("and %d more %s".formatted(all.size() - MAX_LINES, of)))
+                        .toList();
     }
 }

@@ -3,18 +3,20 @@ package dev.genv.enforcer.enforcement.safeguard;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.action.Order.Hold;
+import dev.genv.enforcer.enforcement.action.Order.WaitReason;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.enforcement.action.WaitReason;
+import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.history.Evidence.Delay;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -186,4 +188,32 @@ public final class Safeguards {
     private static Optional<Hold> holdIf(boolean applies, PlannedAction planned, Outcome outcome, String reason) {
         return applies ? Optional.of(new Hold(planned, outcome, reason)) : Optional.empty();
     }
+
+    /**
+     * An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so
+     * this is checked directly before.
+     */
+    public record OldObservation(ObservationAge age) {
+        /** Whether no action may be executed any more. */
+        public boolean applies() {
+            return age.isTooOld();
+        }
+
+        public Order.Hold hold(PlannedAction planned) {
+            return new Order.Hold(
+                    planned,
+                    Outcome.SKIPPED_GRACE,
+                    "the service was suspended after the observation, or its clock was set: the next cycle decides"
+                            + " again");
+        }
+    }
+
+    /**
+     * The orders of a cycle.
+     *
+     * @param all one for each action, in the order of the actions
+     * @param expiry what holds back those that are not executed in time
+     * @param problems a problem for each host whose actions exceed the termination limit
+     */
+    public record Orders(List<Order> all, OldObservation expiry, List<HostProblem> problems) {}
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.saved;
 
+import java.time.Instant;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -42,4 +43,36 @@ public final class SavedState {
     public Map<SavedKind<?, ?>, Map<? extends Record, ? extends Record>> all() {
         return Collections.unmodifiableMap(entries);
     }
+
+    /**
+     * A kind of entries that are saved. Keys and values are records without references to mutable objects. A value changes only
+     * with what it describes: it contains no time that grows from cycle to cycle, so that only real changes are written.
+     *
+     * @param name stays the same in all versions
+     */
+    public record SavedKind<K extends Record, V extends Record>(String name, Class<K> keyType, Class<V> valueType) {}
+
+    /**
+     * What changes with every cycle.
+     *
+     * @param counted the clock that counts towards an action, at the end of the cycle, in nanoseconds
+     * @param observed the same clock when the cycle recorded its observation
+     * @param ticks when the environments of each host were last read, in clock ticks since its boot
+     * @param cycles the number of cycles that the registry recorded
+     * @param appearances the number of violations that ever appeared
+     * @param at the wall clock at the observation
+     * @param latest the latest time at which any violation was observed
+     * @param lastIntent the highest number of an action that was about to be executed
+     * @param lastEvent the position of the last event
+     */
+    public record SavedCycle(
+            long counted,
+            long observed,
+            Map<String, Long> ticks,
+            int cycles,
+            long appearances,
+            Instant at,
+            Instant latest,
+            long lastIntent,
+            long lastEvent) {}
 }

@@ -8,19 +8,21 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.termination.Termination.Sighting;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.Rule.ExpectedExits;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -140,5 +142,32 @@ public final class KillEscalation {
             }
         }
         return wanted;
+    }
+
+    /**
+     * The pending terminations after an observation.
+     *
+     * @param records the processes that have exited, and those that still exist long after SIGKILL
+     * @param kills SIGKILL for the processes that the plan terminates and whose time limit is over
+     * @param unconfirmed SIGKILL for processes whose time limit is over, but which the plan does not contain, because rules treat
+     *     their memory as freed. They are killed only if the rules choose them again when they are not treated as gone: memory
+     *     use may have changed
+     * @param signalled the processes that rules treat as gone
+     */
+    public record Review(
+            Evidence evidence,
+            List<ActionRecord> records,
+            List<PlannedAction> kills,
+            Map<HostProcess, Action.Terminate> unconfirmed,
+            Set<HostProcess> signalled) {
+        /** Whether the rules must choose again. */
+        public boolean needsSecondCheck() {
+            return !unconfirmed.isEmpty();
+        }
+
+        /** What the rules know when they choose again: the unconfirmed processes did not exit, and are chosen before others. */
+        public ExpectedExits expectedExits() {
+            return new ExpectedExits(signalled, unconfirmed.keySet(), Set.of());
+        }
     }
 }

@@ -1,10 +1,17 @@
 package dev.genv.enforcer.enforcement.termination;
 
-import dev.genv.enforcer.enforcement.action.WaitReason;
-import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.enforcement.action.Order.WaitReason;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Action.Signal;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The life of a termination, from the first signal until the process has exited or is forgotten.
@@ -208,5 +215,142 @@ public sealed interface Termination {
             case Breaking breaking -> breaking.with(progress);
             case Compliant(var before, var since) -> new Compliant(before.with(progress), since);
         };
+    }
+
+    /**
+     * The signal that a process gets if it continues to break rules.
+     *
+     * @param causes the violations for which it got the last signal
+     * @param left the shortest time until the signal, from now on
+     */
+    record NextSignal(Action.Terminate action, Set<Violation.Key> causes, WaitReason because, Duration left) {}
+
+    /**
+     * The times of a termination.
+     *
+     * @param killAfter how long a process must continue to break rules before SIGKILL; null for never
+     * @param compliancePeriod how long a process must break no rule before it is forgotten
+     */
+    record TerminationTimes(@Nullable Duration killAfter, Duration compliancePeriod) {
+        /** How long rules treat a signalled process as gone if SIGKILL is disabled. */
+        private static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
+
+        /**
+         * Whether rules treat a signalled process as gone at this time after its first signal. A later SIGKILL makes it go in any
+         * case.
+         */
+        boolean isExpectedToExit(Duration age) {
+            return killAfter != null || age.compareTo(COUNTS_AS_FREED) < 0;
+        }
+
+        boolean isKillDue(Duration brokenFor) {
+            return killAfter != null && brokenFor.compareTo(killAfter) >= 0;
+        }
+
+        /** Whether SIGKILL became due so recently that rules still treat the process as gone. */
+        boolean isKillRecent(Duration brokenFor) {
+            return brokenFor.compareTo(afterSignal().plus(Termination.PROCESS_REMOVAL_TIME)) < 0;
+        }
+
+        /** Whether a process that may not have got SIGTERM gets it again. */
+        boolean isOver(Duration brokenFor) {
+            return brokenFor.compareTo(afterSignal()) >= 0;
+        }
+
+        /** How long a process must continue to break rules after a signal before it gets the next one, if it gets one. */
+        Duration afterSignal() {
+            return Objects.requireNonNullElse(killAfter, COUNTS_AS_FREED);
+        }
+
+        /** Returns what counts of a time during which the process was not observed: at most half of the time until SIGKILL. */
+        Duration limitUnobserved(Duration time) {
+            return killAfter == null || time.compareTo(killAfter.dividedBy(2)) <= 0 ? time : killAfter.dividedBy(2);
+        }
+    }
+
+    /**
+     * How far a termination has come.
+     *
+     * @param last the last action on it
+     * @param at when it got the first signal, by the mark of the clock that counts towards an action
+     * @param brokenFor how long it has continued to break rules; time after an observation without a violation does not count
+     * @param brokenSince when it was last found to break a rule; empty if it broke none since
+     * @param unseen whether an observation after that was incomplete
+     */
+    record TerminationProgress(
+            PlannedAction last, long at, Duration brokenFor, OptionalLong brokenSince, boolean unseen) {
+        /** The process got its first signal now. */
+        static TerminationProgress of(PlannedAction planned, long now) {
+            return new TerminationProgress(planned, now, Duration.ZERO, OptionalLong.of(now), false);
+        }
+
+        /** Moves the broken time into the moment, so that the value stays the same as long as every cycle finds the process. */
+        TerminationProgress toSave() {
+            return brokenSince.isPresent() && !unseen
+                    ? new TerminationProgress(
+                            last,
+                            at,
+                            Duration.ZERO,
+                            OptionalLong.of(brokenSince.getAsLong() - brokenFor.toNanos()),
+                            false)
+                    : this;
+        }
+
+        /**
+         * Returns the saved progress as it was.
+         *
+         * @param observed the mark of the last cycle that was saved
+         */
+        TerminationProgress restore(long observed) {
+            if (brokenSince.isEmpty() || unseen) {
+                return this;
+            }
+            var origin = brokenSince.getAsLong();
+            var lastBroken =
+                    Math.max(origin, observed); // a process that was signalled in that cycle broke a rule after it
+            return new TerminationProgress(
+                    last, at, Duration.ofNanos(lastBroken - origin), OptionalLong.of(lastBroken), false);
+        }
+
+        Duration age(long now) {
+            return Duration.ofNanos(now - at);
+        }
+
+        TerminationProgress with(PlannedAction planned) {
+            return new TerminationProgress(planned, at, brokenFor, brokenSince, unseen);
+        }
+
+        TerminationProgress breaksRules(long now, TerminationTimes times) {
+            var more = sinceBroken(now);
+            return new TerminationProgress(
+                    last, at, brokenFor.plus(unseen ? times.limitUnobserved(more) : more), OptionalLong.of(now), false);
+        }
+
+        /** The moment at which it stopped to break rules is unknown, so the time since the last observation counts. */
+        TerminationProgress complies(long now, TerminationTimes times) {
+            return new TerminationProgress(
+                    last, at, brokenFor.plus(times.limitUnobserved(sinceBroken(now))), OptionalLong.empty(), false);
+        }
+
+        TerminationProgress unobserved() {
+            return new TerminationProgress(last, at, brokenFor, brokenSince, true);
+        }
+
+        /** Returns the signal that follows when the process has broken rules for the time after a signal. */
+        NextSignal next(Signal signal, WaitReason because, long now, TerminationTimes times) {
+            var left = times.afterSignal().minus(brokenFor).minus(sinceBroken(now));
+            var causes = last.causes().stream().map(Violation::key).collect(Collectors.toUnmodifiableSet());
+            // Only a termination is pending.
+            var process = ((Action.Terminate) last.action()).process();
+            return new NextSignal(
+                    new Action.Terminate(last.action().host(), process, signal),
+                    causes,
+                    because,
+                    left.isNegative() ? Duration.ZERO : left);
+        }
+
+        private Duration sinceBroken(long now) {
+            return brokenSince.isPresent() ? Duration.ofNanos(now - brokenSince.getAsLong()) : Duration.ZERO;
+        }
     }
 }

@@ -2,10 +2,10 @@ package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -1,18 +1,26 @@
 package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
-import dev.genv.enforcer.enforcement.saved.SavedCycle;
-import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.NextAction;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.SavedViolation;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -221,5 +229,148 @@ public final class ViolationRegistry {
 
     private Stream<ViolationRecord> entries() {
         return Stream.concat(active.values().stream(), resolved.stream());
+    }
+
+    /**
+     * How far a registry has come.
+     *
+     * @param cycles the number of recorded cycles
+     * @param appearances the number of violations that ever appeared
+     * @param latest the latest time at which any violation was observed
+     */
+    public record RegistryProgress(int cycles, long appearances, Instant latest) {}
+
+    /** The active violations as they are saved. A violation whose amounts of memory alone changed keeps its saved form. */
+    static final class SavedViolations {
+        private Map<SavedViolation.Key, SavedViolation> last = Map.of();
+
+        /**
+         * Saves violations.
+         *
+         * @param isPresent whether the last cycle found a violation
+         * @param cycles the number of cycles that the registry recorded
+         */
+        Map<SavedViolation.Key, SavedViolation> save(
+                Collection<ViolationRecord> active, Predicate<ViolationRecord> isPresent, int cycles) {
+            var now = new HashMap<SavedViolation.Key, SavedViolation>();
+            for (var entry : active) {
+                var key = new SavedViolation.Key(entry.id());
+                var saved = SavedViolation.of(entry, isPresent.test(entry), cycles);
+                var before = last.get(key);
+                now.put(key, before != null && before.isEquivalent(saved) ? before : saved);
+            }
+            last = now;
+            return now;
+        }
+    }
+
+    /** Records actions with the violations of the registry that caused them. */
+    static final class ActionRecorder {
+        /** A limit, because a detachment may fail differently in every cycle. */
+        static final int MAX_ACTIONS = 100;
+
+        private final Map<Violation.Key, ViolationRecord> active;
+        private final ResolvedViolations resolved;
+
+        ActionRecorder(Map<Violation.Key, ViolationRecord> active, ResolvedViolations resolved) {
+            this.active = active;
+            this.resolved = resolved;
+        }
+
+        /** The actions that are not repetitions, and the same once for each violation that caused them. */
+        record RecordedActions(List<ActionRecord> actions, List<NotedAction> notes) {}
+
+        /** Records the actions with the violations that caused them; repetitions are left out. */
+        RecordedActions record(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
+            var actions = new ArrayList<ActionRecord>();
+            var notes = new ArrayList<NotedAction>();
+            for (var each : records) {
+                var noted = each.planned().causes().stream()
+                        .flatMap(cause -> recordAction(each, cause, modes.apply(cause.rule())).stream())
+                        .toList();
+                notes.addAll(noted);
+                if (!noted.isEmpty()) {
+                    actions.add(each);
+                }
+            }
+            return new RecordedActions(actions, notes);
+        }
+
+        private Optional<NotedAction> recordAction(ActionRecord each, Violation cause, RuleMode mode) {
+            var entry = active.get(cause.key());
+            if (entry == null) {
+                return each.result().outcome() == Outcome.EXITED ? recordLateExit(each, cause) : Optional.empty();
+            }
+            var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
+                    ? each.result()
+                    : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
+            var note = ViolationRecord.ActionNote.of(each.planned().action(), done, each.at());
+            var last = entry.actions().reversed().stream()
+                    .filter(earlier -> earlier.target().equals(note.target()))
+                    .findFirst();
+            if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
+                return Optional.empty();
+            }
+            var noted = new NotedAction(entry.with(added(entry, note)), note);
+            active.put(cause.key(), noted.violation());
+            return Optional.of(noted);
+        }
+
+        /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
+        private Optional<NotedAction> recordLateExit(ActionRecord each, Violation cause) {
+            var note = ViolationRecord.ActionNote.of(each.planned().action(), each.result(), each.at());
+            return resolved.remove(cause.key()).map(over -> {
+                var noted = new NotedAction(over.with(added(over, note)), note);
+                resolved.add(noted.violation());
+                return noted;
+            });
+        }
+
+        private static List<ViolationRecord.ActionNote> added(ViolationRecord entry, ViolationRecord.ActionNote note) {
+            var actions = new ArrayList<>(entry.actions());
+            actions.add(note);
+            return actions.subList(Math.max(0, actions.size() - MAX_ACTIONS), actions.size());
+        }
+    }
+
+    /** The latest resolved violations. Users influence their number and their texts, so both are bounded. */
+    static final class ResolvedViolations {
+        /** Estimated heap: enough for ten thousand entries with texts of genv's usual length. */
+        static final long MAX_BYTES = 16L << 20;
+
+        private final int most;
+        private final long maxBytes;
+        private final Deque<ViolationRecord> newestFirst = new ArrayDeque<>();
+        private long bytes;
+
+        ResolvedViolations(int most, long maxBytes) {
+            this.most = most;
+            this.maxBytes = maxBytes;
+        }
+
+        /** Adds an entry, and drops the oldest ones above the limits. */
+        void add(ViolationRecord entry) {
+            newestFirst.addFirst(entry);
+            bytes += ViolationSize.of(entry);
+            while (newestFirst.size() > most || bytes > maxBytes) {
+                bytes -= ViolationSize.of(newestFirst.removeLast());
+            }
+        }
+
+        /** Removes the newest entry with this key. */
+        Optional<ViolationRecord> remove(Violation.Key key) {
+            var found = newestFirst.stream()
+                    .filter(entry -> entry.violation().key().equals(key))
+                    .findFirst();
+            found.ifPresent(entry -> {
+                newestFirst.remove(entry);
+                bytes -= ViolationSize.of(entry);
+            });
+            return found;
+        }
+
+        Stream<ViolationRecord> stream() {
+            return newestFirst.stream();
+        }
     }
 }

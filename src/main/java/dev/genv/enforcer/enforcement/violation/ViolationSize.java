@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.violation;
 
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.NextAction;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.workload.Workload;

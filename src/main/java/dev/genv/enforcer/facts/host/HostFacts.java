@@ -8,10 +8,11 @@ import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -63,4 +64,49 @@ public record HostFacts(
      * @param stat the content of {@code /proc/PID/stat}; {@link Reading.Failure#ABSENT} if there is no such process
      */
     public record VerifiedProcess(int pid, Reading<Bytes> stat) {}
+
+    /**
+     * The machine itself.
+     *
+     * @param machineId the content of {@code /etc/machine-id}; empty if there is none
+     * @param bootId the content of {@code /proc/sys/kernel/random/boot_id}; empty if it cannot be read
+     * @param driver the first line of {@code /proc/driver/nvidia/version}; empty if the driver is not loaded
+     * @param beforeListing a time directly before the GPU tool was asked, in clock ticks since boot
+     * @param beforeState a time directly before the state was read, in clock ticks since boot
+     */
+    public record MachineFacts(String machineId, String bootId, String driver, long beforeListing, long beforeState) {}
+
+    /**
+     * What the process that gathers the facts may do on the machine.
+     *
+     * @param pid its own pid
+     * @param capabilities its effective capabilities, as bits of {@code linux/capability.h}; 0 if unknown
+     * @param pidNamespace the target of {@code /proc/self/ns/pid}; empty if unknown
+     * @param securityLabel the label that a security module such as AppArmor gave it; empty if there is none
+     * @param stateIsWritable whether it may write in the state directory; true if there is no such directory, or if it was not
+     *     examined
+     */
+    public record AccessFacts(
+            int pid, long capabilities, String pidNamespace, String securityLabel, boolean stateIsWritable) {}
+
+    /**
+     * The users of whose related processes some were left out. Only processes of the same real uid are related, so one user's many processes
+     * say nothing about the completeness of those of another.
+     *
+     * @param ofAnyUser whether they may be of any user, for example because the time was used up
+     * @param uids otherwise the real uids of the users
+     */
+    public record RelatedOmission(boolean ofAnyUser, Set<Long> uids) {
+        public static final RelatedOmission NONE = new RelatedOmission(false, Set.of());
+        public static final RelatedOmission OF_ANY_USER = new RelatedOmission(true, Set.of());
+
+        public RelatedOmission {
+            uids = Set.copyOf(uids);
+        }
+
+        /** Whether processes of this real uid may have been left out. */
+        public boolean mayConcern(long uid) {
+            return ofAnyUser || uids.contains(uid);
+        }
+    }
 }

@@ -2,8 +2,8 @@ package dev.genv.enforcer.format.gpu;
 
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.DeviceUsage.MigInstance;
 import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.device.MigInstance;
 import dev.genv.enforcer.model.problem.Problem;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,9 +2,9 @@ package dev.genv.enforcer.journal.line;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
-import dev.genv.enforcer.enforcement.journal.ActionIntent;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
+import dev.genv.enforcer.enforcement.journal.ActionIntents.ActionIntent;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.journal.line;
 
-import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;

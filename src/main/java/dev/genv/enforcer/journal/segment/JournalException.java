@@ -1,6 +1,6 @@
 package dev.genv.enforcer.journal.segment;
 
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.io.IOException;
@@ -26,7 +26,7 @@ public final class JournalException extends IOException {
 
     /** The disk refuses an operation. */
     public static JournalException unwritable(String what, IOException why) {
-        return new JournalException(ProblemCode.JOURNAL_UNWRITABLE, what + ": " + ErrorText.of(why), why);
+        return new JournalException(ProblemCode.JOURNAL_UNWRITABLE, what + ": " + Errno.textOf(why), why);
     }
 
     /** Others may have written or may write the journal. */

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.model.device;
 
+import java.time.LocalDateTime;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
+import java.time.format.ResolverStyle;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
@@ -37,5 +41,31 @@ public record Device(int index, @Nullable String totalMemory, List<Attachment> a
         return Collections.binarySearch(
                         attachments, new Attachment(eid, null, null), Comparator.comparing(Attachment::eid))
                 >= 0;
+    }
+
+    /**
+     * The attachment of a device to an environment.
+     *
+     * @param gpuMemory the requested memory on the device; null for the whole device
+     * @param time when it was attached, in the machine's local time, as genv wrote it; null if absent
+     */
+    public record Attachment(
+            String eid,
+            @Nullable String gpuMemory,
+            @Nullable String time) {
+        private static final DateTimeFormatter TIME =
+                DateTimeFormatter.ofPattern("dd/MM/uuuu HH:mm:ss").withResolverStyle(ResolverStyle.STRICT);
+
+        /** Returns the parsed time; an invalid time counts as older than every other one. */
+        public LocalDateTime attachedAt() {
+            if (time == null) {
+                return LocalDateTime.MIN;
+            }
+            try {
+                return LocalDateTime.parse(time, TIME);
+            } catch (DateTimeParseException unreadable) {
+                return LocalDateTime.MIN;
+            }
+        }
     }
 }

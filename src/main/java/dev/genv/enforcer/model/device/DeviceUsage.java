@@ -1,5 +1,6 @@
 package dev.genv.enforcer.model.device;
 
+import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -28,5 +29,20 @@ public record DeviceUsage(int device, @Nullable Memory memory, List<MigInstance>
                 device,
                 memory == null || other.memory == null ? null : memory.plus(other.memory),
                 Stream.concat(instances.stream(), other.instances.stream()).toList());
+    }
+
+    /**
+     * A MIG device of a GPU.
+     *
+     * @param gpu the number of its GPU instance
+     * @param compute the number of its compute instance
+     */
+    public record MigInstance(int gpu, int compute) implements Comparable<MigInstance> {
+        @Override
+        public int compareTo(MigInstance other) {
+            return Comparator.comparingInt(MigInstance::gpu)
+                    .thenComparingInt(MigInstance::compute)
+                    .compare(this, other);
+        }
     }
 }

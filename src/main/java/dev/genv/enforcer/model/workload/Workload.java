@@ -1,5 +1,6 @@
 package dev.genv.enforcer.model.workload;
 
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,5 +26,49 @@ public record Workload(
     /** Returns this, or null if nothing is known. */
     public @Nullable Workload orNull() {
         return equals(NONE) ? null : this;
+    }
+
+    /**
+     * A container.
+     *
+     * @param id 64 hexadecimal digits; the name of a container of LXC
+     * @param engine the engine that created it, such as {@code docker}; null if its cgroup does not show it
+     */
+    public record Container(String id, @Nullable String engine, WorkloadSource by) {}
+
+    /**
+     * A pod of Kubernetes. Its uid is in the cgroup, and the names are those of the kubelet's log files.
+     *
+     * @param uid as the API server shows it or, for a static pod, the hash of its manifest
+     * @param namespace null if unknown
+     * @param name null if unknown
+     * @param container the name of the container in the pod; null if unknown
+     */
+    public record Pod(
+            String uid,
+            @Nullable String namespace,
+            @Nullable String name,
+            @Nullable String container) {}
+
+    /**
+     * A job of Slurm.
+     *
+     * @param id its number
+     */
+    public record SlurmJob(String id, WorkloadSource by) {}
+
+    /** By what a process was attributed to a container or a job. */
+    public enum WorkloadSource {
+        /** Its cgroup. Root created it, so it is a fact. */
+        CGROUP,
+        /** Its cgroup, but below one that a user may manage, as rootless engines do. So it is a claim of the user. */
+        DELEGATED_CGROUP,
+        /** A variable in its environ. It is a claim of the user. */
+        ENVIRON;
+
+        /** Returns the name as the API shows it. */
+        public String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
     }
 }

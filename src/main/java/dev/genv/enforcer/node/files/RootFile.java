@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.files;
 
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.facts.StateFacts.FileId;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.TrustedOwners;
-import dev.genv.enforcer.files.UntrustedException;
+import dev.genv.enforcer.files.TrustedOwners.UntrustedException;
 import java.io.IOException;
 import java.nio.file.Path;
 

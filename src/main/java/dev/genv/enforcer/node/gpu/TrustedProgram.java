@@ -2,7 +2,7 @@ package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.files.FileTree;
 import dev.genv.enforcer.files.TrustedOwners;
-import dev.genv.enforcer.files.UntrustedException;
+import dev.genv.enforcer.files.TrustedOwners.UntrustedException;
 import dev.genv.enforcer.format.gpu.ToolException;
 import java.io.IOException;
 import java.nio.file.Files;

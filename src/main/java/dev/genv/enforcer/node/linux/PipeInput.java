@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.genv.enforcer.files.Descriptor;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.NativeFunction;

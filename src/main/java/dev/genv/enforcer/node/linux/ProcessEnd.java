@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import dev.genv.enforcer.files.Descriptor;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.NativeFunction;
 import java.io.IOException;

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.linux;
 
+import dev.genv.enforcer.files.Descriptor;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

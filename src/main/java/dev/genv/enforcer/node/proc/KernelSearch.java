@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -129,7 +129,7 @@ final class KernelSearch {
             skip(candidate.id.pid(), candidate.uid, "reading its arguments hangs");
             return 0;
         } catch (IOException e) {
-            skip(candidate.id.pid(), candidate.uid, "its arguments cannot be read: " + ErrorText.of(e));
+            skip(candidate.id.pid(), candidate.uid, "its arguments cannot be read: " + Errno.textOf(e));
             return 0;
         }
     }

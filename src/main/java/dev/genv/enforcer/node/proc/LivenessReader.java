@@ -7,7 +7,7 @@ import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
@@ -56,7 +56,7 @@ public final class LivenessReader {
             var running = processes.stream().map(LiveProcess::pid).collect(Collectors.toSet());
             return new LivenessFacts(Reading.of(processes), kernels(environments, running));
         } catch (IOException e) {
-            return new LivenessFacts(Reading.failed(Failure.OTHER, ErrorText.of(e)), Kernels.NONE);
+            return new LivenessFacts(Reading.failed(Failure.OTHER, Errno.textOf(e)), Kernels.NONE);
         }
     }
 

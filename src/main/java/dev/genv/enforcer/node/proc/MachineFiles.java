@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.host.MachineFacts;
+import dev.genv.enforcer.facts.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;

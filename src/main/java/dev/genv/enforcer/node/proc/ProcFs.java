@@ -3,8 +3,8 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.files.ErrorText;
-import dev.genv.enforcer.files.KernelFile;
+import dev.genv.enforcer.files.Descriptor;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
@@ -72,7 +72,7 @@ public final class ProcFs {
     public Optional<ProcStat> stat(int pid) throws IOException {
         try {
             return Optional.of(ProcStat.parse(
-                    new String(KernelFile.read(name(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
+                    new String(Descriptor.readKernelFile(name(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return Optional.empty();
@@ -84,9 +84,9 @@ public final class ProcFs {
     /** Returns the content of the stat of a process. */
     public Reading<Bytes> statBytes(int pid) {
         try {
-            return Reading.of(Bytes.of(KernelFile.read(name(pid, "stat"), LARGEST_OTHER)));
+            return Reading.of(Bytes.of(Descriptor.readKernelFile(name(pid, "stat"), LARGEST_OTHER)));
         } catch (IOException e) {
-            return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, ErrorText.of(e));
+            return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, Errno.textOf(e));
         }
     }
 
@@ -101,7 +101,7 @@ public final class ProcFs {
     /** Returns the content of {@code status}; null if there is no such process. */
     byte @Nullable [] status(int pid) throws IOException {
         try {
-            return KernelFile.read(name(pid, "status"), LARGEST_OTHER);
+            return Descriptor.readKernelFile(name(pid, "status"), LARGEST_OTHER);
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return null;
@@ -117,7 +117,7 @@ public final class ProcFs {
 
     /** Returns its pids in the PID namespaces, the innermost one last; empty if {@code status} does not contain them. */
     String namespacePids(int pid) throws IOException {
-        return ProcStatus.namespacePids(KernelFile.read(name(pid, "status"), LARGEST_OTHER));
+        return ProcStatus.namespacePids(Descriptor.readKernelFile(name(pid, "status"), LARGEST_OTHER));
     }
 
     /**
@@ -234,6 +234,6 @@ public final class ProcFs {
 
     /** Returns the first bytes of a file. */
     public static byte[] read(Path file, int limit) throws IOException {
-        return KernelFile.read(file.toString(), limit);
+        return Descriptor.readKernelFile(file.toString(), limit);
     }
 }

@@ -3,10 +3,10 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
@@ -154,7 +154,7 @@ public final class ProcessReader {
             var uid = proc.realUid(pid);
             return uid == null ? unread() : Reading.of(uid);
         } catch (IOException e) {
-            return Reading.failed(Failure.OTHER, ErrorText.of(e));
+            return Reading.failed(Failure.OTHER, Errno.textOf(e));
         }
     }
 
@@ -166,7 +166,7 @@ public final class ProcessReader {
             var bytes = proc.environ(process, uid);
             return Reading.of(environ(bytes, Environ.isOneString(bytes) && isTitle(process, uid, stat.addresses())));
         } catch (IOException e) {
-            return Reading.failed(failure(e), ErrorText.of(e));
+            return Reading.failed(failure(e), Errno.textOf(e));
         }
     }
 
@@ -199,7 +199,7 @@ public final class ProcessReader {
         try {
             return RunningProgram.of(proc, pid);
         } catch (IOException e) {
-            return Reading.failed(failure(e), ErrorText.of(e));
+            return Reading.failed(failure(e), Errno.textOf(e));
         }
     }
 

@@ -4,7 +4,7 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.host.RelatedOmission;
+import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;

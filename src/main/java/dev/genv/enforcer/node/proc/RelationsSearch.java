@@ -2,7 +2,7 @@ package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.host.HostFacts;
-import dev.genv.enforcer.facts.host.RelatedOmission;
+import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStat.Relations;

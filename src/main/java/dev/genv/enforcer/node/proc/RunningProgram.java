@@ -1,9 +1,9 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.node.files.RootFile;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -48,7 +48,7 @@ final class RunningProgram {
             } catch (IOException tooLong) {
                 // It is a program, whatever its path is.
             }
-            return Reading.failed(Failure.UNTRUSTED, ErrorText.of(notIdentified));
+            return Reading.failed(Failure.UNTRUSTED, Errno.textOf(notIdentified));
         }
     }
 }

@@ -5,7 +5,7 @@ import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileTree;
 import dev.genv.enforcer.files.WatchedFile;
 import dev.genv.enforcer.model.Sha256;
@@ -46,9 +46,9 @@ public final class AccountFiles {
             try {
                 return Reading.of(file.current());
             } catch (NoSuchFileException e) {
-                return Reading.failed(Failure.ABSENT, ErrorText.of(e));
+                return Reading.failed(Failure.ABSENT, Errno.textOf(e));
             } catch (IOException e) {
-                return Reading.failed(Failure.OTHER, ErrorText.of(e));
+                return Reading.failed(Failure.OTHER, Errno.textOf(e));
             }
         }
     }

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.node.protection;
 
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileTree;
 import dev.genv.enforcer.files.TrustedOwners;
-import dev.genv.enforcer.files.UntrustedException;
+import dev.genv.enforcer.files.TrustedOwners.UntrustedException;
 import dev.genv.enforcer.node.files.RootFile;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
@@ -44,7 +44,7 @@ public final class ProgramFiles {
         } catch (UntrustedException e) {
             return Reading.failed(Failure.UNTRUSTED, String.valueOf(e.getMessage()));
         } catch (IOException e) {
-            return Reading.failed(Failure.OTHER, ErrorText.of(e));
+            return Reading.failed(Failure.OTHER, Errno.textOf(e));
         }
     }
 }

@@ -4,7 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.format.DevicesFile;
@@ -72,7 +72,7 @@ final class Detacher {
     }
 
     /** Detaches all of them in one write, so that the lock is taken once. Returns a reply for each. */
-    List<Reply> detach(List<AttachmentId> attachments) throws InterruptedException {
+    List<InstructionResult> detach(List<AttachmentId> attachments) throws InterruptedException {
         var start = System.nanoTime();
         try (var directory = StateDirectory.open(path)) {
             if (directory == null || !directory.has(StatePair.DEVICES)) {
@@ -90,7 +90,8 @@ final class Detacher {
             return sameReply(attachments, Result.failed(REPEATED_CHANGES));
         } catch (LockException e) {
             var waited = Duration.ofNanos(System.nanoTime() - start);
-            return Collections.nCopies(attachments.size(), new Reply.Locked(holders.facts(e, lockTimeout, waited)));
+            return Collections.nCopies(
+                    attachments.size(), new InstructionResult.Locked(holders.facts(e, lockTimeout, waited)));
         } catch (IOException e) {
             return sameReply(attachments, Result.failed(String.valueOf(e.getMessage())));
         } catch (UnreadableException e) {
@@ -99,13 +100,14 @@ final class Detacher {
     }
 
     /** Returns empty if another program has written in between: its changes must not be lost. */
-    private Optional<List<Reply>> detach(StateDirectory directory, GenvLock lock, List<AttachmentId> attachments)
+    private Optional<List<InstructionResult>> detach(
+            StateDirectory directory, GenvLock lock, List<AttachmentId> attachments)
             throws IOException, UnreadableException {
         var before = directory.status(StatePair.DEVICES);
         return switch (directory.read(StatePair.DEVICES)) {
             case StateFile.Absent _ -> Optional.of(sameReply(attachments, Result.of(Outcome.ALREADY_DETACHED)));
             case StateFile.Unreadable unreadable ->
-                Optional.of(Collections.nCopies(attachments.size(), new Reply.Unreadable(unreadable)));
+                Optional.of(Collections.nCopies(attachments.size(), new InstructionResult.Unreadable(unreadable)));
             case StateFile.Present(var content) -> {
                 var file = GenvJson.read(content.array());
                 var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(attachments)));
@@ -131,11 +133,11 @@ final class Detacher {
                         && Objects.equals(before, directory.status(StatePair.DEVICES)));
     }
 
-    private static Reply reply(Result result) {
-        return new Reply.Finished(result);
+    private static InstructionResult reply(Result result) {
+        return new InstructionResult.Finished(result);
     }
 
-    private static List<Reply> sameReply(List<AttachmentId> attachments, Result result) {
+    private static List<InstructionResult> sameReply(List<AttachmentId> attachments, Result result) {
         return Collections.nCopies(attachments.size(), reply(result));
     }
 }

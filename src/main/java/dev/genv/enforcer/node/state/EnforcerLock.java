@@ -2,10 +2,10 @@ package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.EnforcerFacts.Other;
+import dev.genv.enforcer.files.Descriptor;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.node.linux.Descriptor;
 import dev.genv.enforcer.node.linux.Libc;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -109,7 +109,7 @@ public final class EnforcerLock implements AutoCloseable {
                 if (FileCalls.tryFlock(file.number())) {
                     held = isCurrent(directory, file) ? file : null;
                 } else if (isCurrent(directory, file)) {
-                    return heldByOther(FileCalls.status(file.number()));
+                    return heldByOther(file.status());
                 }
             } finally {
                 if (held != file) {
@@ -144,7 +144,7 @@ public final class EnforcerLock implements AutoCloseable {
 
     /** A file that others may open is invalid, because they could lock it; so is a file with a second name. */
     private static boolean isValid(Descriptor file, byte[] content) throws IOException {
-        var status = FileCalls.status(file.number());
+        var status = file.status();
         return status.isRegular()
                 && status.uid() == Libc.effectiveUid()
                 && (status.permissions() & GROUP_AND_OTHERS) == 0
@@ -154,7 +154,7 @@ public final class EnforcerLock implements AutoCloseable {
 
     private static boolean isCurrent(StateDirectory directory, Descriptor file) throws IOException {
         var there = directory.status(NAME);
-        return there != null && there.isSameFile(FileCalls.status(file.number()));
+        return there != null && there.isSameFile(file.status());
     }
 
     private EnforcerFacts heldByOther(FileStatus file) {

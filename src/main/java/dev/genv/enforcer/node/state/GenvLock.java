@@ -1,9 +1,9 @@
 package dev.genv.enforcer.node.state;
 
+import dev.genv.enforcer.files.Descriptor;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.node.linux.Descriptor;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -55,7 +55,7 @@ final class GenvLock implements AutoCloseable {
 
     /** Whether the lock still excludes others: not if its file was removed or replaced. */
     boolean isInPlace() throws IOException {
-        return isStillThere(directory, FileCalls.status(file.number()));
+        return isStillThere(directory, file.status());
     }
 
     /** Closing the descriptor releases the lock. */
@@ -67,7 +67,7 @@ final class GenvLock implements AutoCloseable {
     /** Returns false if the file was replaced: the held lock does not exclude users of the new file. */
     private static boolean waitFor(int directory, Descriptor file, long deadline, Duration timeout)
             throws IOException, InterruptedException {
-        var status = FileCalls.status(file.number());
+        var status = file.status();
         if (!status.isRegular()) {
             throw LockException.unusable("is not a regular file", null);
         }

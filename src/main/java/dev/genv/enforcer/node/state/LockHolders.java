@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.LockFacts;
-import dev.genv.enforcer.facts.LockFacts.Holder;
-import dev.genv.enforcer.facts.LockFacts.Outcome;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
+import dev.genv.enforcer.facts.StateFacts.LockFacts.Holder;
+import dev.genv.enforcer.facts.StateFacts.LockFacts.Outcome;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
@@ -92,14 +92,14 @@ public final class NodeState {
     }
 
     /** Removes attachments, all in one change of the file. Returns a reply for each. */
-    public List<Reply> detach(List<AttachmentId> attachments) throws InterruptedException {
+    public List<InstructionResult> detach(List<AttachmentId> attachments) throws InterruptedException {
         try {
             return access.call(lockTimeout.multipliedBy(2).plus(CALL_TIMEOUT), () -> detacher.detach(attachments));
         } catch (StateAccessException e) {
-            return Collections.nCopies(attachments.size(), new Reply.Inaccessible(e.directory()));
+            return Collections.nCopies(attachments.size(), new InstructionResult.Inaccessible(e.directory()));
         } catch (IOException e) {
             return Collections.nCopies(
-                    attachments.size(), new Reply.Finished(Result.lost(String.valueOf(e.getMessage()))));
+                    attachments.size(), new InstructionResult.Finished(Result.lost(String.valueOf(e.getMessage()))));
         }
     }
 

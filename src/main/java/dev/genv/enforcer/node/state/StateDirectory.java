@@ -3,11 +3,10 @@ package dev.genv.enforcer.node.state;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
+import dev.genv.enforcer.files.Descriptor;
 import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.node.linux.Descriptor;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
@@ -64,7 +63,7 @@ final class StateDirectory implements AutoCloseable {
 
     /** Whether it belongs to root and is closed to other users. */
     boolean isClosedToOthers() throws IOException {
-        var status = FileCalls.status(directory.number());
+        var status = directory.status();
         return status.uid() == 0 && (status.permissions() & SHARED_DIRECTORY) != SHARED_DIRECTORY;
     }
 
@@ -96,7 +95,7 @@ final class StateDirectory implements AutoCloseable {
 
     private static StateFile read(Descriptor file) {
         try {
-            var status = FileCalls.status(file.number());
+            var status = file.status();
             if (!status.isRegular()) {
                 return unreadable(Cause.NOT_REGULAR, 0);
             }
@@ -122,7 +121,7 @@ final class StateDirectory implements AutoCloseable {
 
     private static StateFile unreadable(IOException e) {
         if (!(e instanceof Errno errno)) {
-            return new StateFile.Unreadable(Cause.OTHER, 0, ErrorText.of(e));
+            return new StateFile.Unreadable(Cause.OTHER, 0, Errno.textOf(e));
         }
         if (errno.is(Errno.ENOENT)) {
             return new StateFile.Absent();
@@ -132,7 +131,7 @@ final class StateDirectory implements AutoCloseable {
         }
         return errno.is(Errno.EACCES)
                 ? unreadable(Cause.DENIED, 0)
-                : new StateFile.Unreadable(Cause.OTHER, 0, ErrorText.of(e));
+                : new StateFile.Unreadable(Cause.OTHER, 0, Errno.textOf(e));
     }
 
     /** A condition that is checked directly before a file is replaced. */
@@ -200,7 +199,7 @@ final class StateDirectory implements AutoCloseable {
 
     /** Returns the status of the directory itself. */
     FileStatus status() throws IOException {
-        return FileCalls.status(directory.number());
+        return directory.status();
     }
 
     /**

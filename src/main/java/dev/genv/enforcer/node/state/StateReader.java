@@ -1,13 +1,12 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.FileId;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
@@ -62,7 +61,7 @@ final class StateReader {
         } catch (StateAccessException e) {
             return unread(e.directory());
         } catch (IOException e) {
-            return unread(new Directory.Unreadable(Failure.OTHER, ErrorText.of(e)));
+            return unread(new Directory.Unreadable(Failure.OTHER, Errno.textOf(e)));
         }
     }
 

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.notification.mail;
 
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.WatchedFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -40,7 +40,7 @@ public final class AddressFile {
             latest = read();
             lastProblem = "";
         } catch (IOException e) {
-            var problem = ErrorText.of(e);
+            var problem = Errno.textOf(e);
             if (!problem.equals(lastProblem)) {
                 LOG.warnf("The file with mail addresses cannot be used, so its former content stays: %s", problem);
             }

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.notification.notice;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.violation.NextAction;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.workload.Workload;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.time.Instant;

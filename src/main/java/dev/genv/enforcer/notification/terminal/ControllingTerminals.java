@@ -1,6 +1,6 @@
 package dev.genv.enforcer.notification.terminal;
 
-import dev.genv.enforcer.files.KernelFile;
+import dev.genv.enforcer.files.Descriptor;
 import dev.genv.enforcer.format.linux.ProcStatus;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -85,7 +85,7 @@ final class ControllingTerminals {
     /** A process may exit at any time, and has no terminal then. */
     private static Optional<byte[]> read(Path process, String name) {
         try {
-            return Optional.of(KernelFile.read(process.resolve(name).toString(), LARGEST));
+            return Optional.of(Descriptor.readKernelFile(process.resolve(name).toString(), LARGEST));
         } catch (IOException e) {
             return Optional.empty();
         }

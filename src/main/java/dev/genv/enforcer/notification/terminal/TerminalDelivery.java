@@ -3,7 +3,6 @@ package dev.genv.enforcer.notification.terminal;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.DeliveryStatistics;
@@ -102,7 +101,7 @@ public final class TerminalDelivery implements Delivery {
             var byUid = controlling.byUid();
             outbox.takeDue(batch -> write(batch, byUid));
         } catch (IOException e) {
-            outbox.takeDue(_ -> statistics.countFailed("the processes cannot be listed: " + ErrorText.of(e)));
+            outbox.takeDue(_ -> statistics.countFailed("the processes cannot be listed: " + Errno.textOf(e)));
         }
     }
 
@@ -130,7 +129,7 @@ public final class TerminalDelivery implements Delivery {
     }
 
     private void fail(IOException why) {
-        statistics.countFailed("a terminal cannot be written: " + ErrorText.of(why));
+        statistics.countFailed("a terminal cannot be written: " + Errno.textOf(why));
     }
 
     @Override

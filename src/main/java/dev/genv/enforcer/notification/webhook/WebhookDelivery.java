@@ -1,10 +1,10 @@
 package dev.genv.enforcer.notification.webhook;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.delivery.DeliveryCursor;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors.DeliveryCursor;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.event.EventPage;
+import dev.genv.enforcer.enforcement.event.EventLog.EventPage;
 import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.DeliveryStatistics;
 import dev.genv.enforcer.notification.RetryDelay;

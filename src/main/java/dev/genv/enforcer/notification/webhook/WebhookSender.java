@@ -1,7 +1,7 @@
 package dev.genv.enforcer.notification.webhook;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.SecretFile;
 import dev.genv.enforcer.notification.notice.Notice;
@@ -91,7 +91,7 @@ public final class WebhookSender {
             return failed("the receiver cannot be reached: "
                     + SafeText.escape(reason(Objects.requireNonNullElse(e.getCause(), e)), LONGEST_REASON));
         } catch (IOException e) {
-            return failed("the secret of the webhook is unknown: " + ErrorText.of(e));
+            return failed("the secret of the webhook is unknown: " + Errno.textOf(e));
         } finally {
             client.close();
         }

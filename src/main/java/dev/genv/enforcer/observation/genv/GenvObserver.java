@@ -10,8 +10,8 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.Findings;
-import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.observation.state.LiveState;
@@ -30,8 +30,8 @@ public final class GenvObserver {
                     + " and the signal is unknown, and so is the user of a process");
     private static final Problem PROTECTION_UNKNOWN = new Problem(
             ProblemCode.PROTECTION_UNKNOWN,
-            "genv's protocol reports neither the program nor the user of a process: GENV_ENFORCER_PROTECTED_EXECUTABLES and"
-                    + " GENV_ENFORCER_EXEMPT_USERS have no effect on this host");
+            "genv's protocol reports neither the program nor the user of a process:"
+                + " GENV_ENFORCER_PROTECTED_EXECUTABLES and GENV_ENFORCER_EXEMPT_USERS have no effect on this host");
 
     private final ObserverSettings settings;
     private final Sightings sightings = new Sightings();

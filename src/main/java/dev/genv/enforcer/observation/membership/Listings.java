@@ -2,6 +2,7 @@ package dev.genv.enforcer.observation.membership;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.RelatedProcess;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;

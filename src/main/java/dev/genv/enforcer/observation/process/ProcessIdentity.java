@@ -3,13 +3,15 @@ package dev.genv.enforcer.observation.process;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
-import dev.genv.enforcer.observation.workload.WorkloadReadings;
+import dev.genv.enforcer.observation.workload.Workloads.WorkloadReadings;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -107,4 +109,22 @@ public sealed interface ProcessIdentity {
                 ? reason
                 : "its stat is unknown";
     }
+
+    /**
+     * A process that existed unchanged while its parts were read.
+     *
+     * @param uid its real uid; null if it could not be read, and then its environ is unavailable too
+     * @param relations its place among the other processes; null if that changed while its parts were read
+     * @param executable the program that it runs
+     * @param workload what was read about its workload
+     */
+    record ObservedProcess(
+            ProcessId id,
+            @Nullable Long uid,
+            String command,
+            ProgramEnviron environ,
+            @Nullable Relations relations,
+            boolean kernelThread,
+            Reading<ProgramFile> executable,
+            WorkloadReadings workload) {}
 }

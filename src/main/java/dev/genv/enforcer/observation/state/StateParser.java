@@ -1,10 +1,18 @@
 package dev.genv.enforcer.observation.state;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Parses genv's state. Files with equal content are parsed once, because most observations find the files of the previous one. */
@@ -94,5 +102,124 @@ public final class StateParser {
             case CHANGES_WITHOUT_LOCK -> "changes while it is read without genv's lock";
             case OTHER -> file.reason();
         };
+    }
+
+    /**
+     * Detects that the state directory was replaced since the previous observation: genv's users may still use the previous one.
+     */
+    static final class DirectoryHistory {
+        private final String path;
+        private Directory.@Nullable Present earlier;
+
+        DirectoryHistory(String path) {
+            this.path = path;
+        }
+
+        /** Returns a problem if the directory changed. A directory that was not read proves no change. */
+        Optional<Problem> record(Directory directory) {
+            var before = earlier;
+            return switch (directory) {
+                case Directory.Present present -> {
+                    earlier = present;
+                    yield before == null || before.equals(present)
+                            ? Optional.empty()
+                            : problem("is another directory than at the previous observation: the state in that one is"
+                                    + " not read");
+                }
+                case Directory.Absent _ ->
+                    before == null ? Optional.empty() : problem("existed at an earlier observation and is gone");
+                case Directory.UserMount _, Directory.Stale _, Directory.Unreadable _ -> Optional.empty();
+            };
+        }
+
+        private Optional<Problem> problem(String what) {
+            return Optional.of(new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, path + " " + what));
+        }
+    }
+
+    /** Why the state directory is not read. */
+    public static final class DirectoryProblem {
+        private static final int LONGEST = 200;
+
+        private DirectoryProblem() {}
+
+        /** Returns the problem; empty if the directory was read or does not exist. */
+        public static Optional<Problem> of(String path, Directory directory) {
+            return switch (directory) {
+                case Directory.Present _, Directory.Absent _ -> Optional.empty();
+                case Directory.UserMount mount -> Optional.of(userMount(path, mount));
+                case Directory.Stale(var onHost) ->
+                    Optional.of(new Problem(
+                            ProblemCode.STATE_DIRECTORY_MOVED,
+                            onHost.isEmpty()
+                                    ? path
+                                            + " was removed, and only the mount still leads there: recreate the"
+                                            + " container"
+                                    : "%s is a mount of a directory that the host no longer has at %s: recreate the container"
+                                            .formatted(path, onHost)));
+                case Directory.Unreadable(var failure, var reason) ->
+                    Optional.of(
+                            failure == Failure.TIMEOUT
+                                    ? new Problem(
+                                            ProblemCode.STATE_TIMEOUT, "%s does not answer: %s".formatted(path, reason))
+                                    : new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + reason));
+            };
+        }
+
+        /** The user decides what is read there and whether there is an answer, so the service accesses nothing there. */
+        static Problem userMount(String path, Directory.UserMount mount) {
+            return new Problem(
+                    ProblemCode.STATE_USER_MOUNT,
+                    "%s is not read: user %d has mounted a file system of the type %s on %s: unmount it (umount -l) and terminate the process that serves it"
+                            .formatted(
+                                    path,
+                                    mount.uid(),
+                                    SafeText.escape(mount.type(), LONGEST),
+                                    SafeText.escape(mount.point(), LONGEST)));
+        }
+    }
+
+    /** Why genv's lock is not available, and which process holds it. */
+    public static final class LockProblem {
+        private static final String NAME = "genv.lock";
+        private static final int MAX_NAMED = 3;
+
+        private LockProblem() {}
+
+        /** Returns the problem; empty if the lock was taken, or if that was not attempted. */
+        public static Optional<Problem> of(LockFacts lock) {
+            return switch (lock.outcome()) {
+                case HELD, NOT_ATTEMPTED -> Optional.empty();
+                case TIMEOUT ->
+                    Optional.of(new Problem(
+                            ProblemCode.LOCK_TIMEOUT,
+                            "%s is held by another program, for longer than %d ms: %s"
+                                    .formatted(NAME, lock.limit().toMillis(), holders(lock.holders()))));
+                case UNUSABLE -> Optional.of(new Problem(ProblemCode.LOCK_UNUSABLE, NAME + " " + lock.reason()));
+            };
+        }
+
+        private static String holders(@Nullable List<LockFacts.Holder> holders) {
+            if (holders == null) {
+                return "the holder cannot be read";
+            }
+            if (holders.isEmpty()) {
+                return "/proc/locks does not show the holder";
+            }
+            var named = holders.stream().limit(MAX_NAMED).map(LockProblem::name).collect(Collectors.joining(", "));
+            var more = holders.size() - MAX_NAMED;
+            return more > 0 ? named + " and %d more".formatted(more) : named;
+        }
+
+        private static String name(LockFacts.Holder holder) {
+            if (holder.pid() <= 0) {
+                return "a process of another PID namespace";
+            }
+            var stat = Optional.ofNullable(holder.stat()).map(Bytes::text).flatMap(ProcStat::tryParse);
+            return stat.isEmpty() || holder.uid() == null
+                    ? "process %d, which has exited; a child of it may still hold the lock".formatted(holder.pid())
+                    : "process %d (%s) of uid %d"
+                            .formatted(holder.pid(), stat.get().command(), holder.uid());
+        }
     }
 }

@@ -2,10 +2,11 @@ package dev.genv.enforcer.observation.unlisted;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HolderFacts;
+import dev.genv.enforcer.facts.HolderFacts.Holder;
 import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -15,11 +16,13 @@ import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.gpu.GpuListing;
-import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
+import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.unlisted.UnexplainedMemory.Amount;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -220,5 +223,46 @@ public final class UnlistedProcesses {
             }
         }
         return devices;
+    }
+
+    /**
+     * From which processes holders descend. The workers of a listed process may have inherited what they map, as after a fork
+     * without an execve(2).
+     *
+     * @param parents the pid of the parent of each holder, by the pid of the holder; without those whose parent is unknown
+     */
+    record Descent(Map<Integer, Integer> parents, GpuListing listing) {
+        static Descent of(Collection<Holder> holders, GpuListing listing) {
+            var parents = new HashMap<Integer, Integer>();
+            for (var holder : holders) {
+                if (ProcessIdentity.of(holder.process()) instanceof ProcessIdentity.Present(var process)
+                        && process.relations() != null) {
+                    parents.put(process.id().pid(), process.relations().parent());
+                }
+            }
+            return new Descent(parents, listing);
+        }
+
+        /** Whether the parent of a holder is listed on a device, or is a holder of which that is true. So it is if the parent is unknown. */
+        boolean mayHaveInherited(int pid, int device) {
+            var visited = new HashSet<Integer>();
+            var parent = parents.get(pid);
+            if (parent == null) {
+                return true;
+            }
+            while (parent != null && visited.add(parent)) {
+                if (isListed(parent, device)) {
+                    return true;
+                }
+                parent = parents.get(parent);
+            }
+            return false;
+        }
+
+        private boolean isListed(int pid, int device) {
+            var uses = listing.usage().get(pid);
+            return listing.drawsOn(device, pid)
+                    || (uses != null && uses.stream().anyMatch(use -> use.device() == device));
+        }
     }
 }

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation.workload;
 
 import dev.genv.enforcer.facts.PodFacts;
-import dev.genv.enforcer.model.workload.Pod;
+import dev.genv.enforcer.model.workload.Workload.Pod;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

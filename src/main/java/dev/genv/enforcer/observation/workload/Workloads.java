@@ -1,11 +1,15 @@
 package dev.genv.enforcer.observation.workload;
 
+import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.PodFacts;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.workload.Pod;
-import dev.genv.enforcer.model.workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload;
-import dev.genv.enforcer.model.workload.WorkloadSource;
+import dev.genv.enforcer.model.workload.Workload.Pod;
+import dev.genv.enforcer.model.workload.Workload.SlurmJob;
+import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
+import dev.genv.enforcer.observation.workload.CgroupPath.CgroupFinding;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -108,5 +112,30 @@ public final class Workloads {
     /** Each observation reads some of them, so that none takes much longer than the others. */
     private boolean isDue(ProcessId process) {
         return (observations + process.pid()) % PERIOD == 0;
+    }
+
+    /**
+     * What was read about the workload of a process.
+     *
+     * @param cgroup the content of {@code /proc/PID/cgroup}
+     * @param slurmJob the number of the job that its environ names, empty if it names none; null if its environ says nothing
+     */
+    public record WorkloadReadings(
+            Reading<Bytes> cgroup, @Nullable String slurmJob) {
+        /** Of a process of which nothing was read. */
+        public static final WorkloadReadings NONE =
+                new WorkloadReadings(Reading.failed(Reading.Failure.SKIPPED, ""), null);
+
+        /** Returns what the cgroup shows; null if it was not read. */
+        @Nullable
+        CgroupFinding finding() {
+            if (!(cgroup instanceof Reading.Value<Bytes>(var content))) {
+                return null;
+            }
+            var text = content.text();
+            var isWhole = content.length() < ProcessFacts.LARGEST_CGROUP;
+            return CgroupFinding.parse(
+                    isWhole ? text : text.substring(0, Math.min(text.length(), ProcessFacts.LARGEST_CGROUP)), isWhole);
+        }
     }
 }

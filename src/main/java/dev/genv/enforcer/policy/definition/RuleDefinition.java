@@ -3,7 +3,7 @@ package dev.genv.enforcer.policy.definition;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -178,6 +178,46 @@ public final class RuleDefinition {
          */
         public RuleDefinition build() {
             return new RuleDefinition(this);
+        }
+    }
+
+    /** What the service does about the violations of a rule. */
+    public enum RuleMode {
+        /** The rule is not checked. */
+        OFF,
+        /** Violations are reported only. */
+        AUDIT,
+        /** Violations are reported, and the service acts on them. */
+        ENFORCE
+    }
+
+    /** What a violation of a rule extends over. */
+    public enum RuleScope {
+        /** One host. The violation is over when its processes exited, or when the host was observed and it was not found. */
+        HOST,
+        /**
+         * All hosts on which one user holds devices. The recorded attachments decide, so the exit of processes does not end the
+         * violation.
+         */
+        FLEET
+    }
+
+    /**
+     * A setting of a rule.
+     *
+     * @param name such as {@code env-devices}: the variable is {@code GENV_ENFORCER_ENV_DEVICES}, the field of a plan request
+     *     {@code env_devices}, and the value of the chart {@code envDevices}
+     * @param meaning sentences for the documentation of the settings, with code in backquotes
+     */
+    public record RuleSetting(String name, Kind kind, String meaning) {
+        /** The type of the value. */
+        public enum Kind {
+            /** A {@link RuleMode}. */
+            MODE,
+            /** A whole number from 0; unset for no limit. */
+            LIMIT,
+            /** A whole number from 0 for each of some users. */
+            LIMITS_OF_USERS
         }
     }
 }

@@ -1,16 +1,21 @@
 package dev.genv.enforcer.policy.holding;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
+import java.time.LocalDateTime;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -182,5 +187,99 @@ public final class Holdings {
                 .filter(process -> !ending.test(process))
                 .flatMap(process -> process.devices().stream())
                 .collect(Collectors.toCollection(HashSet::new));
+    }
+
+    /**
+     * A device that a user holds through one or several environments; it counts once.
+     *
+     * @param shares the user's attachments of the device, with their environments
+     * @param processes the processes of these environments on the device
+     * @param use how the user's environments use the device
+     * @param since a number that is larger if the user began to hold the device later; null if the first observation found it
+     */
+    public record Holding(
+            String host,
+            int device,
+            List<Share> shares,
+            List<GpuProcess> processes,
+            Use use,
+            @Nullable Long since) {
+        /**
+         * Orders holdings by the harm of losing them. A device that no process of the user's own uid uses may be a forged entry in the user's
+         * name; among equals, the latest comes first, and then one that is idle.
+         */
+        static final Comparator<Holding> LEAST_HARM = Comparator.comparing(
+                        (Holding holding) -> holding.use == Use.PROVEN)
+                .thenComparing(Holding::order, Comparator.reverseOrder())
+                .thenComparing(Holding::use)
+                .thenComparing(Holding::attachedAt, Comparator.reverseOrder())
+                .thenComparing(Holding::host)
+                .thenComparing(Comparator.comparingInt(Holding::device).reversed());
+
+        /** The attachment of one environment. */
+        public record Share(Environment environment, Attachment attachment) {}
+
+        /** How a user's environments use a device. */
+        enum Use {
+            /** No process of any of the user's environments. */
+            IDLE,
+            /**
+             * A process that names one of the user's environments, or that one of them lists, or whose environment is unknown.
+             */
+            BUSY,
+            /** A process that has the real uid of the user, and names an environment that holds the device, or whose environment is unknown. */
+            PROVEN
+        }
+
+        /** Whether only the state, which every user can write, shows its age and its use. */
+        boolean isUnproven() {
+            return use == Use.BUSY && since == null;
+        }
+
+        /** An attachment that the first observation found is older than all others. */
+        private long order() {
+            return since == null ? Long.MIN_VALUE : since;
+        }
+
+        private LocalDateTime attachedAt() {
+            return shares.stream()
+                    .map(share -> share.attachment().attachedAt())
+                    .max(Comparator.naturalOrder())
+                    .orElse(LocalDateTime.MIN);
+        }
+    }
+
+    /**
+     * Whether the recorded uids of environments are their users'. A user can write another user's name and their own uid on a
+     * machine that has no account of that name.
+     */
+    public static final class ConfirmedOwners {
+        private final Map<String, Set<@Nullable Long>> uidsByUser = new HashMap<>();
+
+        public ConfirmedOwners(Fleet fleet) {
+            for (var snapshot : fleet.snapshots()) {
+                for (var environment : snapshot.environments()) {
+                    if (!environment.ownership().isDisputed()) {
+                        environment
+                                .user()
+                                .ifPresent(user -> uidsByUser
+                                        .computeIfAbsent(user, _ -> new HashSet<>())
+                                        .add(environment.uid()));
+                    }
+                }
+            }
+        }
+
+        /**
+         * Whether an account of the machine confirms the uid, or the environment counts by its uid, or all undisputed
+         * environments of the user on all machines record this uid.
+         */
+        boolean isConfirmed(Environment environment) {
+            var name = environment.username();
+            return environment.ownership().isAccount()
+                    || name == null
+                    || name.isEmpty()
+                    || uidsByUser.getOrDefault(name, Set.of()).size() == 1;
+        }
     }
 }

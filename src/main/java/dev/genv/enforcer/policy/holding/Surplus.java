@@ -1,10 +1,11 @@
 package dev.genv.enforcer.policy.holding;
 
-import dev.genv.enforcer.model.Appearances;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.holding.Holdings.Holding;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import java.util.List;
 
 /**

@@ -2,9 +2,9 @@ package dev.genv.enforcer.policy.plan;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.model.device.Device.Attachment;
 
 /** A planned action on a machine. It is data only; the host executes it. */
 public sealed interface Action {
@@ -34,4 +34,12 @@ public sealed interface Action {
 
     /** Remove this attachment of an environment to a device from the state. */
     record Detach(String host, Environment environment, int device, Attachment attachment) implements Action {}
+
+    /** The signal that terminates a process. */
+    enum Signal {
+        /** SIGTERM: the process may clean up. */
+        TERM,
+        /** SIGKILL: sent to a process that continued to break rules after SIGTERM. */
+        KILL
+    }
 }

@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import java.util.List;
 import java.util.stream.Collectors;
 

@@ -4,7 +4,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;

@@ -8,16 +8,16 @@ import java.util.Optional;
 public final class Rules {
     /** In the order of their checks: later rules treat a process that an earlier rule terminates as gone. */
     private static final List<Rule> ALL = List.of(
-            new NonEnvProcesses(),
-            new InactiveEnvProcesses(),
-            new EnvDevices(),
-            new MaxDevicesPerUser(),
-            new EnvMemory(),
-            new EnvOwner(),
-            new UnlistedProcesses());
+            new NonEnvProcessesRule(),
+            new InactiveEnvProcessesRule(),
+            new EnvDevicesRule(),
+            new MaxDevicesPerUserRule(),
+            new EnvMemoryRule(),
+            new EnvOwnerRule(),
+            new UnlistedProcessesRule());
 
     /** The rule on processes whose environment is not active. */
-    public static final RuleDefinition INACTIVE_ENV_PROCESSES = InactiveEnvProcesses.DEFINITION;
+    public static final RuleDefinition INACTIVE_ENV_PROCESSES = InactiveEnvProcessesRule.DEFINITION;
 
     private static final List<RuleDefinition> DEFINITIONS =
             ALL.stream().map(Rule::definition).toList();

@@ -5,7 +5,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.policy.memory.MemoryShare;
+import dev.genv.enforcer.policy.memory.MemoryVictims.MemoryShare;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;

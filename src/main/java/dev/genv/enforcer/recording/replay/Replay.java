@@ -1,18 +1,18 @@
 package dev.genv.enforcer.recording.replay;
 
-import dev.genv.enforcer.enforcement.history.RecordedAppearances;
-import dev.genv.enforcer.model.Appearances;
+import dev.genv.enforcer.enforcement.history.Claims.RecordedAppearances;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.recording.RecordedCycle;
 import dev.genv.enforcer.recording.usage.ProcessUsers;
 import dev.genv.enforcer.recording.usage.UserKey;

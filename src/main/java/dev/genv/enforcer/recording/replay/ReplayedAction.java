@@ -1,9 +1,9 @@
 package dev.genv.enforcer.recording.replay;
 
-import dev.genv.enforcer.model.BoundedText;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -56,10 +56,10 @@ public record ReplayedAction(Instant at, String host, Target target, List<RuleDe
                         process.id().startTime(),
                         process.uid(),
                         process.command(),
-                        action.environmentId().isEmpty() ? null : BoundedText.of(action.environmentId()),
+                        action.environmentId().isEmpty() ? null : SafeText.bounded(action.environmentId()),
                         process.devices());
             case Action.Detach(var _, var environment, var device, var _) ->
-                new DetachedAttachment(BoundedText.of(environment.eid()), device);
+                new DetachedAttachment(SafeText.bounded(environment.eid()), device);
         };
     }
 }

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.recording.replay;
 
+import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** What a replay has terminated and detached on a host, as far as the recorded past still contains it. */
 final class ReplayedHost {
@@ -20,14 +20,6 @@ final class ReplayedHost {
     private final Set<ProcessId> processes = new HashSet<>();
     private final Set<AttachmentId> attachments = new HashSet<>();
 
-    /** The time distinguishes an attachment from a later one of the same environment. */
-    private record AttachmentId(
-            int device, String eid, @Nullable String time) {
-        static AttachmentId of(int device, Attachment attachment) {
-            return new AttachmentId(device, attachment.eid(), attachment.time());
-        }
-    }
-
     /** Returns whether it was not terminated before. */
     boolean terminate(ProcessId process) {
         return processes.add(process);
@@ -35,7 +27,7 @@ final class ReplayedHost {
 
     /** Returns whether it was not detached before. */
     boolean detach(int device, Attachment attachment) {
-        return attachments.add(AttachmentId.of(device, attachment));
+        return attachments.add(new AttachmentId(device, attachment));
     }
 
     /** Forgets what the past no longer contains: the same environment may be attached again. What was not observed may still be there. */
@@ -47,7 +39,7 @@ final class ReplayedHost {
         if (snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS) || attachments.size() > MAX_REMEMBERED) {
             attachments.retainAll(snapshot.devices().stream()
                     .flatMap(device -> device.attachments().stream()
-                            .map(attachment -> AttachmentId.of(device.index(), attachment)))
+                            .map(attachment -> new AttachmentId(device.index(), attachment)))
                     .collect(Collectors.toSet()));
         }
     }
@@ -75,7 +67,7 @@ final class ReplayedHost {
                 device.index(),
                 device.totalMemory(),
                 device.attachments().stream()
-                        .filter(attachment -> !attachments.contains(AttachmentId.of(device.index(), attachment)))
+                        .filter(attachment -> !attachments.contains(new AttachmentId(device.index(), attachment)))
                         .toList());
     }
 }

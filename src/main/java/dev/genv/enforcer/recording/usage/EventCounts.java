@@ -1,12 +1,12 @@
 package dev.genv.enforcer.recording.usage;
 
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
 import java.util.Comparator;

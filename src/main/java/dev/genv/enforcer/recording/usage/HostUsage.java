@@ -1,7 +1,7 @@
 package dev.genv.enforcer.recording.usage;
 
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import java.util.HashMap;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.recording.usage;
 
-import dev.genv.enforcer.model.BoundedText;
+import dev.genv.enforcer.model.SafeText;
 
 /** A user as far as one observation shows. */
 public sealed interface UserKey {
@@ -14,7 +14,7 @@ public sealed interface UserKey {
      */
     record Named(String name) implements UserKey {
         public Named {
-            name = BoundedText.of(name);
+            name = SafeText.bounded(name);
         }
     }
 

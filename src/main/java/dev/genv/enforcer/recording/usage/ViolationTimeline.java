@@ -1,7 +1,7 @@
 package dev.genv.enforcer.recording.usage;
 
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

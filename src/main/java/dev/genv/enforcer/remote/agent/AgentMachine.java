@@ -2,10 +2,10 @@ package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
-import dev.genv.enforcer.enforcement.machine.Order;
-import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
+import dev.genv.enforcer.enforcement.machine.Machine.ObservationRequest;
 import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.model.ProcessId;
@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
 public final class AgentMachine implements Machine {
     private static final Logger LOG = Logger.getLogger(AgentMachine.class);
     private static final long MILLIS_PER_TICK = 10;
-    private static final Reply NOT_OBSERVED =
-            new Reply.Finished(Result.failed("the host was not observed since its connection was lost"));
+    private static final InstructionResult NOT_OBSERVED =
+            new InstructionResult.Finished(Result.failed("the host was not observed since its connection was lost"));
 
     private final String name;
     private final ProgramRunner connection;
@@ -67,7 +67,7 @@ public final class AgentMachine implements Machine {
     }
 
     @Override
-    public HostFacts gather(Interest interest) throws UnreachableException, InterruptedException {
+    public HostFacts gather(ObservationRequest interest) throws UnreachableException, InterruptedException {
         seen = null;
         var start = nanos.getAsLong();
         var omitted = memory.omitted();
@@ -83,7 +83,7 @@ public final class AgentMachine implements Machine {
         }
     }
 
-    private Request request(Request.Common common, Interest interest, HostMemory.Omitted omitted) {
+    private Request request(Request.Common common, ObservationRequest interest, HostMemory.Omitted omitted) {
         return new Request.Observe(
                 common,
                 config.acts(),
@@ -141,7 +141,7 @@ public final class AgentMachine implements Machine {
     }
 
     @Override
-    public void execute(List<Order> orders, BiConsumer<Order, Reply> done)
+    public void execute(List<Instruction> orders, BiConsumer<Instruction, InstructionResult> done)
             throws UnreachableException, InterruptedException {
         var known = seen;
         if (known == null) {
@@ -157,7 +157,8 @@ public final class AgentMachine implements Machine {
     private void log(Answer.@Nullable Handles now) {
         if (now == Answer.Handles.COMPARISON && now != handles) {
             LOG.infof(
-                    "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its signal",
+                    "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its"
+                            + " signal",
                     name);
         }
         handles = now == null ? handles : now;

@@ -2,10 +2,10 @@ package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Order;
-import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
@@ -29,12 +29,14 @@ final class Detachment {
     /** In bytes. The agent reads no larger file. */
     private static final int LARGEST = 3 << 20;
 
-    private static final Reply ALREADY_DETACHED = new Reply.Finished(Result.of(Outcome.ALREADY_DETACHED));
-    private static final Reply REPEATED_CHANGES = failed(
-            "devices.json or genv.lock is changed repeatedly while genv's lock is held: find out who writes there without it");
+    private static final InstructionResult ALREADY_DETACHED =
+            new InstructionResult.Finished(Result.of(Outcome.ALREADY_DETACHED));
+    private static final InstructionResult REPEATED_CHANGES = failed(
+            "devices.json or genv.lock is changed repeatedly while genv's lock is held: find out who writes there"
+                    + " without it");
 
-    private final List<Order.Detach> orders;
-    private final BiConsumer<Order, Reply> done;
+    private final List<Instruction.Detach> orders;
+    private final BiConsumer<Instruction, InstructionResult> done;
     private @Nullable Bytes seen;
     private Bytes wanted = Bytes.EMPTY;
     private Set<AttachmentId> removed = Set.of();
@@ -46,7 +48,7 @@ final class Detachment {
      * @param seen the file as it was observed; null if it was not read
      * @param done called once with the reply to each order
      */
-    Detachment(List<Order.Detach> orders, @Nullable Bytes seen, BiConsumer<Order, Reply> done) {
+    Detachment(List<Instruction.Detach> orders, @Nullable Bytes seen, BiConsumer<Instruction, InstructionResult> done) {
         this.orders = List.copyOf(orders);
         this.done = done;
         prepare(seen);
@@ -65,7 +67,7 @@ final class Detachment {
         try {
             var json = GenvJson.read(file.array());
             removed = DevicesFile.remove(
-                    json, orders.stream().map(Order.Detach::attachment).collect(Collectors.toUnmodifiableSet()));
+                    json, orders.stream().map(Instruction.Detach::attachment).collect(Collectors.toUnmodifiableSet()));
             wanted = Bytes.of(GenvJson.write(json, LARGEST));
             if (removed.isEmpty()) {
                 finish(ALREADY_DETACHED);
@@ -94,14 +96,14 @@ final class Detachment {
             case UNREADABLE ->
                 finish(
                         answer.file() instanceof StateFile.Unreadable unreadable
-                                ? new Reply.Unreadable(unreadable)
+                                ? new InstructionResult.Unreadable(unreadable)
                                 : failed("the state directory " + answer.reason()));
             case UNWRITTEN -> finish(failed("the new devices.json cannot be written: " + answer.reason()));
             case TIMEOUT -> {
                 var why = "the state directory does not answer: " + answer.reason();
-                finish(wasBegun ? new Reply.Finished(Result.lost(why)) : failed(why));
+                finish(wasBegun ? new InstructionResult.Finished(Result.lost(why)) : failed(why));
             }
-            case LOCKED -> finish(new Reply.Locked(lock));
+            case LOCKED -> finish(new InstructionResult.Locked(lock));
         }
     }
 
@@ -109,8 +111,8 @@ final class Detachment {
         finish(REPEATED_CHANGES);
     }
 
-    private static Reply failed(String why) {
-        return new Reply.Finished(Result.failed(why));
+    private static InstructionResult failed(String why) {
+        return new InstructionResult.Finished(Result.failed(why));
     }
 
     private void finish() {
@@ -118,10 +120,12 @@ final class Detachment {
         isOpen = false;
         orders.forEach(order -> done.accept(
                 order,
-                left.remove(order.attachment()) ? new Reply.Finished(Result.of(Outcome.DETACHED)) : ALREADY_DETACHED));
+                left.remove(order.attachment())
+                        ? new InstructionResult.Finished(Result.of(Outcome.DETACHED))
+                        : ALREADY_DETACHED));
     }
 
-    void finish(Reply reply) {
+    void finish(InstructionResult reply) {
         if (isOpen) {
             isOpen = false;
             orders.forEach(order -> done.accept(order, reply));

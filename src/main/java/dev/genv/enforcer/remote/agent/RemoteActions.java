@@ -3,8 +3,8 @@ package dev.genv.enforcer.remote.agent;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.machine.Order;
-import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.agent.message.AgentJson;
@@ -29,7 +29,7 @@ final class RemoteActions {
 
     private final LastObservation seen;
     private final long deadline;
-    private final BiConsumer<Order, Reply> done;
+    private final BiConsumer<Instruction, InstructionResult> done;
     /** The open ones, by their numbers. */
     private final TreeMap<Integer, Termination> terminations = new TreeMap<>();
 
@@ -43,7 +43,7 @@ final class RemoteActions {
      * @param deadline in clock ticks since the machine's boot; later no order is begun
      * @param done called once with the reply to each order
      */
-    RemoteActions(LastObservation seen, long deadline, BiConsumer<Order, Reply> done) {
+    RemoteActions(LastObservation seen, long deadline, BiConsumer<Instruction, InstructionResult> done) {
         this.seen = seen;
         this.deadline = deadline;
         this.done = done;
@@ -55,7 +55,7 @@ final class RemoteActions {
      * @return what signals were sent to; null if there was no answer
      * @throws UnreachableException if the machine could not be reached; an order without a reply was not executed then
      */
-    Answer.@Nullable Handles run(List<Order> orders, AgentCommand command, ProgramRunner machine)
+    Answer.@Nullable Handles run(List<Instruction> orders, AgentCommand command, ProgramRunner machine)
             throws UnreachableException, InterruptedException {
         prepare(orders);
         for (var round = 0; isOpen() && round < MAX_ROUNDS; round++) {
@@ -82,12 +82,12 @@ final class RemoteActions {
         return detachment != null && detachment.isOpen() ? detachment : null;
     }
 
-    private void prepare(List<Order> orders) {
-        var detachments = new ArrayList<Order.Detach>();
+    private void prepare(List<Instruction> orders) {
+        var detachments = new ArrayList<Instruction.Detach>();
         for (var order : orders) {
             switch (order) {
-                case Order.Terminate terminate -> prepare(terminate);
-                case Order.Detach detach -> detachments.add(detach);
+                case Instruction.Terminate terminate -> prepare(terminate);
+                case Instruction.Detach detach -> detachments.add(detach);
             }
         }
         detachmentNumber = orders.size();
@@ -96,12 +96,12 @@ final class RemoteActions {
         }
     }
 
-    private void prepare(Order.Terminate order) {
+    private void prepare(Instruction.Terminate order) {
         var termination = Termination.of(order);
         if (order.process().pid() <= 1) {
-            done.accept(order, new Reply.Finished(NEVER_TERMINATED));
+            done.accept(order, new InstructionResult.Finished(NEVER_TERMINATED));
         } else if (termination.isEmpty()) {
-            done.accept(order, new Reply.Finished(NOT_FOUND));
+            done.accept(order, new InstructionResult.Finished(NOT_FOUND));
         } else {
             terminations.put(terminations.size(), termination.get());
         }
@@ -165,7 +165,7 @@ final class RemoteActions {
         if (pending != null && detached != null) {
             pending.record(detached, acted.lock(), begun.contains(detachmentNumber));
         } else if (pending != null) {
-            pending.finish(new Reply.Finished(NO_RESULT));
+            pending.finish(new InstructionResult.Finished(NO_RESULT));
         }
     }
 
@@ -182,7 +182,7 @@ final class RemoteActions {
                     .filter(number -> !begun.contains(number))
                     .forEach(number -> finish(number, notStarted));
             if (detachment != null && !begun.contains(detachmentNumber)) {
-                detachment.finish(new Reply.Finished(notStarted));
+                detachment.finish(new InstructionResult.Finished(notStarted));
             }
         }
         finishAll(Result.lost(why));
@@ -191,14 +191,14 @@ final class RemoteActions {
     private void finishAll(Result result) {
         List.copyOf(terminations.keySet()).forEach(number -> finish(number, result));
         if (detachment != null) {
-            detachment.finish(new Reply.Finished(result));
+            detachment.finish(new InstructionResult.Finished(result));
         }
     }
 
     private void finish(int number, Result result) {
         var termination = terminations.remove(number);
         if (termination != null) {
-            done.accept(termination.order(), new Reply.Finished(result));
+            done.accept(termination.order(), new InstructionResult.Finished(result));
         }
     }
 }

@@ -2,11 +2,11 @@ package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.remote.agent.message.Answer;
@@ -29,7 +29,7 @@ final class Termination {
     private static final Result UNEXAMINED =
             Result.failed("it is listed, but its open files cannot be examined, so it is not terminated");
 
-    private final Order.Terminate order;
+    private final Instruction.Terminate order;
     /** What its environ must name. */
     private EnvironFacts environ;
 
@@ -41,7 +41,7 @@ final class Termination {
 
     private Collection<ProgramFile> files;
 
-    private Termination(Order.Terminate order, EnvironFacts environ) {
+    private Termination(Instruction.Terminate order, EnvironFacts environ) {
         this.order = order;
         this.environ = environ;
         addresses = order.expected().addresses();
@@ -50,14 +50,14 @@ final class Termination {
     }
 
     /** Returns nothing if the last observation does not say what the machine must compare. */
-    static Optional<Termination> of(Order.Terminate order) {
+    static Optional<Termination> of(Instruction.Terminate order) {
         var environ = order.expected().environ();
         return environ == null || order.expected().uid() == null
                 ? Optional.empty()
                 : Optional.of(new Termination(order, environ));
     }
 
-    Order.Terminate order() {
+    Instruction.Terminate order() {
         return order;
     }
 

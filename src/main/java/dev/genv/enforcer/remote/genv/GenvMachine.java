@@ -3,10 +3,10 @@ package dev.genv.enforcer.remote.genv;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
-import dev.genv.enforcer.enforcement.machine.Order;
-import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
+import dev.genv.enforcer.enforcement.machine.Machine.ObservationRequest;
 import dev.genv.enforcer.facts.host.GenvFacts;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.GenvSnapshot;
@@ -35,19 +35,21 @@ public final class GenvMachine implements Machine {
     }
 
     @Override
-    public GenvFacts gather(Interest interest) throws UnreachableException, InterruptedException {
+    public GenvFacts gather(ObservationRequest interest) throws UnreachableException, InterruptedException {
         var answer = run(command.snapshot());
         return new GenvFacts(answer.output(), answer.errors());
     }
 
     @Override
-    public void execute(List<Order> orders, BiConsumer<Order, Reply> done)
+    public void execute(List<Instruction> orders, BiConsumer<Instruction, InstructionResult> done)
             throws UnreachableException, InterruptedException {
         var report = new GenvReport(snapshot(), orders);
-        var sent = new ArrayList<Order>();
+        var sent = new ArrayList<Instruction>();
         for (var order : orders) {
             report.add(order)
-                    .ifPresentOrElse(refusal -> done.accept(order, new Reply.Finished(refusal)), () -> sent.add(order));
+                    .ifPresentOrElse(
+                            refusal -> done.accept(order, new InstructionResult.Finished(refusal)),
+                            () -> sent.add(order));
         }
         if (sent.isEmpty()) {
             return;
@@ -64,7 +66,8 @@ public final class GenvMachine implements Machine {
         finish(sent, GenvWarnings.parse(answer.errors()), done);
     }
 
-    private CommandResult execute(GenvReport report, List<Order> sent, BiConsumer<Order, Reply> done)
+    private CommandResult execute(
+            GenvReport report, List<Instruction> sent, BiConsumer<Instruction, InstructionResult> done)
             throws UnreachableException, InterruptedException {
         try {
             return connection.run(command.execute(report.line()));
@@ -74,21 +77,23 @@ public final class GenvMachine implements Machine {
         }
     }
 
-    private static void finish(List<Order> orders, Result result, BiConsumer<Order, Reply> done) {
-        orders.forEach(order -> done.accept(order, new Reply.Finished(result)));
+    private static void finish(
+            List<Instruction> orders, Result result, BiConsumer<Instruction, InstructionResult> done) {
+        orders.forEach(order -> done.accept(order, new InstructionResult.Finished(result)));
     }
 
     /** Reports terminations first: their results are known, also if the connection is lost now. */
-    private void finish(List<Order> sent, GenvWarnings warnings, BiConsumer<Order, Reply> done)
+    private void finish(List<Instruction> sent, GenvWarnings warnings, BiConsumer<Instruction, InstructionResult> done)
             throws InterruptedException {
-        var detachments = new ArrayList<Order.Detach>();
+        var detachments = new ArrayList<Instruction.Detach>();
         for (var order : sent) {
             switch (order) {
-                case Order.Terminate terminate ->
+                case Instruction.Terminate terminate ->
                     done.accept(
                             order,
-                            new Reply.Finished(terminated(terminate.process().pid(), warnings)));
-                case Order.Detach detach -> detachments.add(detach);
+                            new InstructionResult.Finished(
+                                    terminated(terminate.process().pid(), warnings)));
+                case Instruction.Detach detach -> detachments.add(detach);
             }
         }
         if (!detachments.isEmpty()) {
@@ -104,7 +109,8 @@ public final class GenvMachine implements Machine {
     }
 
     /** Checks detachments by another observation, because genv reports none; by the exit code if that observation fails. */
-    private void verify(List<Order.Detach> detachments, BiConsumer<Order, Reply> done) throws InterruptedException {
+    private void verify(List<Instruction.Detach> detachments, BiConsumer<Instruction, InstructionResult> done)
+            throws InterruptedException {
         @Nullable GenvSnapshot after = null;
         try {
             after = snapshot();
@@ -112,7 +118,7 @@ public final class GenvMachine implements Machine {
             // The next cycle's observation reports the reason; genv writes the file before it exits with 0.
         } finally {
             for (var detach : detachments) {
-                done.accept(detach, new Reply.Finished(detached(detach.attachment(), after)));
+                done.accept(detach, new InstructionResult.Finished(detached(detach.attachment(), after)));
             }
         }
     }

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.GenvSnapshot;
 import dev.genv.enforcer.format.json.GenvJson;
@@ -32,7 +32,7 @@ final class GenvReport {
             Set.of("eid", "uid", "creation", "username", "config", "pids", "kernel_ids");
 
     private final GenvSnapshot now;
-    private final List<Order> orders;
+    private final List<Instruction> orders;
     private final List<JsonNode> processes = new ArrayList<>();
     private final Map<Integer, Map<String, JsonNode>> environments = new TreeMap<>();
 
@@ -41,17 +41,17 @@ final class GenvReport {
      *
      * @param orders all orders of this execution: genv removes all attachments of an environment to a device at once
      */
-    GenvReport(GenvSnapshot now, List<Order> orders) {
+    GenvReport(GenvSnapshot now, List<Instruction> orders) {
         this.now = now;
         this.orders = List.copyOf(orders);
     }
 
     /** Adds an order if the snapshot confirms it; otherwise returns its result. */
-    Optional<Result> add(Order order) {
+    Optional<Result> add(Instruction order) {
         return Optional.ofNullable(
                 switch (order) {
-                    case Order.Terminate terminate -> add(terminate);
-                    case Order.Detach(var attachment) -> add(attachment);
+                    case Instruction.Terminate terminate -> add(terminate);
+                    case Instruction.Detach(var attachment) -> add(attachment);
                 });
     }
 
@@ -65,7 +65,7 @@ final class GenvReport {
         return GenvJson.writeLine(report);
     }
 
-    private @Nullable Result add(Order.Terminate order) {
+    private @Nullable Result add(Instruction.Terminate order) {
         var pid = order.process().pid();
         if (pid <= 1) {
             return new Result(Outcome.SKIPPED_PROTECTED, "pid %d is never terminated".formatted(pid));
@@ -108,7 +108,7 @@ final class GenvReport {
     private Set<@Nullable String> orderedTimes(String eid, int device) {
         var times = new HashSet<@Nullable String>();
         for (var order : orders) {
-            if (order instanceof Order.Detach(AttachmentId(var from, var environment, var time))
+            if (order instanceof Instruction.Detach(AttachmentId(var from, var environment, var time))
                     && environment.equals(eid)
                     && from == device) {
                 times.add(time);

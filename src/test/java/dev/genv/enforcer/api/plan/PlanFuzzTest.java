@@ -10,10 +10,10 @@ import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
@@ -39,8 +39,9 @@ class PlanFuzzTest {
             Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
             new Limits(2, Map.of("bob", 1)));
     private static final String POLICY = """
-            {"non_env_processes": true, "env_devices": true, "env_memory": true, "inactive_env_processes": true, "env_owner": true,
-             "max_devices_per_user": 2, "max_devices_for_user": {"bob": 1}}""";
+        {"non_env_processes": true, "env_devices": true, "env_memory": true, "inactive_env_processes": true, "env_owner": true,
+         "max_devices_per_user": 2, "max_devices_for_user": {"bob": 1}}\
+        """;
 
     @Test
     void planOverHttpEqualsThePlanOfThePolicy() throws Exception {

@@ -15,7 +15,7 @@ import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreePath;
 import dev.genv.enforcer.config.settings.converters.SettingConverter;
 import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.policy.definition.RuleSetting;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
 import dev.genv.enforcer.policy.rule.Rules;
 import io.smallrye.config.ConfigMappingInterface.LeafProperty;
 import io.smallrye.config.ConfigMappingInterface.PrimitiveProperty;

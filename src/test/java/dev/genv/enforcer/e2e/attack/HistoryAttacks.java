@@ -6,7 +6,7 @@ import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,12 +24,12 @@ final class HistoryAttacks {
     private static final Map<String, String> IN_NEW_ENVIRONMENT =
             Map.of("GENV_ENVIRONMENT_ID", UnobservedAttacks.NEW_ENVIRONMENT);
     private static final String RENAMES_IN_PLACE = """
-            import mmap
-            file = open("devices.json", "r+b")
-            content = mmap.mmap(file.fileno(), 0)
-            start = content.find(b"\\"bobs\\"")
-            content[start:start + 6] = b"\\"bobx\\""
-            """;
+        import mmap
+        file = open("devices.json", "r+b")
+        content = mmap.mmap(file.fileno(), 0)
+        start = content.find(b"\\"bobs\\"")
+        content[start:start + 6] = b"\\"bobx\\""
+        """;
 
     private HistoryAttacks() {}
 
@@ -86,7 +86,8 @@ final class HistoryAttacks {
                         "membership_unknown",
                         "non-env-processes"),
                 Attack.withoutEffect(
-                        "removes the victim's attachment while nvidia-smi runs, in every cycle, and restores it after that",
+                        "removes the victim's attachment while nvidia-smi runs, in every cycle, and restores it after"
+                                + " that",
                         twoUserNode -> {
                             var files = twoUserNode.node.directory;
                             var without = Files.writeString(
@@ -102,7 +103,8 @@ final class HistoryAttacks {
                         },
                         "non-env-processes"),
                 Attack.delayedByGrace(
-                        "renames the victim's new attachment through a shared mapping, which keeps the times of the file",
+                        "renames the victim's new attachment through a shared mapping, which keeps the times of the"
+                                + " file",
                         twoUserNode -> {
                             twoUserNode.closeVictimJob();
                             var files = twoUserNode.validState().device(0).device(2, VICTIM_ENVIRONMENT);
@@ -115,7 +117,8 @@ final class HistoryAttacks {
                         "env-devices",
                         "non-env-processes"),
                 Attack.delayedByGrace(
-                        "adds the entry of an ended environment again, under whose id the victim's script starts its next job",
+                        "adds the entry of an ended environment again, under whose id the victim's script starts its"
+                                + " next job",
                         twoUserNode -> {
                             allowInactive(twoUserNode);
                             twoUserNode.writeAsAttacker(withRevivedEnvironment(twoUserNode, twoUserNode.victimShell()));
@@ -149,7 +152,8 @@ final class HistoryAttacks {
                         "env-devices",
                         "non-env-processes"),
                 Attack.withoutEffect(
-                                "removes the shell of the victim's job, whose environ is overwritten, and a service with a journal is restarted",
+                                "removes the shell of the victim's job, whose environ is overwritten, and a service"
+                                        + " with a journal is restarted",
                                 HistoryAttacks::removeShellBeforeARestart,
                                 "membership_unknown",
                                 "non-env-processes")
@@ -158,12 +162,14 @@ final class HistoryAttacks {
                             node.set("OVERWRITTEN_ENVIRON", "outside");
                         }),
                 Attack.withoutEffect(
-                        "removes the shell of the victim's job, whose environ is overwritten, and a service without a journal is restarted",
+                        "removes the shell of the victim's job, whose environ is overwritten, and a service without a"
+                                + " journal is restarted",
                         HistoryAttacks::removeShellBeforeARestart,
                         "membership_unknown",
                         "non-env-processes"),
                 Attack.withoutEffect(
-                                "names the victim's environment, whose id has 300 characters; `GENV_ENFORCER_ENV_OWNER=enforce`",
+                                "names the victim's environment, whose id has 300 characters;"
+                                        + " `GENV_ENFORCER_ENV_OWNER=enforce`",
                                 twoUserNode -> {
                                     var id = "x".repeat(300);
                                     twoUserNode.writeAsAttacker(twoUserNode

@@ -4,7 +4,7 @@ import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.util.List;
@@ -75,7 +75,8 @@ final class UnobservedAttacks {
                         },
                         "non-env-processes"),
                 Attack.preventingTermination(
-                        "forges an old environment in the victim's name while the service is stopped, and uses its device",
+                        "forges an old environment in the victim's name while the service is stopped, and uses its"
+                                + " device",
                         twoUserNode -> {
                             twoUserNode.restartVictimJobAs(CONTAINER_UID);
                             twoUserNode.restartServiceAfter(_ -> {

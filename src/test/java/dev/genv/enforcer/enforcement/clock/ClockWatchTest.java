@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.clock;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.clock.Ticker.ClockWatch;
 import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;

@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement.event;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.time.Instant;

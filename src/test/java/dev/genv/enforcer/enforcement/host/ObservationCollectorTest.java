@@ -6,8 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.enforcement.host.HostTasks.HostException;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.membership.Listings;

@@ -11,7 +11,7 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;

@@ -16,10 +16,10 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -42,9 +42,11 @@ class LogLinesTest {
     @Test
     void reportsTheNumberOfOmittedLines() {
         var hundred = numbers(100);
-        assertThat(LogLines.limit(hundred, "lines")).isEqualTo(hundred);
-        assertThat(LogLines.limit(numbers(1100), "lines")).startsWith("0", "1").endsWith("99", "and 1000 more lines");
-        assertThat(LogLines.limit(List.of(), "lines")).isEmpty();
+        assertThat(ReportLines.limit(hundred, "lines")).isEqualTo(hundred);
+        assertThat(ReportLines.limit(numbers(1100), "lines"))
+                .startsWith("0", "1")
+                .endsWith("99", "and 1000 more lines");
+        assertThat(ReportLines.limit(List.of(), "lines")).isEmpty();
     }
 
     @Test

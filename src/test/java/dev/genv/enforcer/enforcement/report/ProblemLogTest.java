@@ -10,7 +10,7 @@ import dev.genv.enforcer.enforcement.report.ProblemLog.Changes;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan.HostProblem;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.util.List;

@@ -5,8 +5,8 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

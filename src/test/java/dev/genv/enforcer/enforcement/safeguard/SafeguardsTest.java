@@ -9,17 +9,18 @@ import dev.genv.enforcer.enforcement.action.Order;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.ObservationAge;
-import dev.genv.enforcer.enforcement.history.Enforcement;
 import dev.genv.enforcer.enforcement.history.Evidence;
+import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.history.SeenFleet;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.enforcement.safeguard.Safeguards.Orders;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -79,7 +80,8 @@ class SafeguardsTest {
                         "1 skipped_grace it has not yet lasted 60 s",
                         "1 failed the service is being stopped",
                         "1 run",
-                        "2 skipped_limit the limit of 1 terminations in one cycle is reached: it waits for the next cycle");
+                        "2 skipped_limit the limit of 1 terminations in one cycle is reached: it waits for the next"
+                                + " cycle");
     }
 
     @Test

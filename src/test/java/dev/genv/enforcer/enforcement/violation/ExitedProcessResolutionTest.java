@@ -6,9 +6,9 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.model.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.device.Device.Attachment;
 import java.time.LocalDateTime;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.model.problem;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -6,7 +6,7 @@ import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.observation.state.ActiveEnvironments;
+import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.observation.state.ActiveEnvironments;
+import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.io.IOException;
 import java.nio.file.Files;

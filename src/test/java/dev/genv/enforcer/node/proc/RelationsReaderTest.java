@@ -7,7 +7,7 @@ import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.host.HostFacts;
-import dev.genv.enforcer.facts.host.RelatedOmission;
+import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.state.LockProblem;
 import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.state.StateParser.LockProblem;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -93,17 +93,18 @@ class DetacherLeftoversTest {
         return new AttachmentId(device, attachment);
     }
 
-    private static List<Result> results(List<Reply> replies) {
+    private static List<Result> results(List<InstructionResult> replies) {
         return replies.stream().map(DetacherLeftoversTest::result).toList();
     }
 
-    private static Result result(Reply reply) {
+    private static Result result(InstructionResult reply) {
         return switch (reply) {
-            case Reply.Finished(var result) -> result;
-            case Reply.Locked(var lock) ->
+            case InstructionResult.Finished(var result) -> result;
+            case InstructionResult.Locked(var lock) ->
                 Result.failed(LockProblem.of(lock).orElseThrow().detail());
-            case Reply.Unreadable(var devices) -> Result.failed("devices.json: " + StateParser.clause(devices));
-            case Reply.Inaccessible _ -> throw new AssertionError("it is accessible");
+            case InstructionResult.Unreadable(var devices) ->
+                Result.failed("devices.json: " + StateParser.clause(devices));
+            case InstructionResult.Inaccessible _ -> throw new AssertionError("it is accessible");
         };
     }
 

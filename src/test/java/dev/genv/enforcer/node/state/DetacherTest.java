@@ -6,15 +6,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.NativeFunction;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.Detacher.BeforeReplace;
-import dev.genv.enforcer.observation.state.LockProblem;
 import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.state.StateParser.LockProblem;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -155,8 +155,9 @@ class DetacherTest {
     @Test
     void refusesTheFormatBeforeGenv090() throws Exception {
         Files.writeString(file, """
-                {"devices": {"0": {"total_memory": "1mi", "eids": {"mine":
-                 {"eid": "mine", "attached": "20/11/2026 10:00:00", "gpu_memory": "4g"}}}}}""");
+            {"devices": {"0": {"total_memory": "1mi", "eids": {"mine":
+             {"eid": "mine", "attached": "20/11/2026 10:00:00", "gpu_memory": "4g"}}}}}\
+            """);
         assertThat(assertUntouched(Outcome.FAILED, 0, MINE)).contains("devices.json", "before genv 0.9.0");
     }
 
@@ -241,17 +242,18 @@ class DetacherTest {
         return new AttachmentId(device, attachment);
     }
 
-    private static List<Result> results(List<Reply> replies) {
+    private static List<Result> results(List<InstructionResult> replies) {
         return replies.stream().map(DetacherTest::result).toList();
     }
 
-    private static Result result(Reply reply) {
+    private static Result result(InstructionResult reply) {
         return switch (reply) {
-            case Reply.Finished(var result) -> result;
-            case Reply.Locked(var lock) ->
+            case InstructionResult.Finished(var result) -> result;
+            case InstructionResult.Locked(var lock) ->
                 Result.failed(LockProblem.of(lock).orElseThrow().detail());
-            case Reply.Unreadable(var devices) -> Result.failed("devices.json: " + StateParser.clause(devices));
-            case Reply.Inaccessible _ -> throw new AssertionError("it is accessible");
+            case InstructionResult.Unreadable(var devices) ->
+                Result.failed("devices.json: " + StateParser.clause(devices));
+            case InstructionResult.Inaccessible _ -> throw new AssertionError("it is accessible");
         };
     }
 

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.state.LockProblem;
+import dev.genv.enforcer.observation.state.StateParser.LockProblem;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -7,7 +7,7 @@ import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.fake.FakeTime;

@@ -2,10 +2,11 @@ package dev.genv.enforcer.observation.immunity;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.StateFacts.FileId;
 import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.immunity.ImmunityRules.ProgramHistory;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;

@@ -7,7 +7,8 @@ import static dev.genv.enforcer.observation.membership.Relatives.SHELL;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.model.Membership.MembershipSource;
+import dev.genv.enforcer.observation.membership.MembershipResolver.Decision;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation.membership;
 
-import dev.genv.enforcer.facts.host.RelatedOmission;
+import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.format.linux.ProcStat.Relations;
@@ -8,7 +8,9 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.user.Ownership;
+import dev.genv.enforcer.observation.membership.MembershipResolver.Decision;
 import dev.genv.enforcer.observation.membership.ProgramEnviron.Content;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.RelatedProcess;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -9,6 +9,7 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.observation.process.ListedProcesses.UnreadProcesses;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;

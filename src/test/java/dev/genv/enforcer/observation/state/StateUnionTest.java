@@ -3,15 +3,15 @@ package dev.genv.enforcer.observation.state;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.FileId;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.state.StateFiles;

@@ -10,7 +10,7 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import java.nio.file.Files;
 import java.util.List;
 
@@ -34,8 +34,8 @@ final class GpuRows {
                         machine.listProcesses("No devices were found\n", 6);
                         machine.listDevices("No devices were found\n", 6);
                     })
-                    .problem(
-                            "GPU_LOST: nvidia-smi lists no device, but active environments are attached to [0]: reset the GPUs or reboot; if there are none, detach the environments")
+                    .problem("GPU_LOST: nvidia-smi lists no device, but active environments are attached to [0]: reset"
+                            + " the GPUs or reboot; if there are none, detach the environments")
                     .missing(EVERY_PROCESS),
             row("devices only at the second query", machine -> machine.listProcesses("No devices were found\n", 6))
                     .problem("GPU_TOOL_FAILED: nvidia-smi found no devices at first, and then 2")
@@ -44,8 +44,8 @@ final class GpuRows {
                             "a hidden process on a MIG device",
                             machine -> machine.listProcesses(
                                     "GPU-0, [Insufficient Permissions], [Insufficient Permissions]\n", 0))
-                    .problem(
-                            "GPU_PROCESS_HIDDEN: nvidia-smi printed: GPU-0, [Insufficient Permissions], [Insufficient Permissions]: a process on a MIG device is hidden from an unprivileged container")
+                    .problem("GPU_PROCESS_HIDDEN: nvidia-smi printed: GPU-0, [Insufficient Permissions], [Insufficient"
+                            + " Permissions]: a process on a MIG device is hidden from an unprivileged container")
                     .missing(EVERY_PROCESS),
             row("a process on an unknown device", machine -> machine.listProcesses("MIG-1, 812, 9\n", 0))
                     .problem("DEVICE_UNKNOWN: nvidia-smi lists process 812 on MIG-1, which is none of its devices")
@@ -54,8 +54,8 @@ final class GpuRows {
                     .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: garbage")
                     .missing(EVERY_PROCESS),
             row("a lost GPU", machine -> machine.listDevices("0, GPU-0, 1\n1, [GPU is lost], [GPU is lost]\n", 0))
-                    .problem(
-                            "GPU_LOST: nvidia-smi printed: 1, [GPU is lost], [GPU is lost]: the processes on that GPU are unknown; reset it or reboot")
+                    .problem("GPU_LOST: nvidia-smi printed: 1, [GPU is lost], [GPU is lost]: the processes on that GPU"
+                            + " are unknown; reset it or reboot")
                     .missing(EVERY_PROCESS),
             row(
                             "two devices with one UUID",
@@ -68,28 +68,33 @@ final class GpuRows {
             row(
                             "access to the GPUs that never worked",
                             machine -> machine.listProcesses("Failed to initialize NVML: Unknown Error\n", 255))
-                    .problem(
-                            "GPU_ACCESS_DENIED: nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error: this container has had no access to the GPUs since the service was started: set no-cgroups = false in /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with --device; under a rootless engine, use one that runs as root")
+                    .problem("GPU_ACCESS_DENIED: nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error:"
+                            + " this container has had no access to the GPUs since the service was started: set"
+                            + " no-cgroups = false in /etc/nvidia-container-runtime/config.toml and restart the"
+                            + " engine, or give it the devices with --device; under a rootless engine, use one"
+                            + " that runs as root")
                     .missing(PROCESSES),
             row("access to the GPUs that was lost", _ -> {})
                     .then(machine -> machine.listProcesses("Failed to initialize NVML: Unknown Error\n", 255))
-                    .problem(
-                            "GPU_NEEDS_NEW_CONTAINER: nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error: this container has lost its access to the GPUs, as systemctl daemon-reload takes it away, and must be recreated; on a plain host, load the driver again or reboot")
+                    .problem("GPU_NEEDS_NEW_CONTAINER: nvidia-smi exited with 255: Failed to initialize NVML: Unknown"
+                            + " Error: this container has lost its access to the GPUs, as systemctl daemon-reload"
+                            + " takes it away, and must be recreated; on a plain host, load the driver again or"
+                            + " reboot")
                     .missing(PROCESSES),
             row(
                             "no handle of a GPU",
                             machine -> machine.listDevices(
                                     "Unable to determine the device handle for GPU0: Unknown Error\n", 15))
-                    .problem(
-                            "GPU_LOST: nvidia-smi exited with 15: Unable to determine the device handle for GPU0: Unknown Error: the processes on that GPU are unknown; reset it or reboot")
+                    .problem("GPU_LOST: nvidia-smi exited with 15: Unable to determine the device handle for GPU0:"
+                            + " Unknown Error: the processes on that GPU are unknown; reset it or reboot")
                     .missing(PROCESSES),
             row("a GPU that is no longer listed", _ -> {})
                     .then(machine -> {
                         machine.listProcesses("", 0);
                         machine.listDevices("0, GPU-0, 16384\n", 0);
                     })
-                    .problem(
-                            "GPU_LOST: nvidia-smi listed 1 GPU(s) before that it does not list now (1: GPU-1): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer")
+                    .problem("GPU_LOST: nvidia-smi listed 1 GPU(s) before that it does not list now (1: GPU-1): reset"
+                            + " the GPU or reboot; if it was removed on purpose, restart genv-enforcer")
                     .missing(EVERY_PROCESS),
             row("a GPU that is listed again", machine -> machine.listDevices(BOTH, 0))
                     .then(machine -> {
@@ -106,8 +111,8 @@ final class GpuRows {
                     .then(_ -> {})
                     .then(_ -> {})
                     .then(_ -> {})
-                    .problem(
-                            "GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096 MiB on device 1 belong to no listed process")
+                    .problem("GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096"
+                            + " MiB on device 1 belong to no listed process")
                     .check(seen ->
                             assertThat(seen.snapshot().unlisted().processes()).hasSize(1)),
             row("a process that holds a GPU and has overwritten its environ", machine -> {
@@ -124,8 +129,8 @@ final class GpuRows {
                     .then(_ -> {})
                     .then(_ -> {})
                     .then(_ -> {})
-                    .problem(
-                            "GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096 MiB on device 1 belong to no listed process")
+                    .problem("GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096"
+                            + " MiB on device 1 belong to no listed process")
                     .check(seen -> assertThat(seen.snapshot().unlisted().processes())
                             .singleElement()
                             .satisfies(process -> {
@@ -139,15 +144,16 @@ final class GpuRows {
                     .then(_ -> {})
                     .then(_ -> {})
                     .then(_ -> {})
-                    .problem(
-                            "GPU_UNLISTED: 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs"),
+                    .problem("GPU_UNLISTED: 4096 MiB on device 1 belong to no listed process, and no process was found"
+                            + " that holds it, except protected programs"),
             row("GPUs with other indices", _ -> {})
                     .then(machine -> {
                         machine.listProcesses("", 0);
                         machine.listDevices("0, GPU-1, 16384\n1, GPU-0, 16384\n", 0);
                     })
-                    .problem(
-                            "DEVICES_MOVED: the GPUs have other indices than before ({0=1, 1=0}), so it is unknown which GPUs genv's attachments mean: detach all devices in devices.json and restart genv-enforcer, or restore the missing GPU")
+                    .problem("DEVICES_MOVED: the GPUs have other indices than before ({0=1, 1=0}), so it is unknown"
+                            + " which GPUs genv's attachments mean: detach all devices in devices.json and restart"
+                            + " genv-enforcer, or restore the missing GPU")
                     .missing(ATTACHMENTS),
             row("a pid that is no number", machine -> machine.listProcesses("GPU-0, 0812, 5\n", 0))
                     .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 0812, 5")
@@ -165,15 +171,15 @@ final class GpuRows {
                         Files.setAttribute(machine.tool.path(), "unix:mode", 0777);
                         machine.tool.fail("%1$s is not used: others can write %1$s".formatted(machine.tool.path()));
                     })
-                    .problem(
-                            "GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not used: others can write FOLDER/bin/nvidia-smi")
+                    .problem("GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not used: others can write"
+                            + " FOLDER/bin/nvidia-smi")
                     .missing(PROCESSES),
             row("a program of a user", machine -> {
                         Files.setAttribute(machine.tool.path(), "unix:uid", 1003);
                         machine.tool.fail("%1$s is not used: %1$s belongs to user 1003".formatted(machine.tool.path()));
                     })
-                    .problem(
-                            "GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not used: FOLDER/bin/nvidia-smi belongs to user 1003")
+                    .problem("GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not used: FOLDER/bin/nvidia-smi belongs to user"
+                            + " 1003")
                     .missing(PROCESSES));
 
     private GpuRows() {}

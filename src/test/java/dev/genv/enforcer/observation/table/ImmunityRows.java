@@ -5,10 +5,10 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import java.io.IOException;
@@ -66,17 +66,17 @@ final class ImmunityRows {
             row(
                             "a protected program that does not exist",
                             machine -> machine.programs.add(new ProtectedExecutable(Path.of(SERVER), "0")))
-                    .problem(
-                            "PROTECTED_UNUSABLE: /opt/server protects no process (it must be a file of root that no other user can write): there is no such file on this host"
-                                    + CORRECT),
+                    .problem("PROTECTED_UNUSABLE: /opt/server protects no process (it must be a file of root that no"
+                            + " other user can write): there is no such file on this host"
+                            + CORRECT),
             row("a protected program that is a directory", machine -> {
                         Files.createDirectories(machine.proc.hostRoot().resolve("opt/server"));
                         machine.programs.add(new ProtectedExecutable(Path.of(SERVER), "0"));
                         machine.programFiles.put(SERVER, Reading.failed(Failure.UNTRUSTED, "it is not a file"));
                     })
-                    .problem(
-                            "PROTECTED_UNUSABLE: /opt/server protects no process (it must be a file of root that no other user can write): it is not a file"
-                                    + CORRECT),
+                    .problem("PROTECTED_UNUSABLE: /opt/server protects no process (it must be a file of root that no"
+                            + " other user can write): it is not a file"
+                            + CORRECT),
             row("a protected program in a loop of links", machine -> {
                         Files.createSymbolicLink(machine.proc.hostRoot().resolve("loop"), Path.of("loop"));
                         machine.programs.add(new ProtectedExecutable(Path.of("/loop"), "alice"));
@@ -85,19 +85,19 @@ final class ImmunityRows {
                         machine.runs(
                                 812, machine.program("/opt/other"), Reading.of(DescribedMachine.file("/opt/other")));
                     })
-                    .problem(
-                            "PROTECTED_UNUSABLE: /loop cannot be examined, so no process that may run it is terminated: Too many levels of symbolic links"
-                                    + CORRECT)
+                    .problem("PROTECTED_UNUSABLE: /loop cannot be examined, so no process that may run it is"
+                            + " terminated: Too many levels of symbolic links"
+                            + CORRECT)
                     .check(isProtected("it is unknown whether it runs /loop")),
             row("a protected program of an unknown user", machine -> machine.protect(SERVER, "eve"))
-                    .problem(
-                            "SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is not in this host's /etc/passwd: give the uid instead"),
+                    .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is not in this"
+                            + " host's /etc/passwd: give the uid instead"),
             row("an exempt user", machine -> machine.exempt.add("alice"))
                     .check(seen -> assertThat(immunity(seen))
                             .isEqualTo(new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid 1003, which is exempt"))),
             row("an unknown exempt user", machine -> machine.exempt.add("eve"))
-                    .problem(
-                            "SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_EXEMPT_USERS is not in this host's /etc/passwd: give the uid instead"),
+                    .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_EXEMPT_USERS is not in this host's"
+                            + " /etc/passwd: give the uid instead"),
             row("a user that becomes exempt", machine -> {
                         machine.exempt.add("carol");
                         machine.passwd("carol:x:1009:1:::\nalice:x:1003:1:::\n");
@@ -105,8 +105,8 @@ final class ImmunityRows {
                     .then(machine -> machine.passwd("carol:x:1003:1:::\nalice:x:1003:1:::\n"))
                     .check(seen -> assertThat(immunity(seen).kind()).isEqualTo(Immunity.Kind.EXEMPT)),
             row("a kernel thread", machine -> machine.process(812, 0).kernelThread())
-                    .problem(
-                            "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this moment")
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this"
+                            + " moment")
                     .check(isProtected("it is a kernel thread")),
             row("the first process", machine -> {
                         machine.process(1, ALICE, "GENV_ENVIRONMENT_ID=a");
@@ -126,23 +126,23 @@ final class ImmunityRows {
                     .check(seen -> assertThat(seen.snapshot().subordinateUids().ownerOf(100_001L))
                             .isEqualTo(ALICE)),
             row("no capabilities", machine -> machine.access(0, "pid:[4026531836]", ""))
-                    .problem(
-                            "MISSING_PRIVILEGE: SYS_PTRACE: the environment variables of other users' processes cannot be read: run as root with --cap-add SYS_PTRACE")
-                    .problem(
-                            "MISSING_PRIVILEGE: DAC_READ_SEARCH: the environment variables of other users' processes cannot be read: run as root with --cap-add DAC_READ_SEARCH")
-                    .problem(
-                            "MISSING_PRIVILEGE: KILL: processes of other users cannot be signalled: run as root with --cap-add KILL"),
+                    .problem("MISSING_PRIVILEGE: SYS_PTRACE: the environment variables of other users' processes cannot"
+                            + " be read: run as root with --cap-add SYS_PTRACE")
+                    .problem("MISSING_PRIVILEGE: DAC_READ_SEARCH: the environment variables of other users' processes"
+                            + " cannot be read: run as root with --cap-add DAC_READ_SEARCH")
+                    .problem("MISSING_PRIVILEGE: KILL: processes of other users cannot be signalled: run as root with"
+                            + " --cap-add KILL"),
             row(
                             "a profile of a container engine",
                             machine -> machine.access(-1, "pid:[4026531836]", "docker-default (enforce)"))
-                    .problem(
-                            "MISSING_PRIVILEGE: APPARMOR: the profile docker-default prevents reading and signalling other processes: run with --security-opt apparmor=unconfined"),
+                    .problem("MISSING_PRIVILEGE: APPARMOR: the profile docker-default prevents reading and signalling"
+                            + " other processes: run with --security-opt apparmor=unconfined"),
             row("another PID namespace", machine -> {
                         machine.requireHostPid = true;
                         machine.access(-1, "pid:[4026532281]", "");
                     })
-                    .problem(
-                            "MISSING_PRIVILEGE: HOST_PID: this is not the host's PID namespace, so the pids of GPU processes refer to other processes here: run with --pid=host")
+                    .problem("MISSING_PRIVILEGE: HOST_PID: this is not the host's PID namespace, so the pids of GPU"
+                            + " processes refer to other processes here: run with --pid=host")
                     .missing(PROCESSES)
                     .check(seen -> assertThat(seen.readOnlyReason())
                             .isEqualTo("this is not the host's PID namespace: run with --pid=host")));

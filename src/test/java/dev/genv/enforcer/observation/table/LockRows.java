@@ -4,7 +4,7 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.DescribedMachine.LOCK_LIMIT;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 
-import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,9 +34,9 @@ final class LockRows {
                     })
                     .problem("LOCK_UNUSABLE: genv.lock is a symbolic link" + WITHOUT_LOCK),
             row("genv's lock held by a process", machine -> machine.holdLock(900, ALICE))
-                    .problem(
-                            "LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900 (python) of uid 1003"
-                                    + WITHOUT_LOCK),
+                    .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900"
+                            + " (python) of uid 1003"
+                            + WITHOUT_LOCK),
             row("genv's lock held by a process that has exited", machine -> {
                         machine.holdLock(900, ALICE);
                         machine.noProcess(900);
@@ -44,9 +44,9 @@ final class LockRows {
                         machine.lock =
                                 new LockFacts(LockFacts.Outcome.TIMEOUT, "", LOCK_LIMIT, LOCK_LIMIT, List.of(holder));
                     })
-                    .problem(
-                            "LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900, which has exited; a child of it may still hold the lock"
-                                    + WITHOUT_LOCK),
+                    .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900,"
+                            + " which has exited; a child of it may still hold the lock"
+                            + WITHOUT_LOCK),
             row("a file lease on genv's lock", machine -> {
                         machine.open.add(RealLease.take(Files.createFile(machine.state.resolve("genv.lock"))));
                         machine.lock =

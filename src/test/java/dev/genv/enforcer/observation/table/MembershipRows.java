@@ -10,7 +10,7 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.io.IOException;

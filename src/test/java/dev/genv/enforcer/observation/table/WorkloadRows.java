@@ -5,11 +5,11 @@ import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.PodFacts;
-import dev.genv.enforcer.model.workload.Container;
-import dev.genv.enforcer.model.workload.Pod;
-import dev.genv.enforcer.model.workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload;
-import dev.genv.enforcer.model.workload.WorkloadSource;
+import dev.genv.enforcer.model.workload.Workload.Container;
+import dev.genv.enforcer.model.workload.Workload.Pod;
+import dev.genv.enforcer.model.workload.Workload.SlurmJob;
+import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
 import dev.genv.enforcer.observation.Observation;
 import java.io.IOException;
 import java.nio.file.Files;

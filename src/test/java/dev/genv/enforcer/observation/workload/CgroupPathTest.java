@@ -2,9 +2,10 @@ package dev.genv.enforcer.observation.workload;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.workload.Container;
-import dev.genv.enforcer.model.workload.SlurmJob;
-import dev.genv.enforcer.model.workload.WorkloadSource;
+import dev.genv.enforcer.model.workload.Workload.Container;
+import dev.genv.enforcer.model.workload.Workload.SlurmJob;
+import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
+import dev.genv.enforcer.observation.workload.CgroupPath.CgroupFinding;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;

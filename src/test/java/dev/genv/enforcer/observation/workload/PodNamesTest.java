@@ -3,7 +3,7 @@ package dev.genv.enforcer.observation.workload;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.PodFacts;
-import dev.genv.enforcer.model.workload.Pod;
+import dev.genv.enforcer.model.workload.Workload.Pod;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

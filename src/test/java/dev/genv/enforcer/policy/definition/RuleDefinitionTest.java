@@ -7,7 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting.Kind;
 import org.junit.jupiter.api.Test;
 
 class RuleDefinitionTest {

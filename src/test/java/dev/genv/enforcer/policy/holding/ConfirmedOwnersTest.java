@@ -8,10 +8,10 @@ import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
 import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;

@@ -5,9 +5,9 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.model.Fleet.Appearances;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;

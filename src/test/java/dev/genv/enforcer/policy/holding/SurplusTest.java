@@ -11,8 +11,8 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
@@ -33,12 +33,12 @@ class SurplusTest {
         assertThat(plan.violations()).hasSize(1);
         assertThat(plan.problems())
                 .singleElement()
-                .satisfies(
-                        problem -> assertThat(problem.problem())
-                                .isEqualTo(
-                                        new Problem(
-                                                ProblemCode.QUOTA_UNDECIDED,
-                                                "User raz holds 1 device(s) too many, and only the times in devices.json show which ones came last: the user must detach them")));
+                .satisfies(problem -> assertThat(problem.problem())
+                        .isEqualTo(new Problem(
+                                ProblemCode.QUOTA_UNDECIDED,
+                                "User raz holds 1 device(s) too many, and only the times in"
+                                        + " devices.json show which ones came last: the user must detach"
+                                        + " them")));
     }
 
     @Test

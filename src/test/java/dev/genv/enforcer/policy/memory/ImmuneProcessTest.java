@@ -8,7 +8,7 @@ import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;

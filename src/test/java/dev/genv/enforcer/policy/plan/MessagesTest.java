@@ -7,7 +7,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;

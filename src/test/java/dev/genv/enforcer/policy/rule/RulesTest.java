@@ -3,9 +3,11 @@ package dev.genv.enforcer.policy.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleSetting;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.rule.Rule.ExpectedExits;
+import dev.genv.enforcer.policy.rule.Rule.RuleContext;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Named.named;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
@@ -84,7 +84,7 @@ class StrangerTest {
     /** Unproven strangers, which are never terminated, must not displace proven ones. */
     @Test
     void terminatesStrangerDespiteManyUnprovenStrangers() {
-        var many = IntStream.rangeClosed(2, EnvOwner.MAX_FINDINGS + 5)
+        var many = IntStream.rangeClosed(2, EnvOwnerRule.MAX_FINDINGS + 5)
                 .mapToObj(pid -> process(pid).inEnvironment("a").uid(1007).uses(0))
                 .toArray(GpuProcessBuilder[]::new);
         var plan = enforcingPolicy(Limits.NONE, KnownRules.ENV_OWNER)

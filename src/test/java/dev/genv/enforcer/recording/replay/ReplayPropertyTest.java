@@ -2,13 +2,13 @@ package dev.genv.enforcer.recording.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.history.RecordedAppearances;
+import dev.genv.enforcer.enforcement.history.Claims.RecordedAppearances;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.recording.Playback;
 import dev.genv.enforcer.recording.RandomPast;

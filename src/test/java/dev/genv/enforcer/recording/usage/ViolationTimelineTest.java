@@ -7,7 +7,7 @@ import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.recording.usage.ViolationTimeline.Entry;
 import java.time.Duration;

@@ -7,7 +7,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.UnlistedSuite;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote.genv;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.policy.plan.Action;
 import org.junit.jupiter.api.Test;
 

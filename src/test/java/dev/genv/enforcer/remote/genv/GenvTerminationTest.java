@@ -9,7 +9,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Action.Signal;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -81,7 +81,8 @@ class GenvTerminationTest extends GenvExecutionSuite {
                 .thenExit(
                         0,
                         recorded("execute-output.txt"),
-                        "[ERROR] Not enough permissions to terminate process 63600\n[DEBUG] Process 67708 already terminated\n");
+                        "[ERROR] Not enough permissions to terminate process 63600\n"
+                                + "[DEBUG] Process 67708 already terminated\n");
         execute(terminate(63600), terminate(67708), terminate(15990));
         assertOutcomes(Outcome.DENIED, Outcome.ALREADY_GONE, Outcome.SIGNALLED);
     }

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
+import dev.genv.enforcer.enforcement.machine.Machine.ObservationRequest;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.Connection;
@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The agent on a real OpenSSH server with a real sudo: one for all observations, and what becomes of it. */
 @Timeout(600)
 class OpenSshAgentTest {
-    private static final Interest NOTHING = new Interest(Set.of(), Set.of());
+    private static final ObservationRequest NOTHING = new ObservationRequest(Set.of(), Set.of());
 
     @TempDir
     Path directory;

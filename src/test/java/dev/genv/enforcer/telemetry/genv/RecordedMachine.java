@@ -6,7 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.model.device.DeviceStatus;
 import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.observation.MachineStatus;
+import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.testsupport.Exposition;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.testsupport.builder;
 
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.model.user.Ownership;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,9 +2,9 @@ package dev.genv.enforcer.testsupport.builder;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Messages;
 import dev.genv.enforcer.policy.plan.Plan;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.testsupport.state;
 
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -46,20 +46,20 @@ public final class StateFiles {
             List<Integer> pids,
             List<String> kernelIds) {
         envs.put(eid, """
-                    {
-                      "eid": %s,
-                      "uid": %d,
-                      "creation": "%s",
-                      "username": %s,
-                      "config": {
-                        "name": null,
-                        "gpu_memory": %s,
-                        "gpus": null
-                      },
-                      "pids": %s,
-                      "kernel_ids": %s
-                    }\
-                """.formatted(
+                {
+                  "eid": %s,
+                  "uid": %d,
+                  "creation": "%s",
+                  "username": %s,
+                  "config": {
+                    "name": null,
+                    "gpu_memory": %s,
+                    "gpus": null
+                  },
+                  "pids": %s,
+                  "kernel_ids": %s
+                }\
+            """.formatted(
                         text(eid),
                         uid,
                         TIME,
@@ -95,12 +95,12 @@ public final class StateFiles {
                         """.formatted(text(attachment.eid()), text(attachment.gpuMemory()), text(attachment.time())))
                 .toList();
         devices.put(index, """
-                    {
-                      "index": %d,
-                      "total_memory": "15258mi",
-                      "attachments": %s
-                    }\
-                """.formatted(index, array(entries, 6)));
+                {
+                  "index": %d,
+                  "total_memory": "15258mi",
+                  "attachments": %s
+                }\
+            """.formatted(index, array(entries, 6)));
         return this;
     }
 

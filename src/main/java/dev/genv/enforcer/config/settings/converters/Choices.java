@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config.settings.converters;
 
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import java.util.List;
 import java.util.Locale;

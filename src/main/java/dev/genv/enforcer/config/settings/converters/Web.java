@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings.converters;
 
-import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.notification.SecretFile;
 import dev.genv.enforcer.notification.webhook.WebhookFormat;
 import java.io.IOException;
@@ -66,7 +66,7 @@ public final class Web {
 
     /** Returns why a file cannot be used, without its path, which may be a secret that was set by mistake. */
     static String reason(IOException why) {
-        return ErrorText.of(why);
+        return Errno.textOf(why);
     }
 
     private static String read(String value, SettingConverter<?> converter) {

@@ -3,8 +3,8 @@ package dev.genv.enforcer.recording.change.json;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.json.UnreadableException;
-import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import java.io.IOException;
 import java.util.ArrayList;
 

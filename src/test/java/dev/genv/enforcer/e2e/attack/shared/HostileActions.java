@@ -8,7 +8,7 @@ import static dev.genv.enforcer.e2e.attack.shared.SharedNode.username;
 
 import dev.genv.enforcer.e2e.Suite;
 import dev.genv.enforcer.e2e.load.HostileRequests;
-import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
@@ -236,8 +236,8 @@ final class HostileActions {
 
     /** The processes share the pages of their arguments. */
     private void largeArguments() throws IOException, InterruptedException {
-        var script =
-                "exec perl -e 'for (1..100) { last unless fork } sleep 600' kernel-$(head -c 100000 /dev/zero | tr '\\0' k)";
+        var script = "exec perl -e 'for (1..100) { last unless fork } sleep 600' kernel-$(head -c 100000 /dev/zero | tr"
+                + " '\\0' k)";
         var own = "arguments-" + user;
         try (var child = Child.running(shared.command(user, script), Map.of("PATH", "/usr/bin:/bin"))) {
             shared.addTemporarily(

@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.gpu.nvml.library;
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.files.FileTree;
 import dev.genv.enforcer.files.TrustedOwners;
-import dev.genv.enforcer.files.UntrustedException;
+import dev.genv.enforcer.files.TrustedOwners.UntrustedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
