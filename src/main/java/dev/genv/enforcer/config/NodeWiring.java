@@ -4,10 +4,12 @@ import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.node.NodeMachine;
+import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.Privileges;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
+import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -29,7 +31,14 @@ final class NodeWiring {
                 settings.stateDirectory(),
                 settings.state().lockTimeout(),
                 observer.programs().stream().map(ProtectedExecutable::path).toList());
-        machine = new NodeMachine(paths, GpuWiring.source(settings));
+        machine = new NodeMachine(paths, nvidiaSmi());
+    }
+
+    private NvidiaSmi nvidiaSmi() {
+        var gpu = settings.gpu();
+        return settings.general().genvMetrics() == GenvMetrics.OFF
+                ? new NvidiaSmi(gpu.nvidiaSmi(), gpu.gpuTimeout())
+                : NvidiaSmi.withStatus(gpu.nvidiaSmi(), gpu.gpuTimeout());
     }
 
     NodeMachine machine() {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * What is observed of a machine only for those who watch it. No rule uses it.
  *
  * @param hasGenv whether genv has recorded something on the machine; null if unknown
- * @param devices the status of each device, if the source was asked for it and knows it
+ * @param devices the status of each device, if nvidia-smi was asked for it and knows it
  */
 public record MachineStatus(@Nullable Boolean hasGenv, List<DeviceStatus> devices) {
     public static final MachineStatus UNKNOWN = new MachineStatus(null, List.of());

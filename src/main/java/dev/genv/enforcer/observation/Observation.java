@@ -13,8 +13,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * The result of an observation of one machine.
  *
- * @param gpuSource the source of the GPU data, such as {@code nvidia-smi}
- * @param gpuSourceReason why this source was taken, as a clause; empty if there is no other
  * @param driver the version of the GPU driver; null if unknown
  * @param ticks when the state was read, in clock ticks since boot, like the start time of a process
  * @param ended the verified processes that have certainly exited
@@ -29,8 +27,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record Observation(
         Snapshot snapshot,
-        String gpuSource,
-        String gpuSourceReason,
         @Nullable String driver,
         long ticks,
         Set<ProcessId> ended,
@@ -48,8 +44,6 @@ public record Observation(
                 ? this
                 : new Observation(
                         snapshot.withProblems(more),
-                        gpuSource,
-                        gpuSourceReason,
                         driver,
                         ticks,
                         ended,

@@ -59,7 +59,6 @@ class NodeMachineTest {
                     .device(1)
                     .write();
             var observation = host.observe(Set.of());
-            assertThat(observation.gpuSource()).isEqualTo("nvidia-smi");
             var snapshot = observation.snapshot();
             assertThat(snapshot.host()).isEqualTo("gpu-1").isEqualTo(host.name());
             assertOneEnvironmentObserved(snapshot, child);

@@ -39,18 +39,14 @@ final class Contradictions {
             refuseRemoteSettings(known);
             return;
         }
-        if (settings.gpu().gpuSource() == GpuSettings.Source.NVML) {
-            errors.add(
-                    "GENV_ENFORCER_GPU_SOURCE",
-                    "expected auto or nvidia-smi, because the service observes machines over SSH with nvidia-smi");
-        }
         if (settings.remote().agent() == RemoteSettings.Agent.GENV) {
             refuseUnsupportedByGenv(settings);
         }
         if (!variables.isSet(KNOWN_HOSTS)) {
             errors.add(
                     KNOWN_HOSTS,
-                    "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a host with an unknown key");
+                    "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a host"
+                            + " with an unknown key");
         }
         if (errors.isEmpty()) { // an error may be that a file does not exist
             checkFiles(settings);
@@ -71,14 +67,16 @@ final class Contradictions {
             if (variables.isSet(name)) {
                 errors.add(
                         name,
-                        "genv's own protocol does not report users and programs, so the service cannot apply this: set GENV_ENFORCER_REMOTE_AGENT=python, or unset it");
+                        "genv's own protocol does not report users and programs, so the service cannot apply this: set"
+                                + " GENV_ENFORCER_REMOTE_AGENT=python, or unset it");
             }
         }
         settings.rules().forEach((rule, config) -> {
             if (rule.isEnforcedByUids() && config.mode() == RuleMode.ENFORCE) {
                 errors.add(
                         RuleSettings.variableOf(rule.modeSetting()),
-                        "genv's own protocol does not report users: expected off or audit, or GENV_ENFORCER_REMOTE_AGENT=python");
+                        "genv's own protocol does not report users: expected off or audit, or"
+                                + " GENV_ENFORCER_REMOTE_AGENT=python");
             }
         });
         if (variables.isSet("GENV_ENFORCER_KILL_AFTER")

@@ -1,22 +1,26 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.facts.GpuFacts.ToolFacts;
+import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
 import dev.genv.enforcer.format.gpu.GpuQuery;
+import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Runs nvidia-smi. Its list of devices is cached, because each query needs a child process. */
-public final class NvidiaSmi implements GpuSource<ToolFacts> {
+/**
+ * Runs nvidia-smi. Its list of devices is cached, because each query needs a child process. One thread at a time uses it.
+ */
+public final class NvidiaSmi {
     /** The largest age of the device list: indices change when a GPU disappears or returns. */
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
@@ -25,7 +29,7 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
     private final Set<String> everListed = new HashSet<>();
     private @Nullable CachedDevices devices;
 
-    /** Creates a source that runs nothing yet. */
+    /** Runs nothing yet. */
     public NvidiaSmi(String program, Duration timeout) {
         this(program, timeout, null);
     }
@@ -35,7 +39,7 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
         this.status = status;
     }
 
-    /** Creates a source that also reads the temperature, the utilization and the memory of the GPUs, by another child process. */
+    /** Creates one that also reads the temperature, the utilization and the memory of the GPUs, by another child process. */
     public static NvidiaSmi withStatus(String program, Duration timeout) {
         return new NvidiaSmi(program, timeout, new StatusQuery(program, timeout, System::nanoTime));
     }
@@ -62,42 +66,55 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
         }
     }
 
-    /** Queries the processes and, unless that fails, the devices. */
-    @Override
-    public ToolFacts read() throws InterruptedException {
+    /**
+     * Queries the processes and, unless that fails, the devices. A failure, also a program that hangs, is part of the answer, not an
+     * exception.
+     *
+     * @throws InterruptedException if the service no longer waits for the answer
+     */
+    public GpuFacts read() throws InterruptedException {
         // First, so that no time passes between the list of the processes and the reading of their files.
-        var measured = status == null ? ToolFacts.NOT_ASKED : status.read();
+        var measured = status == null ? GpuFacts.NOT_ASKED : status.read();
         var facts = list();
-        return ToolList.of(facts).isEmpty() ? facts : facts.withStatus(measured);
+        return lines(facts.processes()).isEmpty() || lines(facts.devices()).isEmpty()
+                ? facts
+                : facts.withStatus(measured);
     }
 
-    private ToolFacts list() throws InterruptedException {
+    private GpuFacts list() throws InterruptedException {
         var known = devices;
         devices = null; // a failure may change the indices
         var processes = tool.run(GpuQuery.PROCESSES);
-        var lines = ToolList.lines(processes);
+        var lines = lines(processes);
         if (lines.isEmpty()) {
-            return new ToolFacts(processes, Reading.failed(Failure.SKIPPED, ""));
+            return new GpuFacts(processes, Reading.failed(Failure.SKIPPED, ""));
         }
         var listed = GpuLine.parse(lines.get());
         // Without a line, either nothing runs or there are no devices, which may have been different before.
         if (known != null && known.isFresh() && known.matches(listed.value()) && !foundNoDevices(processes)) {
             keep(known.output, known.devices, known.readAt, listed);
-            return new ToolFacts(processes, known.output, false, ToolFacts.NOT_ASKED);
+            return new GpuFacts(processes, known.output, false, GpuFacts.NOT_ASKED);
         }
         var output = tool.run(GpuQuery.DEVICES);
-        ToolList.lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
-        return new ToolFacts(processes, output);
+        lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
+        return new GpuFacts(processes, output);
     }
 
-    @Override
+    /** Has the next reading query the devices again. */
     public void forgetDevices() {
         devices = null;
     }
 
-    /** Nothing is held: each query is a child process of its own. */
-    @Override
-    public void release() {}
+    /** Returns the pids of the listed processes, each once, ascending. */
+    public static List<Integer> listedPids(GpuFacts facts) {
+        return facts.processes() instanceof Reading.Value<ToolOutput>(var output)
+                ? GpuLine.parse(output.stdout().text().lines().toList()).value().stream()
+                        .map(GpuLine::pid)
+                        .distinct()
+                        .sorted()
+                        .toList()
+                : List.of();
+    }
 
     /** After a problem the devices are queried again, to detect the end of the problem. */
     private void keep(Reading<ToolOutput> output, GpuDevices now, long readAt, Found<List<GpuLine>> listed) {
@@ -107,6 +124,20 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
                 && now.hasAll(listed.value())
                 && now.byUuid().keySet().containsAll(everListed)) {
             devices = new CachedDevices(output, now, readAt, listed.value());
+        }
+    }
+
+    /** Returns the lines of an answer; empty if it is none. */
+    private static Optional<List<String>> lines(Reading<ToolOutput> reading) {
+        try {
+            return reading instanceof Reading.Value<ToolOutput>(var output)
+                    ? Optional.of(GpuQuery.lines(
+                            output.exitCode(),
+                            output.stdout().text(),
+                            output.stderr().text()))
+                    : Optional.empty();
+        } catch (ToolException e) {
+            return Optional.empty();
         }
     }
 

@@ -30,8 +30,8 @@ public final class GenvObserver {
                     + " and the signal is unknown, and so is the user of a process");
     private static final Problem PROTECTION_UNKNOWN = new Problem(
             ProblemCode.PROTECTION_UNKNOWN,
-            "genv's protocol reports neither the program nor the user of a process: GENV_ENFORCER_PROTECTED_EXECUTABLES and"
-                    + " GENV_ENFORCER_EXEMPT_USERS have no effect on this host");
+            "genv's protocol reports neither the program nor the user of a process:"
+                + " GENV_ENFORCER_PROTECTED_EXECUTABLES and GENV_ENFORCER_EXEMPT_USERS have no effect on this host");
 
     private final ObserverSettings settings;
     private final Sightings sightings = new Sightings();
@@ -73,8 +73,6 @@ public final class GenvObserver {
         var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
         return new Observation(
                 snapshot,
-                "genv",
-                "",
                 null,
                 sightings.observations(),
                 ended,

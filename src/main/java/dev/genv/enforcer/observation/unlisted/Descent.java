@@ -44,6 +44,6 @@ record Descent(Map<Integer, Integer> parents, GpuListing listing) {
 
     private boolean isListed(int pid, int device) {
         var uses = listing.usage().get(pid);
-        return listing.drawsOn(device, pid) || (uses != null && uses.stream().anyMatch(use -> use.device() == device));
+        return uses != null && uses.stream().anyMatch(use -> use.device() == device);
     }
 }

@@ -115,7 +115,7 @@ public final class UnlistedProcesses {
             var pid = holder.process().pid();
             var held = holder.minors().stream()
                     .distinct()
-                    .filter(minor -> devices.containsKey(minor) && !listing.drawsOn(devices.get(minor), pid))
+                    .filter(devices::containsKey)
                     .collect(Collectors.toUnmodifiableSet());
             var uses = held.stream()
                     .map(devices::get)
