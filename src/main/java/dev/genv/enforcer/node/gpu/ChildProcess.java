@@ -1,7 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.format.gpu.ToolException;
-import dev.genv.enforcer.node.linux.SpawnedProcess;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
@@ -21,15 +20,13 @@ final class ChildProcess {
     /** A pipe holds more than nvidia-smi prints, so its output can wait. */
     private static final long PAUSE_MILLIS = 20;
 
-    private static final Starter STARTER = SpawnedProcess.isSupported() ? SpawnedProcess::start : ProcessBuilder::start;
-
     private final Path program;
     private final Duration timeout;
     private final Starter starter;
     private @Nullable Process unfinished;
 
     ChildProcess(Path program, Duration timeout) {
-        this(program, timeout, STARTER);
+        this(program, timeout, ProcessBuilder::start);
     }
 
     ChildProcess(Path program, Duration timeout, Starter starter) {
