@@ -11,7 +11,7 @@ import dev.genv.enforcer.node.device.DeviceHolders;
 import dev.genv.enforcer.node.device.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.node.kubelet.PodLogs;
-import dev.genv.enforcer.node.linux.KernelClock;
+import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
@@ -186,7 +186,7 @@ public final class NodeMachine implements Machine, Closeable {
 
     private static long ticks() {
         try {
-            return KernelClock.ticks();
+            return Libc.ticksSinceBoot();
         } catch (IOException e) {
             throw new IllegalStateException("the kernel's clock cannot be read", e);
         }

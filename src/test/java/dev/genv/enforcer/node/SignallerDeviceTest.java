@@ -7,11 +7,11 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
@@ -60,7 +60,8 @@ class SignallerDeviceTest {
                         "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: os.closerange(3, 100))");
                 var released = DeviceFileHolder.start(
                         Map.of(),
-                        "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: (mapping.close(), os.close(device)))")) {
+                        "import os, signal\n"
+                                + "signal.signal(signal.SIGUSR1, lambda *_: (mapping.close(), os.close(device)))")) {
             holder.release();
             released.release();
             DeviceFileHolder.write(proc, "GPU-5", holder.pid(), released.pid());
@@ -104,7 +105,7 @@ class SignallerDeviceTest {
     private Result terminate(Child child) throws IOException {
         var process = new GpuProcess(
                 new ProcessId(child.pid(), child.startTime()),
-                Libc.effectiveUid(),
+                FileCalls.effectiveUid(),
                 "sleep",
                 new Membership.Outside(),
                 List.of());

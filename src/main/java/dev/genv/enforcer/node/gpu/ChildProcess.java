@@ -20,6 +20,9 @@ final class ChildProcess {
     /** A pipe holds more than nvidia-smi prints, so its output can wait. */
     private static final long PAUSE_MILLIS = 20;
 
+    /** The time in which a killed process exits, unless the kernel keeps it. */
+    private static final Duration KILL_TIMEOUT = Duration.ofSeconds(1);
+
     private final Path program;
     private final Duration timeout;
     private final Starter starter;
@@ -77,10 +80,18 @@ final class ChildProcess {
 
     /** Terminates its own children too, as far as they are known, so that they do not accumulate. */
     private static void end(Process process) {
-        if (process.isAlive()) {
+        var isAlive = process.isAlive();
+        if (isAlive) {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
         }
         process.destroyForcibly(); // closes its streams too
+        try {
+            if (isAlive) {
+                process.waitFor(KILL_TIMEOUT); // otherwise the next run would take it for one that hangs
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private void collect(Collected stdout, Collected stderr) throws IOException, ToolException {

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
+import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
@@ -9,11 +10,13 @@ import dev.genv.enforcer.format.gpu.GpuLine;
 import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +27,7 @@ public final class NvidiaSmi {
     /** The largest age of the device list: indices change when a GPU disappears or returns. */
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
-    private final ToolRunner tool;
+    private final Tool tool;
     private final @Nullable StatusQuery status;
     private final Set<String> everListed = new HashSet<>();
     private @Nullable CachedDevices devices;
@@ -35,7 +38,7 @@ public final class NvidiaSmi {
     }
 
     private NvidiaSmi(String program, Duration timeout, @Nullable StatusQuery status) {
-        tool = new ToolRunner(program, timeout);
+        tool = new Tool(program, timeout);
         this.status = status;
     }
 
@@ -144,5 +147,75 @@ public final class NvidiaSmi {
     private static boolean foundNoDevices(Reading<ToolOutput> reading) {
         return reading instanceof Reading.Value<ToolOutput>(var output)
                 && GpuQuery.foundNoDevices(output.exitCode(), output.stdout().text());
+    }
+
+    /** The program, which is found at its first use. */
+    private static final class Tool {
+        private final String program;
+        private final Duration timeout;
+        private @Nullable ChildProcess found;
+
+        private Tool(String program, Duration timeout) {
+            this.program = program;
+            this.timeout = timeout;
+        }
+
+        /** Makes a query. A failure is part of the result. */
+        Reading<ToolOutput> run(String query) throws InterruptedException {
+            try {
+                var tool = found;
+                if (tool == null) {
+                    tool = new ChildProcess(TrustedProgram.find(program), timeout);
+                    found = tool;
+                }
+                var output = tool.run(query, GpuQuery.FORMAT);
+                return Reading.of(new ToolOutput(output.exitCode(), bytes(output.stdout()), bytes(output.stderr())));
+            } catch (ToolException e) {
+                return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
+            }
+        }
+
+        private static Bytes bytes(String text) {
+            return Bytes.of(text.getBytes(StandardCharsets.UTF_8));
+        }
+    }
+
+    /**
+     * The query for what is measured on the GPUs. Only metrics need it, so it has little time, and it is not made for a while after it
+     * used all of that time.
+     */
+    static final class StatusQuery {
+        /** Less than the time that an observation has besides the queries that the rules need. */
+        private static final Duration LONGEST = Duration.ofSeconds(5);
+
+        static final Duration PAUSE = Duration.ofMinutes(10);
+
+        private final Tool tool;
+        private final Duration timeout;
+        private final LongSupplier nanos;
+        private @Nullable Hang hang;
+
+        /** @param nanos as {@link System#nanoTime} */
+        StatusQuery(String program, Duration timeout, LongSupplier nanos) {
+            this.timeout = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
+            tool = new Tool(program, this.timeout);
+            this.nanos = nanos;
+        }
+
+        private record Hang(Reading<ToolOutput> failure, long at) {}
+
+        /** Makes the query; during a pause it returns the failure that began the pause. */
+        Reading<ToolOutput> read() throws InterruptedException {
+            var start = nanos.getAsLong();
+            var last = hang;
+            if (last != null && start - last.at < PAUSE.toNanos()) {
+                return last.failure;
+            }
+            var answer = tool.run(GpuQuery.STATUS);
+            var end = nanos.getAsLong();
+            var hung = answer instanceof Reading.Failed<ToolOutput> && end - start >= timeout.toNanos();
+            hang = hung ? new Hang(answer, end) : null;
+            return answer;
+        }
     }
 }

@@ -33,8 +33,8 @@ class HangingToolTest extends ChildProcessFixture {
     @Test
     void interruptKillsTheTool() throws Exception {
         var tool = new ChildProcess(script("echo $$ >\"$0.pid\"; exec sleep 600"), LONG);
-        var cycle = Thread.ofPlatform().start(() -> assertThatThrownBy(tool::run)
-                .isInstanceOf(InterruptedException.class));
+        var cycle =
+                Thread.ofPlatform().start(() -> assertThatThrownBy(tool::run).isInstanceOf(InterruptedException.class));
         var pid = await().ignoreException(NoSuchFileException.class)
                 .until(() -> Files.readString(folder.resolve("tool.pid")).strip(), written -> !written.isEmpty());
         cycle.interrupt();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.node.gpu.NvidiaSmi.StatusQuery;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -3,8 +3,8 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.testsupport.NamedMembership;
@@ -29,11 +29,11 @@ class RealProcessReaderTest {
     @Test
     void observesARealProcessWhoseFirstThreadHasExited(@TempDir Path folder) throws Exception {
         var program = CProgram.compile(folder.resolve("leaderless"), """
-                #include <pthread.h>
-                #include <unistd.h>
-                static void *run(void *x) { sleep(600); return x; }
-                int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }
-                """);
+            #include <pthread.h>
+            #include <unistd.h>
+            static void *run(void *x) { sleep(600); return x; }
+            int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }
+            """);
         try (var child = Child.running(List.of(program.toString()), Map.of("GENV_ENVIRONMENT_ID", "a"))) {
             var stat = PROC.resolve(child.pid() + "/stat");
             await().until(() -> Files.readString(stat).contains(") Z "));
@@ -49,7 +49,7 @@ class RealProcessReaderTest {
         try (var inside = Child.inEnvironment("15971");
                 var outside = Child.withEnvironment(Map.of("HOME", "/"));
                 var empty = Child.withEnvironment(Map.of())) {
-            var uid = Libc.effectiveUid();
+            var uid = FileCalls.effectiveUid();
             assertThat(observe(real, inside.pid())).hasValueSatisfying(seen -> {
                 assertThat(seen.id().pid()).isEqualTo(inside.pid());
                 assertThat(seen.uid()).isEqualTo(uid);
