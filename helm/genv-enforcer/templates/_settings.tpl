@@ -22,9 +22,6 @@ GENV_ENFORCER_STATE_DIR: settings.stateDir
 GENV_ENFORCER_LOCK_TIMEOUT: settings.lockTimeout
 GENV_ENFORCER_JOURNAL_MAX_SIZE: journal.maxSize
 GENV_ENFORCER_JOURNAL_MAX_AGE: journal.maxAge
-GENV_ENFORCER_GPU_SOURCE: settings.gpuSource
-GENV_ENFORCER_NVML_LIBRARY: settings.nvmlLibrary
-GENV_ENFORCER_NVML_HOLD: settings.nvmlHold
 GENV_ENFORCER_NVIDIA_SMI: settings.nvidiaSmi
 GENV_ENFORCER_GPU_TIMEOUT: settings.gpuTimeout
 GENV_ENFORCER_UNLISTED_MEMORY: settings.unlistedMemory

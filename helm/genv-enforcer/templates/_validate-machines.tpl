@@ -52,9 +52,6 @@ remote.identity.passphraseKey opens a key that is not there: set remote.identity
 {{- if not (or $remote.username $configured $named) }}
 mode is remote, but there is no user to log in as: set remote.username, or name the user with every machine (raz@gpu-1) or in remote.sshConfig
 {{- end -}}
-{{- if eq (toString .Values.settings.gpuSource) "nvml" }}
-settings.gpuSource is nvml, but the service observes machines over SSH with nvidia-smi: set settings.gpuSource=auto, or remove it
-{{- end -}}
 {{- if eq (toString $remote.agent) "genv" -}}
 {{- range list "protectedExecutables" "exemptUsers" -}}
 {{- if index $.Values.settings . }}

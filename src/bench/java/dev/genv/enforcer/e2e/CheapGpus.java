@@ -13,32 +13,32 @@ import java.util.List;
  */
 final class CheapGpus {
     private static final String SOURCE = """
-            #include <fcntl.h>
-            #include <string.h>
-            #include <unistd.h>
+        #include <fcntl.h>
+        #include <string.h>
+        #include <unistd.h>
 
-            static void copy(const char *file) {
-                static char buffer[1 << 16];
-                int from = open(file, O_RDONLY);
-                for (ssize_t n; (n = read(from, buffer, sizeof buffer)) > 0;)
-                    if (write(1, buffer, n) != n) _exit(1);
+        static void copy(const char *file) {
+            static char buffer[1 << 16];
+            int from = open(file, O_RDONLY);
+            for (ssize_t n; (n = read(from, buffer, sizeof buffer)) > 0;)
+                if (write(1, buffer, n) != n) _exit(1);
+        }
+
+        int main(int count, char **arguments) {
+            if (count < 2) { /* a job */
+                for (;;) pause();
             }
+            if (strstr(arguments[1], "compute-apps")) {
+                int calls = open(FOLDER "/calls", O_WRONLY | O_CREAT | O_APPEND, 0600);
+                if (write(calls, ".", 1) != 1) _exit(1);
+                copy(FOLDER "/processes");
+            } else
+                copy(strstr(arguments[1], "=uuid,index") ? FOLDER "/uuids" : FOLDER "/gpus");
+            _exit(0);
+        }
+        """;
 
-            int main(int count, char **arguments) {
-                if (count < 2) { /* a job */
-                    for (;;) pause();
-                }
-                if (strstr(arguments[1], "compute-apps")) {
-                    int calls = open(FOLDER "/calls", O_WRONLY | O_CREAT | O_APPEND, 0600);
-                    if (write(calls, ".", 1) != 1) _exit(1);
-                    copy(FOLDER "/processes");
-                } else
-                    copy(strstr(arguments[1], "=uuid,index") ? FOLDER "/uuids" : FOLDER "/gpus");
-                _exit(0);
-            }
-            """;
-
-    static final long BYTES_OF_PROCESS = 1000L << 20;
+    private static final int MEBIBYTES_OF_PROCESS = 1000;
 
     private final Path folder;
 
@@ -81,7 +81,7 @@ final class CheapGpus {
         var lines = new ArrayList<String>();
         for (var i = 0; i < jobs.size(); i++) {
             lines.add("%s, %d, %d"
-                    .formatted(FakeNvidiaSmi.uuid(i % devices), jobs.get(i).pid(), BYTES_OF_PROCESS >> 20));
+                    .formatted(FakeNvidiaSmi.uuid(i % devices), jobs.get(i).pid(), MEBIBYTES_OF_PROCESS));
         }
         Files.write(folder.resolve("processes"), lines);
     }

@@ -1,13 +1,11 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.fake.FakeNvml;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -90,18 +88,6 @@ final class CostNode implements AutoCloseable {
                 "GENV_ENFORCER_INTERVAL", "1s",
                 "QUARKUS_HTTP_PORT", "0",
                 "QUARKUS_MANAGEMENT_PORT", "0");
-    }
-
-    /** Returns the settings of a service that reads the same from a fake NVML instead of nvidia-smi. */
-    Map<String, String> settingsWithNvml() throws IOException {
-        var nvml = new FakeNvml(folder.resolve("nvml")).gpus(size.devices).line("cached");
-        for (var i = 0; i < jobs.size(); i++) {
-            nvml.process(i % size.devices, jobs.get(i).pid(), CheapGpus.BYTES_OF_PROCESS);
-        }
-        var settings = new HashMap<>(settings());
-        settings.put("GENV_ENFORCER_GPU_SOURCE", "nvml");
-        settings.put("GENV_ENFORCER_NVML_LIBRARY", nvml.path().toString());
-        return settings;
     }
 
     /** Returns the environment of genv's own daemon. */

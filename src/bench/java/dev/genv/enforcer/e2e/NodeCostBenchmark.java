@@ -15,9 +15,8 @@ import java.util.function.ToDoubleFunction;
  * The CPU time of a steady cycle on a node, with everything that the program does in the second between two cycles: that of the
  * program itself, and that of its child processes. All programs observe the same node in turn, over the same nvidia-smi.
  *
- * <p>{@code -Dservices} names packaged services. The last one is measured also with a fake NVML instead of nvidia-smi. {@code -Dgenv}
- * names a source tree of genv whose own daemon is measured too, and {@code -Dnodes} the sizes of nodes such as {@code 8x16x32}: devices,
- * environments, processes. {@code -Dwarmup}, {@code -Dmeasured} (seconds) and {@code -Drounds} say how long.
+ * <p>{@code -Dservices} names packaged services. {@code -Dgenv} names a source tree of genv whose own daemon is measured too,
+ * and {@code -Dnodes} the sizes of nodes such as {@code 8x16x32}: devices, environments, processes. {@code -Dwarmup}, {@code -Dmeasured} (seconds) and {@code -Drounds} say how long.
  */
 public final class NodeCostBenchmark {
     private static final Duration WARM_UP = Duration.ofSeconds(Integer.getInteger("warmup", 60));
@@ -74,14 +73,12 @@ public final class NodeCostBenchmark {
         return costs.stream().mapToDouble(value).average().orElseThrow();
     }
 
-    private static List<Program> programs(CostNode node) throws IOException {
+    private static List<Program> programs(CostNode node) {
         var programs = new ArrayList<Program>();
         for (var jar : System.getProperty("services", "target/quarkus-app/quarkus-run.jar")
                 .split(",", -1)) {
             programs.add(new Program(jar, service(jar), node.settings()));
         }
-        programs.add(
-                new Program(programs.getLast().name + ", NVML", programs.getLast().command, node.settingsWithNvml()));
         var genv = System.getProperty("genv", "");
         if (!genv.isEmpty()) {
             var command =

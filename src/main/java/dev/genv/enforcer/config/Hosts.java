@@ -1,6 +1,5 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.config.settings.GpuSettings.Source;
 import dev.genv.enforcer.config.settings.RemoteSettings;
 import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
@@ -12,10 +11,7 @@ import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
-import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
-import dev.genv.enforcer.node.gpu.SourceSelector;
-import dev.genv.enforcer.node.gpu.nvml.NvmlSource;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.Privileges;
@@ -103,7 +99,7 @@ public class Hosts implements CycleListener {
                 settings.stateDirectory(),
                 settings.state().lockTimeout(),
                 observer.programs().stream().map(ProtectedExecutable::path).toList());
-        var machine = new NodeMachine(paths, gpus());
+        var machine = new NodeMachine(paths, nvidiaSmi());
         node = machine;
         if (observer.acts()) {
             machine.openStateDirectory().ifPresent(LOG::warn);
@@ -122,19 +118,11 @@ public class Hosts implements CycleListener {
         return () -> hosts;
     }
 
-    private GpuSource<?> gpus() {
+    private NvidiaSmi nvidiaSmi() {
         var gpu = settings.gpu();
-        var options = new SourceSelector.Options(
-                gpu.gpuSource() != Source.NVIDIA_SMI, gpu.gpuSource() != Source.NVML, gpu.nvmlHold());
         return settings.general().genvMetrics() == GenvMetrics.OFF
-                ? new SourceSelector(
-                        options,
-                        new NvmlSource(gpu.nvmlLibrary(), gpu.gpuTimeout()),
-                        new NvidiaSmi(gpu.nvidiaSmi(), gpu.gpuTimeout()))
-                : new SourceSelector(
-                        options,
-                        NvmlSource.withStatus(gpu.nvmlLibrary(), gpu.gpuTimeout()),
-                        NvidiaSmi.withStatus(gpu.nvidiaSmi(), gpu.gpuTimeout()));
+                ? new NvidiaSmi(gpu.nvidiaSmi(), gpu.gpuTimeout())
+                : NvidiaSmi.withStatus(gpu.nvidiaSmi(), gpu.gpuTimeout());
     }
 
     private Supplier<List<Host>> openFleet() {

@@ -10,7 +10,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.model.device.DeviceUsage.MigInstance;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.workload.Workload;
@@ -42,7 +41,6 @@ public final class SnapshotJson {
                 out.writeStartObject();
                 out.writeNumberField("index", use.device());
                 out.writeStringField("gpu_memory", text(use.memory()));
-                writeInstances(use.instances(), out);
                 out.writeEndObject();
             }
             out.writeEndArray();
@@ -78,20 +76,6 @@ public final class SnapshotJson {
         out.writeObjectFieldStart("membership");
         out.writeStringField("by", process.membershipBy().label());
         out.writeEndObject();
-    }
-
-    /** Only with MIG: genv does not print them. */
-    private static void writeInstances(List<MigInstance> instances, JsonGenerator out) throws IOException {
-        if (!instances.isEmpty()) {
-            out.writeArrayFieldStart("mig_instances");
-            for (var instance : instances) {
-                out.writeStartObject();
-                out.writeNumberField("gpu_instance", instance.gpu());
-                out.writeNumberField("compute_instance", instance.compute());
-                out.writeEndObject();
-            }
-            out.writeEndArray();
-        }
     }
 
     /**

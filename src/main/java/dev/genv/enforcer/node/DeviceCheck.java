@@ -11,7 +11,7 @@ import java.util.Set;
 
 /**
  * Requires that a process uses a device file of the driver: a listed pid can belong to a process that was started after the listed one has
- * exited, and a pid of a library whose lists are laid out in another way would be any process.
+ * exited.
  */
 final class DeviceCheck {
     private static final Result WITHOUT_DEVICE = Result.failed(

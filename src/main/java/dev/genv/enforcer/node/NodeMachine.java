@@ -9,10 +9,9 @@ import dev.genv.enforcer.facts.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.facts.host.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.node.device.DeviceHolders;
 import dev.genv.enforcer.node.device.NvidiaDevices;
-import dev.genv.enforcer.node.gpu.GpuSource;
-import dev.genv.enforcer.node.gpu.ListedPids;
+import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.node.kubelet.PodLogs;
-import dev.genv.enforcer.node.linux.KernelClock;
+import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
@@ -49,7 +48,7 @@ public final class NodeMachine implements Machine, Closeable {
     private final PodLogs pods;
     private final LivenessReader liveness;
     private final DeviceHolders holders;
-    private final GpuSource<?> gpus;
+    private final NvidiaSmi gpus;
     private final NodeState state;
     private final Signaller signaller;
 
@@ -68,9 +67,9 @@ public final class NodeMachine implements Machine, Closeable {
     /**
      * Creates the adapter without reading anything.
      *
-     * @param gpus the source of the GPUs, which this machine then owns
+     * @param gpus which this machine then uses alone
      */
-    public NodeMachine(NodePaths paths, GpuSource<?> gpus) {
+    public NodeMachine(NodePaths paths, NvidiaSmi gpus) {
         this.gpus = gpus;
         proc = new ProcFs(paths.proc());
         searched = new ProcFs(paths.proc());
@@ -128,7 +127,7 @@ public final class NodeMachine implements Machine, Closeable {
         var gpuFacts = gpus.read();
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
-        var listed = ListedPids.of(gpuFacts);
+        var listed = NvidiaSmi.listedPids(gpuFacts);
         var found = interest.deviceHolders()
                 ? holders.search(withoutReused(listed, interest.reusedPids()), interest.subordinateUids())
                 : DeviceHolders.Found.NONE;
@@ -169,10 +168,9 @@ public final class NodeMachine implements Machine, Closeable {
         return listed.stream().filter(pid -> !reused.contains(pid)).collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Releases the GPUs and the enforcer lock. */
+    /** Releases the enforcer lock. */
     @Override
     public void close() throws IOException {
-        gpus.release();
         state.close();
     }
 
@@ -188,7 +186,7 @@ public final class NodeMachine implements Machine, Closeable {
 
     private static long ticks() {
         try {
-            return KernelClock.ticks();
+            return Libc.ticksSinceBoot();
         } catch (IOException e) {
             throw new IllegalStateException("the kernel's clock cannot be read", e);
         }

@@ -17,8 +17,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * The result of an observation of one machine.
  *
- * @param gpuSource the source of the GPU data, such as {@code nvidia-smi}
- * @param gpuSourceReason why this source was taken, as a clause; empty if there is no other
  * @param driver the version of the GPU driver; null if unknown
  * @param ticks when the state was read, in clock ticks since boot, like the start time of a process
  * @param ended the verified processes that have certainly exited
@@ -33,8 +31,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record Observation(
         Snapshot snapshot,
-        String gpuSource,
-        String gpuSourceReason,
         @Nullable String driver,
         long ticks,
         Set<ProcessId> ended,
@@ -52,8 +48,6 @@ public record Observation(
                 ? this
                 : new Observation(
                         snapshot.withProblems(more),
-                        gpuSource,
-                        gpuSourceReason,
                         driver,
                         ticks,
                         ended,
@@ -70,7 +64,7 @@ public record Observation(
      * What is observed of a machine only for those who watch it. No rule uses it.
      *
      * @param hasGenv whether genv has recorded something on the machine; null if unknown
-     * @param devices the status of each device, if the source was asked for it and knows it
+     * @param devices the status of each device, if nvidia-smi was asked for it and knows it
      */
     public record MachineStatus(@Nullable Boolean hasGenv, List<DeviceStatus> devices) {
         public static final MachineStatus UNKNOWN = new MachineStatus(null, List.of());

@@ -25,7 +25,6 @@ import dev.genv.enforcer.observation.gpu.DeviceOrder;
 import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
-import dev.genv.enforcer.observation.gpu.GpuOrigin;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.immunity.ImmunityRules.ConfiguredUsers;
 import dev.genv.enforcer.observation.immunity.ImmunityRules.ProgramHistory;
@@ -144,9 +143,7 @@ public final class Observer {
                 findings.problems());
         return new Observation(
                 snapshot,
-                GpuOrigin.of(facts.gpu()).label(),
-                GpuOrigin.of(facts.gpu()).reason(),
-                driver(facts),
+                driver(facts.machine()),
                 facts.machine().beforeState(),
                 privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
                 missingPrivileges.stream().map(MissingPrivilege::name).toList(),
@@ -247,8 +244,7 @@ public final class Observer {
                         .without(SnapshotPart.PROCESSES)
                         .with(new Problem(
                                 ProblemCode.GPU_TOOL_FAILED,
-                                "%s lists more processes than can be observed: %d"
-                                        .formatted(GpuOrigin.of(facts.gpu()).name(), usage.size())));
+                                "nvidia-smi lists more processes than can be observed: %d".formatted(usage.size())));
     }
 
     private static Set<ProcessId> ended(List<VerifiedProcess> facts, Set<ProcessId> verified) {
@@ -259,11 +255,6 @@ public final class Observer {
                         .filter(stat -> ProcessIdentity.hasEnded(id, stat))
                         .isPresent())
                 .collect(Collectors.toUnmodifiableSet());
-    }
-
-    private static @Nullable String driver(HostFacts facts) {
-        var ofSource = GpuOrigin.of(facts.gpu()).driver();
-        return ofSource.isEmpty() ? driver(facts.machine()) : ofSource;
     }
 
     private static @Nullable String driver(MachineFacts machine) {

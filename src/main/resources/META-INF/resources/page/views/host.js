@@ -63,7 +63,6 @@ function factsOf(report) {
     count(report.processes, 'process', 'processes'),
     count(report.environments, 'environment'),
     report.driver && `driver ${report.driver}`,
-    report.gpu_source && `by ${report.gpu_source}`,
     needsMetrics(report) && 'GENV_ENFORCER_GENV_METRICS shows utilization and temperature',
     report.last_observed ? `last observed ${clock(report.last_observed)}` : 'never observed',
   ].filter(Boolean).join(' · ');

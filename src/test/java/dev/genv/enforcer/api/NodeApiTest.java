@@ -117,7 +117,6 @@ class NodeApiTest {
                 .then()
                 .body("[0].host", notNullValue())
                 .body("[0].status", equalTo("ok"))
-                .body("[0].gpu_source", equalTo("nvidia-smi"))
                 .body("[0].devices", equalTo(1))
                 .body("[0].last_observed", notNullValue())
                 .body("[0].observation_ms", notNullValue())

@@ -50,8 +50,6 @@ public final class Node implements AutoCloseable {
         gpus = new FakeNvidiaSmi(directory.resolve("bin"));
         set("STATE_DIR", stateDirectory);
         set("NVIDIA_SMI", gpus.path());
-        // The machine of the tests may have NVIDIA's library, and with it other GPUs than these.
-        set("NVML_LIBRARY", directory.resolve("none/libnvidia-ml.so.1"));
         set("NODE_NAME", "gpu-1");
         // The fake nvidia-smi reports pids of the tests' PID namespace, which may be a container's.
         set("REQUIRE_HOST_PID", false);

@@ -25,7 +25,6 @@ public final class SshFleet implements AutoCloseable {
         node = new Node(Files.createDirectory(directory.resolve("program")))
                 .unset("STATE_DIR")
                 .unset("NVIDIA_SMI")
-                .unset("NVML_LIBRARY")
                 .unset("NODE_NAME")
                 // A slow machine needs longer for a login than the default.
                 .set("REMOTE_TIMEOUT", "%ds".formatted(HANG.toSeconds()))

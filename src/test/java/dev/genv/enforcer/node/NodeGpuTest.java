@@ -11,7 +11,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.node.linux.KernelClock;
+import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -71,7 +71,7 @@ class NodeGpuTest {
             for (var child : List.of(earlier, later, gone)) {
                 smi.process(0, child.pid(), "5");
             }
-            var now = KernelClock.ticks();
+            var now = Libc.ticksSinceBoot();
             proc.process(earlier.pid()).startTime(now);
             proc.process(later.pid()).startTime(now + 1_000_000);
             var found = list();
@@ -216,9 +216,9 @@ class NodeGpuTest {
 
     @Test
     void ticksSinceBootUseTheClockOfStartTimes() throws IOException {
-        var before = KernelClock.ticks();
+        var before = Libc.ticksSinceBoot();
         try (var child = Child.withEnvironment(Map.of())) {
-            assertThat(child.startTime()).isBetween(before - 1, KernelClock.ticks() + 1);
+            assertThat(child.startTime()).isBetween(before - 1, Libc.ticksSinceBoot() + 1);
         }
     }
 }

@@ -6,9 +6,9 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.NodeBuilder;
@@ -47,7 +47,7 @@ class NodeImmunityTest {
     void exemptProcessIsReportedWithTheReasonAndNotTerminated() throws Exception {
         try (var child = Child.withEnvironment(Map.of())) {
             smi.process(0, child.pid(), "1");
-            var uid = Long.toString(Libc.effectiveUid());
+            var uid = Long.toString(FileCalls.effectiveUid());
             assertImmune(
                     Immunity.Kind.EXEMPT,
                     Outcome.SKIPPED_EXEMPT,
@@ -172,7 +172,7 @@ class NodeImmunityTest {
             assertThat(checked.immunity()).isNull();
             var action = new Action.Terminate("gpu-1", checked);
             var exempting = new NodeBuilder(state, smi.path())
-                    .exempt(Long.toString(Libc.effectiveUid()))
+                    .exempt(Long.toString(FileCalls.effectiveUid()))
                     .host();
             exempting.observe(Set.of());
             assertThat(execute(exempting, action).outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);

@@ -7,11 +7,11 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
@@ -105,7 +105,7 @@ class SignallerDeviceTest {
     private Result terminate(Child child) throws IOException {
         var process = new GpuProcess(
                 new ProcessId(child.pid(), child.startTime()),
-                Libc.effectiveUid(),
+                FileCalls.effectiveUid(),
                 "sleep",
                 new Membership.Outside(),
                 List.of());

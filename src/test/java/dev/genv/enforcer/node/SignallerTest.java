@@ -6,12 +6,12 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
@@ -61,7 +61,7 @@ class SignallerTest {
     void processWithReusedPidIsNotSignalled() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var earlier = new ProcessId(child.pid(), child.startTime() - 1);
-            assertThat(terminate(signaller, process(earlier, Libc.effectiveUid(), MINE)))
+            assertThat(terminate(signaller, process(earlier, FileCalls.effectiveUid(), MINE)))
                     .isEqualTo(Result.of(Outcome.ALREADY_GONE));
             assertThat(child.isAlive()).isTrue();
         }
@@ -83,9 +83,9 @@ class SignallerTest {
     void signalsAProcessWhoseUidDiffersAtEveryCheck() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var id = new ProcessId(child.pid(), child.startTime());
-            assertNotSignalled(child, process(id, Libc.effectiveUid() + 1, MINE));
-            assertNotSignalled(child, process(id, Libc.effectiveUid() + 2, MINE));
-            assertThat(terminate(signaller, process(id, Libc.effectiveUid() + 3, MINE)))
+            assertNotSignalled(child, process(id, FileCalls.effectiveUid() + 1, MINE));
+            assertNotSignalled(child, process(id, FileCalls.effectiveUid() + 2, MINE));
+            assertThat(terminate(signaller, process(id, FileCalls.effectiveUid() + 3, MINE)))
                     .isEqualTo(Result.of(Outcome.SIGNALLED));
             assertThat(child.awaitExit()).isEqualTo(128 + SIGTERM);
         }
@@ -95,9 +95,9 @@ class SignallerTest {
     void countsChangesOfTheUidAndOfTheMembershipTogether() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var id = new ProcessId(child.pid(), child.startTime());
-            assertNotSignalled(child, process(id, Libc.effectiveUid() + 1, MINE));
+            assertNotSignalled(child, process(id, FileCalls.effectiveUid() + 1, MINE));
             assertNotSignalled(child, process(child, new Membership.Outside()));
-            assertThat(terminate(signaller, process(id, Libc.effectiveUid() + 1, MINE)))
+            assertThat(terminate(signaller, process(id, FileCalls.effectiveUid() + 1, MINE)))
                     .isEqualTo(Result.of(Outcome.SIGNALLED));
         }
     }
@@ -126,7 +126,7 @@ class SignallerTest {
     @Test
     void pidThatIsNowThatOfAThreadIsNoProcess() throws IOException {
         var thread = new ProcessId(CurrentProcess.otherThread(), 1);
-        assertThat(terminate(signaller, process(thread, Libc.effectiveUid(), MINE)))
+        assertThat(terminate(signaller, process(thread, FileCalls.effectiveUid(), MINE)))
                 .isEqualTo(Result.of(Outcome.ALREADY_GONE));
     }
 
@@ -144,7 +144,7 @@ class SignallerTest {
     void processWithAnotherUidIsNotSignalled() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var id = new ProcessId(child.pid(), child.startTime());
-            assertNotSignalled(child, process(id, Libc.effectiveUid() + 1, MINE));
+            assertNotSignalled(child, process(id, FileCalls.effectiveUid() + 1, MINE));
             assertNotSignalled(child, process(id, null, MINE));
         }
     }
@@ -152,9 +152,9 @@ class SignallerTest {
     @Test
     void processThatBecameExemptIsNotSignalled() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
-            var result = terminate(signaller, process(child, MINE), Set.of(Libc.effectiveUid()));
+            var result = terminate(signaller, process(child, MINE), Set.of(FileCalls.effectiveUid()));
             assertThat(result.outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);
-            assertThat(result.detail()).contains("uid " + Libc.effectiveUid());
+            assertThat(result.detail()).contains("uid " + FileCalls.effectiveUid());
             assertThat(child.isAlive()).isTrue();
         }
     }
@@ -198,7 +198,7 @@ class SignallerTest {
     void processWithHangingEnvironmentIsNotSignalled(@TempDir Path folder) throws Exception {
         try (var child = Child.inEnvironment("15971")) {
             var fake = new FakeProc(folder).process(child.pid()).startTime(child.startTime());
-            fake.uid(Libc.effectiveUid());
+            fake.uid(FileCalls.effectiveUid());
             Files.delete(fake.file("environ"));
             Fifo.at(fake.file("environ"));
             var result = terminate(Signallers.of(folder, folder), process(child, MINE));
@@ -247,7 +247,7 @@ class SignallerTest {
     }
 
     private static GpuProcess process(Child child, Membership membership) throws IOException {
-        return process(new ProcessId(child.pid(), child.startTime()), Libc.effectiveUid(), membership);
+        return process(new ProcessId(child.pid(), child.startTime()), FileCalls.effectiveUid(), membership);
     }
 
     private static GpuProcess process(ProcessId id, @Nullable Long uid, Membership membership) {

@@ -14,7 +14,6 @@ import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.Device.Attachment;
 import dev.genv.enforcer.model.device.DeviceUsage;
-import dev.genv.enforcer.model.device.DeviceUsage.MigInstance;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
@@ -71,12 +70,12 @@ class RecordedFieldsTest {
         assertThat(components(Environment.class))
                 .containsExactly("eid", "uid", "username", "creation", "config", "pids", "kernelIds", "ownership");
         assertThat(components(Ownership.class)).containsExactly("dispute", "exempt", "uids", "account");
-        assertThat(components(DeviceUsage.class)).containsExactly("device", "memory", "instances");
+        assertThat(components(DeviceUsage.class)).containsExactly("device", "memory");
         assertThat(components(Attachment.class)).containsExactly("eid", "gpuMemory", "time");
     }
 
     private static Snapshot everything() {
-        var mig = new DeviceUsage(1, null, List.of(new MigInstance(3, 0), new MigInstance(4, 1)));
+        var unknown = new DeviceUsage(1, null);
         var immune = new Immunity(Immunity.Kind.EXEMPT, HOSTILE);
         var processes = List.of(
                 new GpuProcess(
@@ -85,13 +84,13 @@ class RecordedFieldsTest {
                         HOSTILE,
                         new Membership.InEnvironment(HOSTILE),
                         MembershipSource.ANCESTOR,
-                        List.of(new DeviceUsage(0, new Memory(Long.MAX_VALUE)), mig),
+                        List.of(new DeviceUsage(0, new Memory(Long.MAX_VALUE)), unknown),
                         immune,
                         null,
                         HOSTILE),
                 new GpuProcess(new ProcessId(2, 0), null, "", new Membership.Outside(), List.of(), null),
                 new GpuProcess(new ProcessId(3, 5), 0L, "c", new Membership.Unknown(HOSTILE, true), List.of(), null),
-                new GpuProcess(new ProcessId(4, 5), 0L, "c", Membership.NOT_PERMITTED, List.of(mig), null));
+                new GpuProcess(new ProcessId(4, 5), 0L, "c", Membership.NOT_PERMITTED, List.of(unknown), null));
         var environments = List.of(
                 new Environment(
                         HOSTILE,

@@ -77,7 +77,7 @@ class RecordingPropertyTest {
     private static Snapshot withoutMemory(Snapshot snapshot) {
         var processes = snapshot.processes().stream()
                 .map(process -> process.withUsage(process.usage().stream()
-                        .map(use -> new DeviceUsage(use.device(), null, use.instances()))
+                        .map(use -> new DeviceUsage(use.device(), null))
                         .toList()))
                 .toList();
         return new Snapshot(

@@ -5,7 +5,6 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.node.NodeMachine;
-import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
@@ -17,7 +16,7 @@ import java.util.List;
 /** A node as the service composes it: the machine's adapter and its observer. */
 public final class NodeBuilder {
     private final Path state;
-    private GpuSource<?> gpus;
+    private final NvidiaSmi gpus;
     private Path proc = Path.of("/proc");
     private Duration lockTimeout = HANG;
     private boolean requireHostPid;
@@ -32,12 +31,6 @@ public final class NodeBuilder {
 
     public NodeBuilder proc(Path other) {
         proc = other;
-        return this;
-    }
-
-    /** Another source in place of nvidia-smi. */
-    public NodeBuilder gpus(GpuSource<?> source) {
-        gpus = source;
         return this;
     }
 

@@ -26,9 +26,10 @@ final class LargeFleet {
     String hosts() {
         return array(IntStream.range(0, hosts)
                 .mapToObj(host -> """
-                {"host":"%s","status":"ok","last_observed":"2026-11-22T12:00:00Z","observation_ms":20,"gpu_source":"nvml",\
-                "gpu_source_reason":null,"driver":"570.86","devices":%d,"processes":%d,"environments":%d,"problems":[],\
-                "missing_privileges":[],"device_status":[]}""".formatted(name(host), devices, devices * processesOfDevice, ENVIRONMENTS))
+                    {"host":"%s","status":"ok","last_observed":"2026-11-22T12:00:00Z","observation_ms":20,\
+                    "driver":"570.86","devices":%d,"processes":%d,"environments":%d,"problems":[],\
+                    "missing_privileges":[],"device_status":[]}\
+                    """.formatted(name(host), devices, devices * processesOfDevice, ENVIRONMENTS))
                 .toList());
     }
 
@@ -44,7 +45,8 @@ final class LargeFleet {
     private String snapshot(int host) {
         var processes = IntStream.range(0, devices * processesOfDevice)
                 .mapToObj(i -> """
-                {"pid":%d,"used_gpu_memory":[{"index":%d,"gpu_memory":"%dmi"}],"eid":"%d","membership":{"by":"environ"}}""".formatted(
+                    {"pid":%d,"used_gpu_memory":[{"index":%d,"gpu_memory":"%dmi"}],"eid":"%d","membership":{"by":"environ"}}\
+                    """.formatted(
                                 10_000 + i,
                                 i / processesOfDevice,
                                 500 + (i * 37 + versions[host] * 101) % 4000,
@@ -52,12 +54,14 @@ final class LargeFleet {
                 .toList();
         var environments = IntStream.range(0, ENVIRONMENTS)
                 .mapToObj(i -> """
-                {"eid":"%d","uid":%d,"creation":"22/11/2026 09:00:00","username":"user%d","config":{"name":null,\
-                "gpu_memory":null,"gpus":1},"pids":[%d],"kernel_ids":[]}""".formatted(i, 1000 + i, i, 5000 + i))
+                    {"eid":"%d","uid":%d,"creation":"22/11/2026 09:00:00","username":"user%d","config":{"name":null,\
+                    "gpu_memory":null,"gpus":1},"pids":[%d],"kernel_ids":[]}\
+                    """.formatted(i, 1000 + i, i, 5000 + i))
                 .toList();
         var described = IntStream.range(0, devices)
                 .mapToObj(i -> """
-                {"index":%d,"total_memory":"81920mi","attachments":[{"eid":"%d","gpu_memory":null,"time":"22/11/2026 09:00:00"}]}""".formatted(i, environment(i * processesOfDevice)))
+                    {"index":%d,"total_memory":"81920mi","attachments":[{"eid":"%d","gpu_memory":null,"time":"22/11/2026 09:00:00"}]}\
+                    """.formatted(i, environment(i * processesOfDevice)))
                 .toList();
         return "{\"processes\":{\"processes\":%s},\"envs\":{\"envs\":%s},\"devices\":{\"devices\":%s}}"
                 .formatted(array(processes), array(environments), array(described));
@@ -71,19 +75,21 @@ final class LargeFleet {
     String violations() {
         return array(IntStream.range(0, VIOLATIONS)
                 .mapToObj(i -> """
-                {"id":"v%d","rule":"env-devices","host":"%s","status":"%s","mode":"enforce",\
-                "message":"Process %d from environment 1 is using non-attached GPU(s) 3","user":"user1","environment":"1",\
-                "devices":[3],"processes":[{"pid":%d,"start_time":1,"command":"python","uid":1001,"membership":{"by":"environ"}}],\
-                "first_seen":"2026-11-22T11:00:00Z","last_seen":"2026-11-22T12:00:00Z","cycles":%d,"actions":[],\
-                "next":[]}""".formatted(
+                    {"id":"v%d","rule":"env-devices","host":"%s","status":"%s","mode":"enforce",\
+                    "message":"Process %d from environment 1 is using non-attached GPU(s) 3","user":"user1","environment":"1",\
+                    "devices":[3],"processes":[{"pid":%d,"start_time":1,"command":"python","uid":1001,"membership":{"by":"environ"}}],\
+                    "first_seen":"2026-11-22T11:00:00Z","last_seen":"2026-11-22T12:00:00Z","cycles":%d,"actions":[],\
+                    "next":[]}\
+                    """.formatted(
                         i, name(i % hosts), i < 100 ? "active" : "resolved", i, i, i < 100 ? random.nextInt(1000) : 5))
                 .toList());
     }
 
     static String policy() {
         return """
-                {"mode":"enforce","terminate_processes":true,"interval_seconds":10,"grace_seconds":30,\
-                "kill_after_seconds":30,"rules":[]}""";
+            {"mode":"enforce","terminate_processes":true,"interval_seconds":10,"grace_seconds":30,\
+            "kill_after_seconds":30,"rules":[]}\
+            """;
     }
 
     private static String name(int host) {

@@ -12,24 +12,17 @@ import io.netty.channel.ServerChannel;
  */
 public final class ServerConnections extends ChannelInitializerExtension {
     /** The limit of each port. */
-    public static final int MAX_CONNECTIONS = 512;
+    private static final int MAX_CONNECTIONS = 512;
 
-    private static volatile int total = MAX_CONNECTIONS;
-
-    /**
-     * Lets Netty load it; must be called before the first port is opened.
-     *
-     * @param connections the largest number of connections of each port
-     */
-    public static void enable(int connections) {
-        total = connections;
+    /** Lets Netty load it; must be called before the first port is opened. */
+    public static void enable() {
         System.setProperty(EXTENSIONS_SYSTEM_PROPERTY, "serviceload");
     }
 
     @Override
     public void postInitializeServerListenerChannel(ServerChannel listener) {
         // One address gets a large share, because all clients behind a proxy have the same address.
-        var limit = new ConnectionLimit(total, total / 2);
+        var limit = new ConnectionLimit(MAX_CONNECTIONS, MAX_CONNECTIONS / 2);
         listener.pipeline().addLast(new ChannelInboundHandlerAdapter() {
             @Override
             public void channelRead(ChannelHandlerContext context, Object accepted) {

@@ -27,7 +27,6 @@ final class KnownValues {
             Map.entry("ReplayedActionView.type", List.of("terminate", "detach")),
             Map.entry("Found.rule", RULES),
             Map.entry("GapView.reason", List.of("not_in_memory", "other_run", "too_large")),
-            Map.entry("HostView.gpu_source", List.of("nvml", "nvidia-smi", "genv")),
             Map.entry("HostView.status", List.of("ok", "degraded", "unreachable")),
             Map.entry("MembershipView.by", labels(MembershipSource.values(), MembershipSource::label)),
             Map.entry("NextView.because", labels(WaitReason.values(), WaitReason::label)),

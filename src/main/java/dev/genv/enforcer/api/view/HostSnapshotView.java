@@ -45,11 +45,7 @@ public record HostSnapshotView(
             @Nullable WorkloadView workload) {}
 
     /** The use of a device by a process. */
-    public record ListedUsage(
-            int index, @Nullable String gpuMemory, @Nullable List<ListedInstance> migInstances) {}
-
-    /** A MIG device. */
-    public record ListedInstance(int gpuInstance, int computeInstance) {}
+    public record ListedUsage(int index, @Nullable String gpuMemory) {}
 
     /** The active environments. */
     public record ListedEnvironments(List<ListedEnvironment> envs) {}

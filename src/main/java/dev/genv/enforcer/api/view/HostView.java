@@ -15,9 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param status {@code ok}, {@code degraded} if a part could not be observed, {@code unreachable}
  * @param lastObserved when it last answered; null if it never did
  * @param observationMs how long the observation took, in milliseconds
- * @param gpuSource the source of the GPU data, such as {@code nvml}
- * @param gpuSourceReason why this source was taken; null if there is no other
- * @param devices the number of devices that the source lists
+ * @param devices the number of devices that nvidia-smi lists
  * @param missingPrivileges the privileges that the service lacks there, such as {@code SYS_PTRACE}
  * @param deviceStatus what the driver measures, if {@code GENV_ENFORCER_GENV_METRICS} asks for it
  */
@@ -26,8 +24,6 @@ public record HostView(
         String status,
         @Nullable Instant lastObserved,
         long observationMs,
-        @Nullable String gpuSource,
-        @Nullable String gpuSourceReason,
         @Nullable String driver,
         int devices,
         int processes,
@@ -85,8 +81,6 @@ public record HostView(
                 !report.reached() ? "unreachable" : report.isComplete() ? "ok" : "degraded",
                 report.lastObserved(),
                 report.duration().toMillis(),
-                report.gpuSource(),
-                report.gpuSourceReason(),
                 report.driver(),
                 snapshot.listedDevices().size(),
                 snapshot.processes().size(),

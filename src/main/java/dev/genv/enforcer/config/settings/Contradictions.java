@@ -39,11 +39,6 @@ final class Contradictions {
             refuseRemoteSettings(known);
             return;
         }
-        if (settings.gpu().gpuSource() == GpuSettings.Source.NVML) {
-            errors.add(
-                    "GENV_ENFORCER_GPU_SOURCE",
-                    "expected auto or nvidia-smi, because the service observes machines over SSH with nvidia-smi");
-        }
         if (settings.remote().agent() == RemoteSettings.Agent.GENV) {
             refuseUnsupportedByGenv(settings);
         }

@@ -29,7 +29,7 @@ public final class Main {
                 System.setProperty("quarkus.banner.enabled", "false");
                 System.setProperty("quarkus.log.console.stderr", "true");
             }
-            ServerConnections.enable(DescriptorLimit.connectionsPerPort());
+            ServerConnections.enable();
             Quarkus.run(Service.class, Main::exit, arguments);
         } catch (InvalidSettingsException e) {
             e.lines().forEach(System.err::println);

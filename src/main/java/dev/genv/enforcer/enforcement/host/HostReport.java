@@ -58,18 +58,6 @@ public record HostReport(
         return reached() && snapshot.isComplete();
     }
 
-    /** The source of the GPU data; null if the host did not answer. */
-    public @Nullable String gpuSource() {
-        return answer.map(Observation::gpuSource).orElse(null);
-    }
-
-    /** Why this source was taken; null if there is no other or the host did not answer. */
-    public @Nullable String gpuSourceReason() {
-        return answer.map(Observation::gpuSourceReason)
-                .filter(reason -> !reason.isEmpty())
-                .orElse(null);
-    }
-
     /** The version of the GPU driver; null if unknown. */
     public @Nullable String driver() {
         return answer.map(Observation::driver).orElse(null);

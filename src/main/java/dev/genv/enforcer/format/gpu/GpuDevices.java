@@ -12,16 +12,11 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The devices that a source lists.
+ * The devices that nvidia-smi lists.
  *
  * @param used the memory that is used on a device, by its UUID; without the devices of which the driver does not report it
  */
 public record GpuDevices(Map<String, Integer> byUuid, Map<String, Memory> used, List<Problem> problems) {
-    /** Creates devices whose used memory is unknown. */
-    public GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
-        this(byUuid, Map.of(), problems);
-    }
-
     /** Parses {@code index, uuid, memory.used}; an invalid line is a problem. */
     public static GpuDevices parse(List<String> lines) {
         var problems = new ArrayList<Problem>();

@@ -2,7 +2,6 @@ package dev.genv.enforcer.format.gpu;
 
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.device.DeviceUsage;
-import dev.genv.enforcer.model.device.DeviceUsage.MigInstance;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import java.util.ArrayList;
@@ -11,27 +10,17 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process on a device, as a source lists it.
+ * A process on a device, as nvidia-smi lists it.
  *
  * @param memory the used memory; null if the driver does not report it
- * @param instance the MIG device that it uses; null if it uses none, and with nvidia-smi, which does not name it
  */
-public record GpuLine(
-        String uuid,
-        int pid,
-        @Nullable Memory memory,
-        @Nullable MigInstance instance) {
+public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
     private static final int PID_DIGITS = 9;
     private static final int MEMORY_DIGITS = 12;
 
-    /** Creates the line of a process whose MIG instance is unknown, or which uses none. */
-    public GpuLine(String uuid, int pid, @Nullable Memory memory) {
-        this(uuid, pid, memory, null);
-    }
-
     /** Returns the use of this device by the process. */
     public DeviceUsage usage(int index) {
-        return new DeviceUsage(index, memory, instance == null ? List.of() : List.of(instance));
+        return new DeviceUsage(index, memory);
     }
 
     /** Parses {@code gpu_uuid, pid, used_gpu_memory}; an invalid line is a problem. */

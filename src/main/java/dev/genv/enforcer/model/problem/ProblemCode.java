@@ -76,34 +76,30 @@ public enum ProblemCode {
         Solve the listed ones first.\
         """),
     GPU_TOOL_FAILED(PROCESSES_NOT_CHECKED, """
-        nvidia-smi is missing, is not trusted, fails, is killed, takes too long, or prints too much; or NVML fails, does not answer, or gives answers that cannot be trusted.
+        nvidia-smi is missing, is not trusted, fails, is killed, takes too long, or prints too much.
         Run nvidia-smi on the machine. The detail gives its first line or the reason.\
         """),
     GPU_LOST(GPUS_SKIPPED, """
-        nvidia-smi or NVML reports a lost GPU, no longer lists a GPU that it listed before, or lists none although active environments are attached to some.
+        nvidia-smi reports a lost GPU, no longer lists a GPU that it listed before, or lists none although active environments are attached to some.
         Reset the GPU or reboot. If the GPU was removed on purpose, restart the service.\
         """),
     GPU_NEEDS_NEW_CONTAINER(CONTAINER_RECREATED, """
-        NVML does not let the container use the GPUs any more, as after `systemctl daemon-reload`.
+        The driver does not let the container use the GPUs any more, as after `systemctl daemon-reload`.
         Recreate the container. On a plain host, load the driver again or reboot.\
         """),
     GPU_ACCESS_DENIED(GPUS_SKIPPED, """
         The driver is there, but it has not let the container use the GPUs since the service was started. A new container would not help, so liveness does not fail.
         Set `no-cgroups = false` in `/etc/nvidia-container-runtime/config.toml` and restart the engine, or give the container the devices with `--device`. Under a rootless engine, use one that runs as root.\
         """),
-    GPU_SOURCES_DIFFER(REPORTED_ONLY, """
-        NVML and nvidia-smi listed different devices or processes, three times in a row. The service does not trust NVML until it is restarted.
-        Report it as a bug with the version of the driver. With `GENV_ENFORCER_GPU_SOURCE=nvidia-smi` the service does not try NVML.\
-        """),
     GPU_LINE_UNREADABLE(PROCESSES_SKIPPED, """
-        The service does not understand a line of nvidia-smi, or an answer of NVML.
+        The service does not understand a line of nvidia-smi.
         If the line is not garbage of a broken driver, report it as a bug.\
         """),
     GPU_PROCESS_HIDDEN(PROCESSES_SKIPPED, """
-        nvidia-smi or NVML hides a process on a MIG device from a container that is not privileged.
+        nvidia-smi hides a process on a MIG device from a container that is not privileged.
         Run the container privileged on machines with MIG.\
         """),
-    DEVICE_UNKNOWN(PROCESSES_SKIPPED, "nvidia-smi or NVML lists a process on a device that it does not list."),
+    DEVICE_UNKNOWN(PROCESSES_SKIPPED, "nvidia-smi lists a process on a device that it does not list."),
     DEVICES_MOVED(ATTACHMENT_RULES_STOP, """
         A GPU is gone and others have taken its index, so genv's attachments may mean other GPUs.
         Bring the GPU back; or detach what `devices.json` lists and restart the service.\

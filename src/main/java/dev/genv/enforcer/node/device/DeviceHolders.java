@@ -130,7 +130,7 @@ public final class DeviceHolders {
     /**
      * Looks for holders.
      *
-     * @param listed the pids that the source of GPU data lists, which are not examined
+     * @param listed the pids that nvidia-smi lists, which are not examined
      * @param subordinateUids the processes of these count as their owner's
      */
     public Found search(Set<Integer> listed, SubordinateUids subordinateUids) {

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.format.gpu.ToolException;
-import dev.genv.enforcer.node.linux.SpawnedProcess;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
@@ -21,7 +20,8 @@ final class ChildProcess {
     /** A pipe holds more than nvidia-smi prints, so its output can wait. */
     private static final long PAUSE_MILLIS = 20;
 
-    private static final Starter STARTER = SpawnedProcess.isSupported() ? SpawnedProcess::start : ProcessBuilder::start;
+    /** The time in which a killed process exits, unless the kernel keeps it. */
+    private static final Duration KILL_TIMEOUT = Duration.ofSeconds(1);
 
     private final Path program;
     private final Duration timeout;
@@ -29,7 +29,7 @@ final class ChildProcess {
     private @Nullable Process unfinished;
 
     ChildProcess(Path program, Duration timeout) {
-        this(program, timeout, STARTER);
+        this(program, timeout, ProcessBuilder::start);
     }
 
     ChildProcess(Path program, Duration timeout, Starter starter) {
@@ -80,10 +80,18 @@ final class ChildProcess {
 
     /** Terminates its own children too, as far as they are known, so that they do not accumulate. */
     private static void end(Process process) {
-        if (process.isAlive()) {
+        var isAlive = process.isAlive();
+        if (isAlive) {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
         }
         process.destroyForcibly(); // closes its streams too
+        try {
+            if (isAlive) {
+                process.waitFor(KILL_TIMEOUT); // otherwise the next run would take it for one that hangs
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private void collect(Collected stdout, Collected stderr) throws IOException, ToolException {

@@ -1,41 +1,48 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.facts.GpuFacts.ToolFacts;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
 import dev.genv.enforcer.format.gpu.GpuQuery;
+import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Runs nvidia-smi. Its list of devices is cached, because each query needs a child process. */
-public final class NvidiaSmi implements GpuSource<ToolFacts> {
+/**
+ * Runs nvidia-smi. Its list of devices is cached, because each query needs a child process. One thread at a time uses it.
+ */
+public final class NvidiaSmi {
     /** The largest age of the device list: indices change when a GPU disappears or returns. */
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
-    private final ToolRunner tool;
+    private final Tool tool;
     private final @Nullable StatusQuery status;
     private final Set<String> everListed = new HashSet<>();
     private @Nullable CachedDevices devices;
 
-    /** Creates a source that runs nothing yet. */
+    /** Runs nothing yet. */
     public NvidiaSmi(String program, Duration timeout) {
         this(program, timeout, null);
     }
 
     private NvidiaSmi(String program, Duration timeout, @Nullable StatusQuery status) {
-        tool = new ToolRunner(program, timeout);
+        tool = new Tool(program, timeout);
         this.status = status;
     }
 
-    /** Creates a source that also reads the temperature, the utilization and the memory of the GPUs, by another child process. */
+    /** Creates one that also reads the temperature, the utilization and the memory of the GPUs, by another child process. */
     public static NvidiaSmi withStatus(String program, Duration timeout) {
         return new NvidiaSmi(program, timeout, new StatusQuery(program, timeout, System::nanoTime));
     }
@@ -62,42 +69,55 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
         }
     }
 
-    /** Queries the processes and, unless that fails, the devices. */
-    @Override
-    public ToolFacts read() throws InterruptedException {
+    /**
+     * Queries the processes and, unless that fails, the devices. A failure, also a program that hangs, is part of the answer, not an
+     * exception.
+     *
+     * @throws InterruptedException if the service no longer waits for the answer
+     */
+    public GpuFacts read() throws InterruptedException {
         // First, so that no time passes between the list of the processes and the reading of their files.
-        var measured = status == null ? ToolFacts.NOT_ASKED : status.read();
+        var measured = status == null ? GpuFacts.NOT_ASKED : status.read();
         var facts = list();
-        return ToolList.of(facts).isEmpty() ? facts : facts.withStatus(measured);
+        return lines(facts.processes()).isEmpty() || lines(facts.devices()).isEmpty()
+                ? facts
+                : facts.withStatus(measured);
     }
 
-    private ToolFacts list() throws InterruptedException {
+    private GpuFacts list() throws InterruptedException {
         var known = devices;
         devices = null; // a failure may change the indices
         var processes = tool.run(GpuQuery.PROCESSES);
-        var lines = ToolList.lines(processes);
+        var lines = lines(processes);
         if (lines.isEmpty()) {
-            return new ToolFacts(processes, Reading.failed(Failure.SKIPPED, ""));
+            return new GpuFacts(processes, Reading.failed(Failure.SKIPPED, ""));
         }
         var listed = GpuLine.parse(lines.get());
         // Without a line, either nothing runs or there are no devices, which may have been different before.
         if (known != null && known.isFresh() && known.matches(listed.value()) && !foundNoDevices(processes)) {
             keep(known.output, known.devices, known.readAt, listed);
-            return new ToolFacts(processes, known.output, false, ToolFacts.NOT_ASKED);
+            return new GpuFacts(processes, known.output, false, GpuFacts.NOT_ASKED);
         }
         var output = tool.run(GpuQuery.DEVICES);
-        ToolList.lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
-        return new ToolFacts(processes, output);
+        lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
+        return new GpuFacts(processes, output);
     }
 
-    @Override
+    /** Has the next reading query the devices again. */
     public void forgetDevices() {
         devices = null;
     }
 
-    /** Nothing is held: each query is a child process of its own. */
-    @Override
-    public void release() {}
+    /** Returns the pids of the listed processes, each once, ascending. */
+    public static List<Integer> listedPids(GpuFacts facts) {
+        return facts.processes() instanceof Reading.Value<ToolOutput>(var output)
+                ? GpuLine.parse(output.stdout().text().lines().toList()).value().stream()
+                        .map(GpuLine::pid)
+                        .distinct()
+                        .sorted()
+                        .toList()
+                : List.of();
+    }
 
     /** After a problem the devices are queried again, to detect the end of the problem. */
     private void keep(Reading<ToolOutput> output, GpuDevices now, long readAt, Found<List<GpuLine>> listed) {
@@ -110,8 +130,92 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
         }
     }
 
+    /** Returns the lines of an answer; empty if it is none. */
+    private static Optional<List<String>> lines(Reading<ToolOutput> reading) {
+        try {
+            return reading instanceof Reading.Value<ToolOutput>(var output)
+                    ? Optional.of(GpuQuery.lines(
+                            output.exitCode(),
+                            output.stdout().text(),
+                            output.stderr().text()))
+                    : Optional.empty();
+        } catch (ToolException e) {
+            return Optional.empty();
+        }
+    }
+
     private static boolean foundNoDevices(Reading<ToolOutput> reading) {
         return reading instanceof Reading.Value<ToolOutput>(var output)
                 && GpuQuery.foundNoDevices(output.exitCode(), output.stdout().text());
+    }
+
+    /** The program, which is found at its first use. */
+    private static final class Tool {
+        private final String program;
+        private final Duration timeout;
+        private @Nullable ChildProcess found;
+
+        private Tool(String program, Duration timeout) {
+            this.program = program;
+            this.timeout = timeout;
+        }
+
+        /** Makes a query. A failure is part of the result. */
+        Reading<ToolOutput> run(String query) throws InterruptedException {
+            try {
+                var tool = found;
+                if (tool == null) {
+                    tool = new ChildProcess(TrustedProgram.find(program), timeout);
+                    found = tool;
+                }
+                var output = tool.run(query, GpuQuery.FORMAT);
+                return Reading.of(new ToolOutput(output.exitCode(), bytes(output.stdout()), bytes(output.stderr())));
+            } catch (ToolException e) {
+                return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
+            }
+        }
+
+        private static Bytes bytes(String text) {
+            return Bytes.of(text.getBytes(StandardCharsets.UTF_8));
+        }
+    }
+
+    /**
+     * The query for what is measured on the GPUs. Only metrics need it, so it has little time, and it is not made for a while after it
+     * used all of that time.
+     */
+    static final class StatusQuery {
+        /** Less than the time that an observation has besides the queries that the rules need. */
+        private static final Duration LONGEST = Duration.ofSeconds(5);
+
+        static final Duration PAUSE = Duration.ofMinutes(10);
+
+        private final Tool tool;
+        private final Duration timeout;
+        private final LongSupplier nanos;
+        private @Nullable Hang hang;
+
+        /** @param nanos as {@link System#nanoTime} */
+        StatusQuery(String program, Duration timeout, LongSupplier nanos) {
+            this.timeout = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
+            tool = new Tool(program, this.timeout);
+            this.nanos = nanos;
+        }
+
+        private record Hang(Reading<ToolOutput> failure, long at) {}
+
+        /** Makes the query; during a pause it returns the failure that began the pause. */
+        Reading<ToolOutput> read() throws InterruptedException {
+            var start = nanos.getAsLong();
+            var last = hang;
+            if (last != null && start - last.at < PAUSE.toNanos()) {
+                return last.failure;
+            }
+            var answer = tool.run(GpuQuery.STATUS);
+            var end = nanos.getAsLong();
+            var hung = answer instanceof Reading.Failed<ToolOutput> && end - start >= timeout.toNanos();
+            hang = hung ? new Hang(answer, end) : null;
+            return answer;
+        }
     }
 }

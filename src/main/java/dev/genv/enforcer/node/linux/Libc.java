@@ -5,18 +5,18 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.NativeFunction;
 import java.lang.foreign.Arena;
 
 /**
- * System calls besides those for files that Java does not offer: signals through a pidfd, the clock of start times, and the effective
- * uid. Each throws {@link Errno} if the call fails.
+ * System calls besides those for files that Java does not offer: signals through a pidfd, and the clock of start times. Each throws
+ * {@link Errno} if the call fails.
  */
 public final class Libc {
     public static final int SIGKILL = 9;
     public static final int SIGTERM = 15;
 
+    private static final int CLOCK_BOOTTIME = 7;
     private static final int SC_CLK_TCK = 2;
     private static final long SYS_PIDFD_SEND_SIGNAL = 424;
     private static final long SYS_PIDFD_OPEN = 434;
@@ -48,20 +48,13 @@ public final class Libc {
         SYSCALL.call(SYS_PIDFD_SEND_SIGNAL, (long) pidfd, (long) signal, 0L, 0L);
     }
 
-    /** Returns the time of one of the kernel's clocks in nanoseconds. */
-    static long clock(int clock) throws Errno {
+    /** Returns the clock ticks since boot, the unit and clock of a process's start time. */
+    public static long ticksSinceBoot() throws Errno {
         try (var arena = Arena.ofConfined()) {
             var time = arena.allocate(JAVA_LONG, 2);
-            CLOCK_GETTIME.call(clock, time);
-            return time.getAtIndex(JAVA_LONG, 0) * NANOS_PER_SECOND + time.getAtIndex(JAVA_LONG, 1);
+            CLOCK_GETTIME.call(CLOCK_BOOTTIME, time);
+            var nanos = time.getAtIndex(JAVA_LONG, 0) * NANOS_PER_SECOND + time.getAtIndex(JAVA_LONG, 1);
+            return Math.floorDiv(nanos, NANOS_PER_SECOND / SYSCONF.call(SC_CLK_TCK));
         }
-    }
-
-    static long nanosPerTick() throws Errno {
-        return NANOS_PER_SECOND / SYSCONF.call(SC_CLK_TCK);
-    }
-
-    public static long effectiveUid() throws Errno {
-        return FileCalls.effectiveUid();
     }
 }

@@ -6,7 +6,6 @@ import dev.genv.enforcer.files.Descriptor;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.node.linux.Libc;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -146,7 +145,7 @@ public final class EnforcerLock implements AutoCloseable {
     private static boolean isValid(Descriptor file, byte[] content) throws IOException {
         var status = file.status();
         return status.isRegular()
-                && status.uid() == Libc.effectiveUid()
+                && status.uid() == FileCalls.effectiveUid()
                 && (status.permissions() & GROUP_AND_OTHERS) == 0
                 && status.links() == 1
                 && Arrays.equals(FileCalls.read(file.number(), LONGEST), content);

@@ -3,10 +3,10 @@ package dev.genv.enforcer.node.state;
 import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.node.files.Mount;
 import dev.genv.enforcer.node.files.UserMounts;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -131,7 +131,7 @@ final class StateAccess {
 
     private Optional<Directory.UserMount> userMount(Path directory) {
         try {
-            var self = Libc.effectiveUid();
+            var self = FileCalls.effectiveUid();
             var here = UserMounts.at(
                     directory.toAbsolutePath().normalize(), proc.machine().mounts("self"), self);
             var onHost = host.onHost();

@@ -73,8 +73,6 @@ public final class GenvObserver {
         var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
         return new Observation(
                 snapshot,
-                "genv",
-                "",
                 null,
                 sightings.observations(),
                 ended,

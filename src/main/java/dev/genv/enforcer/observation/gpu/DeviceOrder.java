@@ -30,12 +30,8 @@ public final class DeviceOrder {
         }
     }
 
-    /**
-     * Returns a problem if a GPU that was listed before is no longer listed.
-     *
-     * @param source the name of the source that lists them now
-     */
-    Optional<Problem> findLost(String source, Map<String, Integer> now) {
+    /** Returns a problem if a GPU that was listed before is no longer listed. */
+    Optional<Problem> findLost(Map<String, Integer> now) {
         var lost = new TreeMap<>(firstIndices);
         lost.keySet().removeAll(now.keySet());
         firstIndices.putAll(now);
@@ -43,8 +39,8 @@ public final class DeviceOrder {
                 ? Optional.empty()
                 : Optional.of(new Problem(
                         ProblemCode.GPU_LOST,
-                        "%s listed %d GPU(s) before that it does not list now (%s): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer"
-                                .formatted(source, lost.size(), GpuToolProblems.shorten(indices(lost)))));
+                        "nvidia-smi listed %d GPU(s) before that it does not list now (%s): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer"
+                                .formatted(lost.size(), GpuToolProblems.shorten(indices(lost)))));
     }
 
     private static String indices(Map<String, Integer> devices) {

@@ -2,52 +2,23 @@ package dev.genv.enforcer.observation.gpu;
 
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.NvmlFacts;
-import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.format.gpu.GpuStatusLine;
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.device.DeviceStatus;
-import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.List;
-import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
-/** Interprets what a source answered about the temperature, the utilization and the memory of the GPUs. Nothing else depends on it. */
+/** Interprets what nvidia-smi answered about the temperature, the utilization and the memory of the GPUs. Nothing else depends on it. */
 public final class DeviceStatuses {
     private DeviceStatuses() {}
 
-    /** Returns the status of each device, in the order of the indices; none if the source was not asked for it. */
+    /** Returns the status of each device, in the order of the indices; none if it was not asked for it. */
     public static Found<List<DeviceStatus>> of(GpuFacts facts) {
-        return switch (facts) {
-            case GpuFacts.SelectedFacts(var answer, var _, var _) -> of(answer);
-            case GpuFacts.ToolFacts tool -> of(tool.status());
-            case NvmlFacts.Failed _ -> Found.of(List.of());
-            case NvmlFacts.Listed(var _, var devices) ->
-                Found.of(devices.stream().flatMap(DeviceStatuses::of).toList());
-        };
-    }
-
-    private static Stream<DeviceStatus> of(NvmlFacts.Device device) {
-        var status = device.status();
-        if (status == null) {
-            return Stream.empty();
-        }
-        var memory = value(device.memory());
-        return Stream.of(new DeviceStatus(
-                device.index(),
-                value(status.temperature()),
-                value(status.utilization()),
-                memory == null ? null : new Memory(memory.used()),
-                memory == null ? null : new Memory(memory.total())));
-    }
-
-    private static Found<List<DeviceStatus>> of(Reading<ToolOutput> reading) {
-        return switch (reading) {
+        return switch (facts.status()) {
             case Reading.Value<ToolOutput>(var output) -> of(output);
             case Reading.Failed<ToolOutput>(var _, var reason) ->
                 reason.isEmpty() ? Found.of(List.of()) : unknown(reason);
@@ -66,9 +37,5 @@ public final class DeviceStatuses {
     private static Found<List<DeviceStatus>> unknown(String reason) {
         List<DeviceStatus> none = List.of();
         return Found.of(none).with(new Problem(ProblemCode.DEVICE_STATUS_UNKNOWN, reason));
-    }
-
-    private static <T> @Nullable T value(Answer<T> answer) {
-        return answer instanceof NvmlFacts.Value<T>(var value) ? value : null;
     }
 }

@@ -1,9 +1,7 @@
 package dev.genv.enforcer.observation.gpu;
 
 import dev.genv.enforcer.facts.GpuFacts;
-import dev.genv.enforcer.facts.GpuFacts.ToolFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.model.Found;
@@ -18,8 +16,8 @@ import java.util.Optional;
 public final class GpuAccess {
     private static final String ADVICE =
             "this container has had no access to the GPUs since the service was started: set no-cgroups = false in"
-                    + " /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with --device;"
-                    + " under a rootless engine, use one that runs as root";
+                    + " /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with"
+                    + " --device; under a rootless engine, use one that runs as root";
 
     private boolean worked;
 
@@ -47,16 +45,12 @@ public final class GpuAccess {
     }
 
     private static Optional<String> denial(GpuFacts facts, boolean driverIsLoaded) {
-        return switch (facts) {
-            case GpuFacts.SelectedFacts(var answer, var _, var _) -> denial(answer, driverIsLoaded);
-            case ToolFacts(Reading.Value<ToolOutput>(var output), var _, var _, var _) ->
-                GpuQuery.denial(
+        return facts.processes() instanceof Reading.Value<ToolOutput>(var output)
+                ? GpuQuery.denial(
                         output.exitCode(),
                         output.stdout().text(),
                         output.stderr().text(),
-                        driverIsLoaded);
-            case NvmlFacts.Failed failed -> NvmlProblems.denial(failed, driverIsLoaded);
-            case ToolFacts _, NvmlFacts.Listed _ -> Optional.empty();
-        };
+                        driverIsLoaded)
+                : Optional.empty();
     }
 }

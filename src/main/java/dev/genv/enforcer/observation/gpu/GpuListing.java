@@ -2,7 +2,6 @@ package dev.genv.enforcer.observation.gpu;
 
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
@@ -24,45 +23,29 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The devices and processes that the source of GPU data lists.
+ * The devices and processes that nvidia-smi lists.
  *
  * @param devices the indices of all devices
  * @param usage by pid
  * @param memory the memory of the devices, in any order
- * @param graphics by pid the devices on which a process has graphics contexts only: no rule applies to it there; none if the source does
- *     not list them
  */
-public record GpuListing(
-        Set<Integer> devices,
-        Map<Integer, List<DeviceUsage>> usage,
-        List<DeviceMemory> memory,
-        Map<Integer, Set<Integer>> graphics) {
-    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of(), List.of(), Map.of());
+public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage, List<DeviceMemory> memory) {
+    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of(), List.of());
     private static final String HUNG =
             "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while";
 
     /**
      * The memory of a device.
      *
-     * @param used without what the driver reserves for itself, and without what processes use that have graphics contexts only; null if the
-     *     driver does not report it
+     * @param used without what the driver reserves for itself; null if the driver does not report it
      */
     public record DeviceMemory(
             String uuid, int index, @Nullable Memory used) {}
 
-    /** Interprets the answers of a source. Without valid answers, the processes are missing. */
+    /** Interprets the answers. Without valid answers, the processes are missing. */
     public static Found<GpuListing> of(GpuFacts facts, DeviceOrder order) {
         try {
-            return switch (facts) {
-                case GpuFacts.ToolFacts tool -> of(tool, order);
-                case NvmlFacts nvml -> NvmlListing.of(nvml, order);
-                case GpuFacts.SelectedFacts(var answer, var _, var difference) -> {
-                    var found = of(answer, order);
-                    yield difference.isEmpty()
-                            ? found
-                            : found.with(new Problem(ProblemCode.GPU_SOURCES_DIFFER, difference));
-                }
-            };
+            return parse(facts, order);
         } catch (ToolException e) {
             return Found.of(NONE)
                     .with(new Problem(e.code(), String.valueOf(e.getMessage())))
@@ -74,42 +57,23 @@ public record GpuListing(
     public GpuListing without(Set<Integer> pids) {
         var others = new LinkedHashMap<>(usage);
         others.keySet().removeAll(pids);
-        return new GpuListing(devices, others, memory, graphics);
+        return new GpuListing(devices, others, memory);
     }
 
-    /** Whether a process has graphics contexts only on a device. */
-    public boolean drawsOn(int device, int pid) {
-        return graphics.getOrDefault(pid, Set.of()).contains(device);
-    }
-
-    GpuListing withGraphics(Map<Integer, Set<Integer>> devicesByPid) {
-        return new GpuListing(devices, usage, memory, Map.copyOf(devicesByPid));
-    }
-
-    private static Found<GpuListing> of(GpuFacts.ToolFacts facts, DeviceOrder order) throws ToolException {
+    private static Found<GpuListing> parse(GpuFacts facts, DeviceOrder order) throws ToolException {
         var processes = output(facts.processes());
         var lines = GpuLine.parse(lines(processes));
         var devices = GpuDevices.parse(lines(output(facts.devices())));
         devices.requireSame(!GpuQuery.foundNoDevices(
                 processes.exitCode(), processes.stdout().text()));
-        return of(GpuOrigin.NVIDIA_SMI, lines, devices, order);
-    }
-
-    /**
-     * Combines the lists of devices and processes.
-     *
-     * @param source the name of their source in problems
-     */
-    static Found<GpuListing> of(String source, Found<List<GpuLine>> lines, GpuDevices devices, DeviceOrder order) {
         var problems = new ArrayList<>(lines.problems());
         problems.addAll(devices.problems()); // they apply as long as the list that has them
-        var lost = order.findLost(source, devices.byUuid());
+        var lost = order.findLost(devices.byUuid());
         if (devices.problems().isEmpty()) { // otherwise another problem already reports an unknown device
             lost.ifPresent(problems::add);
         }
         var moved = order.compare(devices.byUuid());
-        var listing = new GpuListing(
-                devices.indices(), usage(source, lines.value(), devices, problems), memory(devices), Map.of());
+        var listing = new GpuListing(devices.indices(), usage(lines.value(), devices, problems), memory(devices));
         var found = Found.of(listing, problems);
         if (!problems.isEmpty()) {
             found = found.without(SnapshotPart.EVERY_PROCESS);
@@ -143,7 +107,7 @@ public record GpuListing(
     }
 
     private static Map<Integer, List<DeviceUsage>> usage(
-            String source, List<GpuLine> lines, GpuDevices devices, List<Problem> problems) {
+            List<GpuLine> lines, GpuDevices devices, List<Problem> problems) {
         var byPid = new TreeMap<Integer, Map<Integer, DeviceUsage>>();
         for (var line : lines) {
             var index = devices.indexOf(line.uuid());
@@ -151,8 +115,8 @@ public record GpuListing(
                 GpuToolProblems.add(
                         problems,
                         ProblemCode.DEVICE_UNKNOWN,
-                        "%s lists process %d on %s, which is none of its devices"
-                                .formatted(source, line.pid(), GpuToolProblems.shorten(line.uuid())));
+                        "nvidia-smi lists process %d on %s, which is none of its devices"
+                                .formatted(line.pid(), GpuToolProblems.shorten(line.uuid())));
             } else {
                 // With MIG a process can have several lines for one device.
                 byPid.computeIfAbsent(line.pid(), _ -> new TreeMap<>())

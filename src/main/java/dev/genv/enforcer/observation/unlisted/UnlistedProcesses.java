@@ -118,7 +118,7 @@ public final class UnlistedProcesses {
             var pid = holder.process().pid();
             var held = holder.minors().stream()
                     .distinct()
-                    .filter(minor -> devices.containsKey(minor) && !listing.drawsOn(devices.get(minor), pid))
+                    .filter(devices::containsKey)
                     .collect(Collectors.toUnmodifiableSet());
             var uses = held.stream()
                     .map(devices::get)
@@ -261,8 +261,7 @@ public final class UnlistedProcesses {
 
         private boolean isListed(int pid, int device) {
             var uses = listing.usage().get(pid);
-            return listing.drawsOn(device, pid)
-                    || (uses != null && uses.stream().anyMatch(use -> use.device() == device));
+            return uses != null && uses.stream().anyMatch(use -> use.device() == device);
         }
     }
 }

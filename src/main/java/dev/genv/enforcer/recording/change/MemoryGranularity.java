@@ -62,7 +62,7 @@ final class MemoryGranularity {
 
     private static DeviceUsage coarse(DeviceUsage now, GpuProcess recorded) {
         var before = recorded.uses(now.device()) ? recorded.memoryOn(now.device()) : null;
-        return isSmallChange(before, now.memory()) ? new DeviceUsage(now.device(), before, now.instances()) : now;
+        return isSmallChange(before, now.memory()) ? new DeviceUsage(now.device(), before) : now;
     }
 
     private static boolean isSmallChange(@Nullable Memory before, @Nullable Memory now) {

@@ -41,7 +41,7 @@ public record ProcessChange(MapChange<ProcessId, GpuProcess> whole, List<MemoryU
 
     private static GpuProcess withoutMemory(GpuProcess process) {
         return process.withUsage(process.usage().stream()
-                .map(use -> new DeviceUsage(use.device(), null, use.instances()))
+                .map(use -> new DeviceUsage(use.device(), null))
                 .toList());
     }
 
@@ -76,9 +76,7 @@ public record ProcessChange(MapChange<ProcessId, GpuProcess> whole, List<MemoryU
 
     private static GpuProcess changed(GpuProcess process, MemoryUse change) {
         return process.withUsage(process.usage().stream()
-                .map(use -> use.device() == change.device
-                        ? new DeviceUsage(use.device(), change.memory, use.instances())
-                        : use)
+                .map(use -> use.device() == change.device ? new DeviceUsage(use.device(), change.memory) : use)
                 .toList());
     }
 }

@@ -63,13 +63,11 @@ final class HostMemory {
     }
 
     private void recordStatus(GpuFacts gpus) {
-        if (gpus instanceof GpuFacts.ToolFacts tool) {
-            switch (tool.status()) {
-                case Reading.Value<GpuFacts.ToolOutput> _ -> record(Step.DEVICE_STATUS, false);
-                case Reading.Failed<GpuFacts.ToolOutput>(var failure, var _) -> {
-                    if (failure == Reading.Failure.TIMEOUT) {
-                        record(Step.DEVICE_STATUS, true);
-                    }
+        switch (gpus.status()) {
+            case Reading.Value<GpuFacts.ToolOutput> _ -> record(Step.DEVICE_STATUS, false);
+            case Reading.Failed<GpuFacts.ToolOutput>(var failure, var _) -> {
+                if (failure == Reading.Failure.TIMEOUT) {
+                    record(Step.DEVICE_STATUS, true);
                 }
             }
         }

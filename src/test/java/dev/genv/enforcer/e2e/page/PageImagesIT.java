@@ -77,10 +77,7 @@ class PageImagesIT extends PageSuite {
 
     private void prepareNode() throws IOException {
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
-        node.set("NON_ENV_PROCESSES", "enforce")
-                .set("GRACE", "10m")
-                .set("GPU_SOURCE", "nvidia-smi")
-                .set("GENV_METRICS", "hosts");
+        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "10m").set("GENV_METRICS", "hosts");
         node.state
                 .env("4001", ALICE, "alice", null, shell(ALICE))
                 .env("4002", BOB, "bob", "8gi", shell(BOB))

@@ -14,18 +14,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What prevents the packaged program from starting: each is reported in one sentence, without a stack trace. */
 class StartIT extends NodeSuite {
     @Test
-    void reportsTooFewDescriptorsAndTheRequiredNumber() throws IOException {
-        // With an AOT cache, the JVM itself needs about 150 before the program starts.
-        var output = node.launchWith("/bin/sh", "-c", "ulimit -n 160; exec \"$@\"", "sh")
-                .runOnce();
-
-        assertFailsToStart(
-                output,
-                1,
-                "genv-enforcer cannot start: it may open 160 files and needs 256; raise the limit (ulimit -n)");
-    }
-
-    @Test
     void reportsPortInUse() throws IOException {
         try (var other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             node.set("INTERVAL", "1s").variable("QUARKUS_HTTP_PORT", Integer.toString(other.getLocalPort()));

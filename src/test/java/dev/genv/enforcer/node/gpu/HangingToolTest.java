@@ -29,6 +29,19 @@ class HangingToolTest extends ChildProcessFixture {
         assertThatThrownBy(tool::run).isInstanceOf(InterruptedException.class);
     }
 
+    /** As at a stop of the service. */
+    @Test
+    void interruptKillsTheTool() throws Exception {
+        var tool = new ChildProcess(script("echo $$ >\"$0.pid\"; exec sleep 600"), LONG);
+        var cycle =
+                Thread.ofPlatform().start(() -> assertThatThrownBy(tool::run).isInstanceOf(InterruptedException.class));
+        var pid = await().ignoreException(NoSuchFileException.class)
+                .until(() -> Files.readString(folder.resolve("tool.pid")).strip(), written -> !written.isEmpty());
+        cycle.interrupt();
+        cycle.join();
+        await().until(() -> ProcessHandle.of(Long.parseLong(pid)).isEmpty());
+    }
+
     @Test
     void killsAHangingTool() throws IOException {
         var tool = new ChildProcess(script("echo $$ >\"$0.pid\"; exec sleep 600"), SHORT);

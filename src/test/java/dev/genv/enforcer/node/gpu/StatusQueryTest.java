@@ -3,9 +3,10 @@ package dev.genv.enforcer.node.gpu;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.GpuFacts.ToolFacts;
+import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.node.gpu.NvidiaSmi.StatusQuery;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -48,21 +49,23 @@ class StatusQueryTest {
     void isNotMadeUnlessItIsAskedFor() throws Exception {
         fake.fault(COUNT);
         var smi = new NvidiaSmi(fake.path().toString(), HANG);
-        assertThat(smi.read().status()).isSameAs(ToolFacts.NOT_ASKED);
+        assertThat(smi.read().status()).isSameAs(GpuFacts.NOT_ASKED);
         assertThat(calls()).doesNotContain(QUERY);
     }
 
     @Test
     void aDriverThatDoesNotKnowAFieldStillAnswersTheOtherQueries() throws Exception {
         fake.fault(
-                "case $1 in *temperature*) echo 'Field \"temperature.gpu\" is not a valid field to query.'; exit 2 ;; esac");
+                "case $1 in *temperature*) echo 'Field \"temperature.gpu\" is not a valid field to query.'; exit 2 ;;"
+                        + " esac");
         var facts = NvidiaSmi.withStatus(fake.path().toString(), HANG).read();
-        assertThat(facts.status())
-                .isInstanceOfSatisfying(
-                        Reading.Value.class,
-                        value -> assertThat(((ToolOutput) value.value()).exitCode())
-                                .isEqualTo(2));
-        assertThat(ToolList.of(facts)).isPresent();
+        assertThat(exitCode(facts.status())).isEqualTo(2);
+        assertThat(exitCode(facts.processes())).isZero();
+        assertThat(exitCode(facts.devices())).isZero();
+    }
+
+    private static int exitCode(Reading<ToolOutput> answer) {
+        return ((Reading.Value<ToolOutput>) answer).value().exitCode();
     }
 
     /** The other queries report why nvidia-smi does not work. */
@@ -70,7 +73,7 @@ class StatusQueryTest {
     void isNotReportedIfTheOtherQueriesFail() throws Exception {
         fake.fault("exit 9");
         assertThat(NvidiaSmi.withStatus(fake.path().toString(), HANG).read().status())
-                .isSameAs(ToolFacts.NOT_ASKED);
+                .isSameAs(GpuFacts.NOT_ASKED);
     }
 
     @Test

@@ -3,8 +3,8 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.testsupport.NamedMembership;
@@ -49,7 +49,7 @@ class RealProcessReaderTest {
         try (var inside = Child.inEnvironment("15971");
                 var outside = Child.withEnvironment(Map.of("HOME", "/"));
                 var empty = Child.withEnvironment(Map.of())) {
-            var uid = Libc.effectiveUid();
+            var uid = FileCalls.effectiveUid();
             assertThat(observe(real, inside.pid())).hasValueSatisfying(seen -> {
                 assertThat(seen.id().pid()).isEqualTo(inside.pid());
                 assertThat(seen.uid()).isEqualTo(uid);

@@ -2,8 +2,8 @@ package dev.genv.enforcer.node.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.node.NodeMachine;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.nio.file.Files;
@@ -56,7 +56,7 @@ class OpenStateDirectoryTest {
 
     @Test
     void directoryOfAnotherUserIsUnchanged() throws Exception {
-        if (Libc.effectiveUid() == 0) {
+        if (FileCalls.effectiveUid() == 0) {
             Files.setAttribute(state, "unix:uid", 65534);
         }
         assertThat(host.openStateDirectory()).isEmpty();

@@ -5,11 +5,11 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;
@@ -65,7 +65,7 @@ class UnlockedReaderTest {
                         .contains(
                                 "genv.lock is held by another program, for longer than 200 ms",
                                 "process %d (".formatted(ProcessHandle.current().pid()),
-                                "of uid " + Libc.effectiveUid());
+                                "of uid " + FileCalls.effectiveUid());
             });
         }
         assertThat(envs(read()).environments()).hasSize(1);

@@ -54,8 +54,8 @@ final class DescribedTool {
 
     GpuFacts facts() {
         return failure != null
-                ? new GpuFacts.ToolFacts(Reading.failed(Failure.OTHER, failure), Reading.failed(Failure.SKIPPED, ""))
-                : new GpuFacts.ToolFacts(Reading.of(output(PROCESSES)), Reading.of(output(DEVICES)));
+                ? new GpuFacts(Reading.failed(Failure.OTHER, failure), Reading.failed(Failure.SKIPPED, ""))
+                : new GpuFacts(Reading.of(output(PROCESSES)), Reading.of(output(DEVICES)));
     }
 
     /** The processes that it lists. */

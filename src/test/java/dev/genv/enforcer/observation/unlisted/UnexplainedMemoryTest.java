@@ -18,8 +18,7 @@ class UnexplainedMemoryTest {
         return new GpuListing(
                 Set.of(0),
                 Map.of(7, List.of(uses)),
-                List.of(new GpuListing.DeviceMemory("GPU-0", 0, used == null ? null : Memory.ofMebibytes(used))),
-                Map.of());
+                List.of(new GpuListing.DeviceMemory("GPU-0", 0, used == null ? null : Memory.ofMebibytes(used))));
     }
 
     private static DeviceUsage use(int device, int mebibytes) {
@@ -100,7 +99,7 @@ class UnexplainedMemoryTest {
     @Test
     void aDeviceThatIsNoLongerListedIsForgotten() {
         record(listing(4096), 3);
-        memory.record(new GpuListing(Set.of(), Map.of(), List.of(), Map.of()), true);
+        memory.record(new GpuListing(Set.of(), Map.of(), List.of()), true);
         assertThat(memory.isSuspected()).isFalse();
     }
 }

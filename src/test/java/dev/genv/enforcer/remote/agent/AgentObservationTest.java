@@ -47,7 +47,6 @@ class AgentObservationTest {
                     .device(1)
                     .write();
             var observation = machine.observe();
-            assertThat(observation.gpuSource()).isEqualTo("nvidia-smi");
             assertThat(observation.readOnlyReason()).isNull();
             assertThat(observation.ended()).isEmpty();
             var snapshot = observation.snapshot();

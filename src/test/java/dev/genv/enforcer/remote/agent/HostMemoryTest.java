@@ -81,7 +81,7 @@ class HostMemoryTest {
     }
 
     private static GpuFacts status(Reading<ToolOutput> answer) {
-        return ((GpuFacts.ToolFacts) SampleFacts.ALL.gpu()).withStatus(answer);
+        return SampleFacts.ALL.gpu().withStatus(answer);
     }
 
     private void record(GpuFacts gpus) {

@@ -55,7 +55,6 @@ class GenvObservationTest extends GenvMachineSuite {
                                 new Attachment("15971", "1000mi", "20/11/2026 09:22:28"),
                                 new Attachment("67609", null, "20/11/2026 10:02:11"))));
         assertThat(snapshot.listedDevices()).containsExactlyInAnyOrder(0, 1, 2);
-        assertThat(observation.gpuSource()).isEqualTo("genv");
         assertThat(observation.readOnlyReason()).isNull();
         assertThat(observation.machine()).isNull();
     }

@@ -142,8 +142,6 @@ public final class FakeHost implements Host {
             var ended = pending.stream().filter(this.exited::contains).collect(Collectors.toSet());
             return new Observation(
                     snapshot,
-                    "fake",
-                    "",
                     null,
                     ticks,
                     ended,

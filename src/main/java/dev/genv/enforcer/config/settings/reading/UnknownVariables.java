@@ -17,6 +17,14 @@ public final class UnknownVariables {
     private static final Map<String, String> REPLACED =
             Map.of(PREFIX + "GRACE_PERIOD", PREFIX + "GRACE", PREFIX + "STATE_CHANGE_GRACE", PREFIX + "GRACE");
 
+    private static final String NVIDIA_SMI_ONLY = "; the service reads the GPUs with nvidia-smi only";
+
+    /** Settings of earlier versions that nothing replaces, and why. */
+    private static final Map<String, String> REMOVED = Map.of(
+            PREFIX + "GPU_SOURCE", NVIDIA_SMI_ONLY,
+            PREFIX + "NVML_LIBRARY", NVIDIA_SMI_ONLY,
+            PREFIX + "NVML_HOLD", NVIDIA_SMI_ONLY);
+
     private static final int LARGEST_DISTANCE = 8;
 
     private final Collection<String> known;
@@ -39,7 +47,10 @@ public final class UnknownVariables {
 
     private String hint(String name) {
         var replacement = REPLACED.get(name);
-        return replacement == null ? nearest(name) : "; %s replaces it".formatted(replacement);
+        var removed = REMOVED.get(name);
+        return replacement != null
+                ? "; %s replaces it".formatted(replacement)
+                : removed != null ? removed : nearest(name);
     }
 
     private String nearest(String name) {

@@ -9,7 +9,6 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.device.DeviceUsage;
-import dev.genv.enforcer.model.device.DeviceUsage.MigInstance;
 import dev.genv.enforcer.model.device.Memory;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -65,10 +64,6 @@ final class ProcessJson {
         out.writeStartArray();
         out.writeNumber(use.device());
         writeMemory(use.memory(), out);
-        for (var instance : use.instances()) {
-            out.writeNumber(instance.gpu());
-            out.writeNumber(instance.compute());
-        }
         out.writeEndArray();
     }
 
@@ -116,13 +111,7 @@ final class ProcessJson {
     private static List<DeviceUsage> usage(RecordFields fields) throws UnreadableException {
         var usage = new ArrayList<DeviceUsage>();
         for (var entry : fields.array("usage")) {
-            var instances = new ArrayList<MigInstance>();
-            for (var index = 2; index + 1 < entry.size(); index += 2) {
-                instances.add(new MigInstance(
-                        RecordFields.integer(entry.path(index)), RecordFields.integer(entry.path(index + 1))));
-            }
-            usage.add(new DeviceUsage(
-                    RecordFields.integer(entry.path(0)), readMemory(entry.path(1)), List.copyOf(instances)));
+            usage.add(new DeviceUsage(RecordFields.integer(entry.path(0)), readMemory(entry.path(1))));
         }
         return usage;
     }

@@ -13,7 +13,6 @@ import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.EnforcerFacts;
-import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts;
 import java.io.IOException;
@@ -27,7 +26,6 @@ final class FactsModule extends SimpleModule {
 
     FactsModule() {
         super("facts");
-        addAbstractTypeMapping(GpuFacts.class, GpuFacts.ToolFacts.class); // the agent runs nvidia-smi
         setMixInAnnotation(Reading.class, ReadingForm.class);
         setMixInAnnotation(StateFacts.Directory.class, DirectoryForm.class);
         setMixInAnnotation(StateFacts.StateFile.class, StateFileForm.class);

@@ -149,7 +149,6 @@ class ChartSettingsTest {
                 "compliancePeriod|0|GENV_ENFORCER_COMPLIANCE_PERIOD",
                 "lockTimeout|0|GENV_ENFORCER_LOCK_TIMEOUT",
                 "stateDir|genv|GENV_ENFORCER_STATE_DIR",
-                "gpuSource|cuda|GENV_ENFORCER_GPU_SOURCE",
                 "genvMetrics|some|GENV_ENFORCER_GENV_METRICS",
                 "exemptUsers|[4294967295]|GENV_ENFORCER_EXEMPT_USERS",
                 "protectedExecutables|[x]|GENV_ENFORCER_PROTECTED_EXECUTABLES",

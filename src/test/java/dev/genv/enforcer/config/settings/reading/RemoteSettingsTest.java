@@ -176,15 +176,6 @@ class RemoteSettingsTest {
     }
 
     @Test
-    void refusesNvmlForOtherMachines() {
-        variables.put("GENV_ENFORCER_GPU_SOURCE", "nvml");
-        assertThat(errors())
-                .containsExactly(
-                        "GENV_ENFORCER_GPU_SOURCE=nvml: expected auto or nvidia-smi, because the service observes"
-                                + " machines over SSH with nvidia-smi");
-    }
-
-    @Test
     void genvsProtocolDisablesSigkill() throws InvalidSettingsException {
         set("AGENT", "genv");
         assertThat(read().safetyLimits().killAfter()).isNull();

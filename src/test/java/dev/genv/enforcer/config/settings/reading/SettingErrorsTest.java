@@ -46,7 +46,7 @@ class SettingErrorsTest {
                 "GENV_ENFORCER_MAX_DEVICES_PER_USER", "-1",
                 "GENV_ENFORCER_MAX_DEVICES_FOR_USER", "john",
                 "GENV_ENFORCER_STATE_DIR", "relative",
-                "GENV_ENFORCER_GPU_SOURCE", "cuda",
+                "GENV_ENFORCER_GENV_METRICS", "some",
                 "GENV_ENFORCER_REQUIRE_HOST_PID", "maybe",
                 "GENV_TERMINATE_PROCESSES", "no"));
 
@@ -57,7 +57,7 @@ class SettingErrorsTest {
                         "GENV_ENFORCER_MAX_DEVICES_FOR_USER=john:"
                                 + " expected users with a limit each, each once, such as john=3,paul=2",
                         "GENV_ENFORCER_STATE_DIR=relative: expected an absolute path",
-                        "GENV_ENFORCER_GPU_SOURCE=cuda: expected auto, nvml or nvidia-smi",
+                        "GENV_ENFORCER_GENV_METRICS=some: expected off, hosts or all",
                         "GENV_ENFORCER_REQUIRE_HOST_PID=maybe: expected true or false",
                         "GENV_TERMINATE_PROCESSES=no: expected 0 or 1");
     }
@@ -76,6 +76,14 @@ class SettingErrorsTest {
     void refusesReplacedSettingAndNamesItsReplacement(String name) {
         assertThat(errors(Map.of(name, "0s")))
                 .containsExactly(name + ": there is no such setting; GENV_ENFORCER_GRACE replaces it");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"GPU_SOURCE", "NVML_LIBRARY", "NVML_HOLD"})
+    void refusesRemovedSettingAndSaysWhy(String name) {
+        assertThat(errors(Map.of("GENV_ENFORCER_" + name, "x")))
+                .containsExactly("GENV_ENFORCER_" + name
+                        + ": there is no such setting; the service reads the GPUs with nvidia-smi only");
     }
 
     @Test

@@ -4,7 +4,6 @@ import static dev.genv.enforcer.config.settings.reading.SettingsReading.errors;
 import static dev.genv.enforcer.config.settings.reading.SettingsReading.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.config.settings.GpuSettings;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
@@ -31,9 +30,6 @@ class SettingsTest {
         assertThat(settings.state().lockTimeout()).isEqualTo(Duration.ofSeconds(5));
         assertThat(settings.gpu().gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
         assertThat(settings.gpu().nvidiaSmi()).isEqualTo("nvidia-smi");
-        assertThat(settings.gpu().gpuSource()).isEqualTo(GpuSettings.Source.AUTO);
-        assertThat(settings.gpu().nvmlLibrary()).isEqualTo("libnvidia-ml.so.1");
-        assertThat(settings.gpu().nvmlHold()).isTrue();
         assertThat(settings.safety().requireHostPid()).isTrue();
         assertThat(settings.general().nodeName()).isEmpty();
         assertThat(settings.safety().protectedExecutables()).isEmpty();

@@ -45,7 +45,7 @@ public final class SampleFacts {
             List.of(
                     Reading.of(new ProgramFile(new FileId(1, 2), 1_234_567_890_123L)),
                     Reading.failed(Failure.UNTRUSTED, "others can write /opt")),
-            new GpuFacts.ToolFacts(
+            new GpuFacts(
                     Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
                     Reading.failed(Failure.TIMEOUT, "it hangs"),
                     true,
