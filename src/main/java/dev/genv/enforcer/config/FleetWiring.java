@@ -4,7 +4,6 @@ import dev.genv.enforcer.config.settings.RemoteSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
@@ -14,7 +13,6 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
-import dev.genv.enforcer.remote.genv.GenvMachine;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import java.time.Duration;
@@ -64,10 +62,7 @@ final class FleetWiring {
     }
 
     private BiFunction<String, Connection, Host> hosts(AgentConfig config) {
-        BiFunction<String, Connection, Machine> machines = switch (remote.agent()) {
-            case PYTHON -> AgentMachine.ofOneService(config)::apply;
-            case GENV -> (_, connection) -> new GenvMachine(connection, config);
-        };
+        var machines = AgentMachine.ofOneService(config);
         return (name, connection) -> new ObservedHost(observer(name), machines.apply(name, connection));
     }
 

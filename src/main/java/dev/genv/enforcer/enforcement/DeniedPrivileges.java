@@ -14,8 +14,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * The privileges that a cycle found to be missing because the kernel denied an access, for example with a security module or genv's
- * own protocol. They count like the missing privileges that a host reports.
+ * The privileges that a cycle found to be missing because the kernel denied an access, for example with a security module.
+ * They count like the missing privileges that a host reports.
  */
 final class DeniedPrivileges {
     /** A security module can prevent reading and signalling despite all capabilities. */
@@ -25,7 +25,8 @@ final class DeniedPrivileges {
     private static final List<String> TO_READ = List.of("SYS_PTRACE", "DAC_READ_SEARCH");
 
     private static final String NOT_READ =
-            ": the kernel denied access to the environment of a process: run as root with --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH";
+            ": the kernel denied access to the environment of a process: run as root with --cap-add SYS_PTRACE"
+                    + " --cap-add DAC_READ_SEARCH";
     private static final String NOT_SIGNALLED =
             ": the kernel denied a signal to a process: run as root with --cap-add KILL";
 

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.facts.host.Facts;
+import dev.genv.enforcer.facts.host.HostFacts;
 import java.util.List;
 import java.util.function.BiConsumer;
 
@@ -13,7 +13,7 @@ public interface Machine {
      * @throws UnreachableException if there is no valid answer
      * @throws InterruptedException if the service no longer waits for the answer
      */
-    Facts gather(Interest interest) throws UnreachableException, InterruptedException;
+    HostFacts gather(Interest interest) throws UnreachableException, InterruptedException;
 
     /**
      * Executes orders.

@@ -46,8 +46,7 @@ public record HostFacts(
         LivenessFacts liveness,
         EnforcerFacts enforcers,
         List<VerifiedProcess> verified,
-        PodFacts pods)
-        implements Facts {
+        PodFacts pods) {
     /** The largest number of related processes. */
     public static final int MOST_RELATED = 512;
 
