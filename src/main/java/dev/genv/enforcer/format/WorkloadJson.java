@@ -45,9 +45,6 @@ final class WorkloadJson {
         }
         out.writeObjectFieldStart("pod");
         out.writeStringField("uid", pod.uid());
-        out.writeStringField("namespace", pod.namespace());
-        out.writeStringField("name", pod.name());
-        out.writeStringField("container", pod.container());
         out.writeEndObject();
     }
 

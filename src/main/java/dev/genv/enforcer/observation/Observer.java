@@ -102,7 +102,7 @@ public final class Observer {
         findings.add(unread.observe(facts.allProcesses()));
         var state = stateParser.parse(facts.earlierState(), facts.state());
         var live = findings.add(LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt()));
-        workloads.begin(facts.pods());
+        workloads.begin();
         var members = new Members(
                 RelatedFacts.of(present.processes(), facts),
                 memberships,
@@ -221,7 +221,8 @@ public final class Observer {
         return accountReader.hasAccounts() || !ConfiguredUsers.areNamed(settings.exemptUsers(), settings.programs())
                 ? Optional.empty()
                 : Optional.of(
-                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are unknown");
+                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are"
+                                + " unknown");
     }
 
     private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {

@@ -218,7 +218,7 @@ public enum ProblemCode {
         Install it; or log in as root and set `GENV_ENFORCER_REMOTE_SUDO=false`.\
         """),
     AGENT_MISSING(MACHINE_UNREACHABLE, """
-        The machine lacks the program that the agent needs, or has one that is too old: `/usr/bin/python3` of Python 3.6 or newer, or genv.
+        The machine lacks the program that the agent needs, or has one that is too old: `/usr/bin/python3` of Python 3.6 or newer.
         Install what the detail names.\
         """),
     AGENT_FAILED(MACHINE_UNREACHABLE, """

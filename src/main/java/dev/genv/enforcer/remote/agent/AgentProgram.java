@@ -28,7 +28,6 @@ record AgentProgram(String command, String text) {
                     "gpu",
                     "devices",
                     "holders",
-                    "pods",
                     "state",
                     "lease",
                     "observe",
