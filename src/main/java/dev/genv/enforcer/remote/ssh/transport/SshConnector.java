@@ -9,9 +9,7 @@ import dev.genv.enforcer.remote.ssh.config.Hop;
 import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
 import dev.genv.enforcer.remote.ssh.keys.KnownHosts;
 import dev.genv.enforcer.remote.ssh.transport.socket.AbortHandle;
-import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import dev.genv.enforcer.remote.ssh.transport.socket.DirectSockets;
-import dev.genv.enforcer.remote.ssh.transport.socket.HandshakeBuffer;
 import dev.genv.enforcer.remote.ssh.transport.socket.JumpProxy;
 import dev.genv.enforcer.remote.ssh.transport.socket.SingleThreadFactory;
 import dev.genv.enforcer.remote.ssh.transport.socket.UnsolicitedDataLimit;
@@ -53,13 +51,13 @@ public final class SshConnector {
 
     private final JSch jsch = new JSch();
     private final KeyFiles keyFiles;
-    private final AddressResolver resolver;
+    private final DirectSockets.Lookups lookups;
     private final Duration timeout;
     private final ConnectPermits permits = new ConnectPermits(MAX_CONCURRENT_ATTEMPTS, MAX_PERMIT_TIME);
 
-    public SshConnector(KeyFiles keyFiles, AddressResolver resolver, Duration timeout) {
+    public SshConnector(KeyFiles keyFiles, DirectSockets.Names names, Duration timeout) {
         this.keyFiles = keyFiles;
-        this.resolver = resolver;
+        this.lookups = new DirectSockets.Lookups(names);
         this.timeout = timeout;
     }
 
@@ -103,7 +101,7 @@ public final class SshConnector {
                         hop,
                         sessions,
                         abortHandle,
-                        new DirectSockets(resolver, abortHandle, unsolicitedDataLimit, deadline)));
+                        new DirectSockets(lookups, abortHandle, unsolicitedDataLimit, deadline)));
             } catch (UnreachableException e) {
                 if (hop.equals(hops.getLast())) {
                     throw e;
@@ -134,7 +132,6 @@ public final class SshConnector {
             // close.
             session.setTimeout(Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE));
             sockets.readWithoutLimit();
-            HandshakeBuffer.shrink(session);
             return session;
         } catch (JSchException | RuntimeException e) {
             throw new SshFailures(jsch, hop, known).explain(e, session == null ? null : session.getHostKey());

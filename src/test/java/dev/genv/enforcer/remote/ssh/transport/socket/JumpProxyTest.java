@@ -1,9 +1,11 @@
 package dev.genv.enforcer.remote.ssh.transport.socket;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.jcraft.jsch.JSch;
+import java.nio.channels.ClosedChannelException;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
@@ -19,16 +21,16 @@ class JumpProxyTest {
 
         abortHandle.abort();
 
-        assertThat(read.get()).isEqualTo(-1);
+        thread.join();
+        assertThat(read.exceptionNow()).isInstanceOf(ClosedChannelException.class);
     }
 
     @Test
-    void readsEndOfStreamWhenCreatedAfterTheAbort() throws Exception {
+    void readsNothingWhenCreatedAfterTheAbort() throws Exception {
         abortHandle.abort();
 
-        assertThat(new JumpProxy(new JSch().getSession("root", "gpu-1"), abortHandle)
-                        .getInputStream()
-                        .read())
-                .isEqualTo(-1);
+        var proxy = new JumpProxy(new JSch().getSession("root", "gpu-1"), abortHandle);
+
+        assertThatThrownBy(() -> proxy.getInputStream().read()).isInstanceOf(ClosedChannelException.class);
     }
 }
