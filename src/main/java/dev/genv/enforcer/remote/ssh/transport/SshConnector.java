@@ -11,7 +11,6 @@ import dev.genv.enforcer.remote.ssh.keys.KnownHosts;
 import dev.genv.enforcer.remote.ssh.transport.socket.AbortHandle;
 import dev.genv.enforcer.remote.ssh.transport.socket.DirectSockets;
 import dev.genv.enforcer.remote.ssh.transport.socket.JumpProxy;
-import dev.genv.enforcer.remote.ssh.transport.socket.SingleThreadFactory;
 import dev.genv.enforcer.remote.ssh.transport.socket.UnsolicitedDataLimit;
 import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import dev.genv.enforcer.remote.ssh.transport.time.TimedCall;
@@ -22,7 +21,9 @@ import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Opens SSH sessions. One instance serves all machines and is used by many threads. */
 public final class SshConnector {
@@ -146,6 +147,29 @@ public final class SshConnector {
         } catch (IOException e) {
             throw new UnreachableException(
                     ProblemCode.HOST_KEY_UNKNOWN, "its host key cannot be checked: " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Provides the one thread that reads a connection. JSch would start another one for each channel that the server opens,
+     * without a limit; a second request ends the connection instead.
+     */
+    private static final class SingleThreadFactory implements ThreadFactory {
+        private final ThreadFactory threads = Thread.ofVirtual().name("ssh").factory();
+        private final AtomicBoolean given = new AtomicBoolean();
+        private final AbortHandle abortHandle;
+
+        SingleThreadFactory(AbortHandle abortHandle) {
+            this.abortHandle = abortHandle;
+        }
+
+        @Override
+        public Thread newThread(Runnable work) {
+            if (given.getAndSet(true)) {
+                abortHandle.abort();
+                throw new IllegalStateException("the server opens channels that the service did not request");
+            }
+            return threads.newThread(work);
         }
     }
 }
