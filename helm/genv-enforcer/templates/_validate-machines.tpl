@@ -52,18 +52,6 @@ remote.identity.passphraseKey opens a key that is not there: set remote.identity
 {{- if not (or $remote.username $configured $named) }}
 mode is remote, but there is no user to log in as: set remote.username, or name the user with every machine (raz@gpu-1) or in remote.sshConfig
 {{- end -}}
-{{- if eq (toString $remote.agent) "genv" -}}
-{{- range list "protectedExecutables" "exemptUsers" -}}
-{{- if index $.Values.settings . }}
-settings.{{ . }} cannot be kept with remote.agent=genv, because genv's own protocol does not report users and programs: set remote.agent=python, or remove it
-{{- end -}}
-{{- end -}}
-{{- if has (toString .Values.settings.envOwner) (list "enforce" "true") }}
-settings.envOwner is enforce, but genv's own protocol does not report users: set remote.agent=python, or settings.envOwner=audit
-{{- end }}
-{{- if not (has (toString .Values.settings.killAfter) (list "never" "<nil>" "")) }}
-settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol has no SIGKILL: set remote.agent=python, or settings.killAfter=never
-{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

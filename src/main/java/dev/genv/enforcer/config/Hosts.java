@@ -6,7 +6,6 @@ import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.node.NodeMachine;
@@ -21,7 +20,6 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
-import dev.genv.enforcer.remote.genv.GenvMachine;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import io.quarkus.runtime.Quarkus;
@@ -138,10 +136,7 @@ public class Hosts implements CycleListener {
 
     private BiFunction<String, Connection, Host> machines() {
         var config = agentConfig();
-        BiFunction<String, Connection, Machine> machines = switch (remote.agent()) {
-            case PYTHON -> AgentMachine.ofOneService(config)::apply;
-            case GENV -> (_, connection) -> new GenvMachine(connection, config);
-        };
+        var machines = AgentMachine.ofOneService(config);
         return (name, connection) ->
                 new ObservedHost(observer(name, remote.stateDir(), Advice.LOGIN), machines.apply(name, connection));
     }

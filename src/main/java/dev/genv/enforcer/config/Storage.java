@@ -86,13 +86,9 @@ public class Storage implements CycleListener {
 
     /**
      * Identifies the processes to which pids and start times refer. On a node these are those of its boot. An agent reports the boot
-     * of its machine, so its processes need no identity here. genv's own protocol reports no start times, so a process of an earlier
-     * run cannot be recognized.
+     * of its machine, so its processes need no identity here.
      */
     private String processes() {
-        if (settings.isRemoteByGenv()) {
-            return "";
-        }
         return settings.isRemote()
                 ? "machines"
                 : bootId().map(id -> "boot " + id).orElse("");

@@ -153,8 +153,8 @@ final class CycleRecorder {
     }
 
     /**
-     * The privileges that a cycle found to be missing because the kernel denied an access, for example with a security module or
-     * genv's own protocol. They count like the missing privileges that a host reports.
+     * The privileges that a cycle found to be missing because the kernel denied an access, for example with a security module.
+     * They count like the missing privileges that a host reports.
      */
     static final class DeniedPrivileges {
         /** A security module can prevent reading and signalling despite all capabilities. */

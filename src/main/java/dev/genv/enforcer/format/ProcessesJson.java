@@ -20,13 +20,12 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The processes of a snapshot that genv printed. An invalid entry is dropped, an invalid field is ignored, and everything else
+ * The processes of a snapshot in genv's form. An invalid entry is dropped, an invalid field is ignored, and everything else
  * counts.
  *
  * @param processes each with the membership that its environ names; uids and start times are unknown
- * @param unread the number of invalid processes and device entries
  */
-public record ProcessesJson(List<GpuProcess> processes, int unread, List<Problem> problems) {
+public record ProcessesJson(List<GpuProcess> processes, List<Problem> problems) {
 
     /**
      * Parses {@code {"processes": […]}}.
@@ -36,15 +35,12 @@ public record ProcessesJson(List<GpuProcess> processes, int unread, List<Problem
     public static ProcessesJson of(JsonNode root) throws UnreadableException {
         var byPid = new LinkedHashMap<Integer, GpuProcess>();
         var problems = new ArrayList<Problem>();
-        var unread = 0;
         for (var entry : new Fields(root).array("processes")) {
             try {
                 var fields = new Fields(entry);
                 var pid = fields.index("pid");
                 var lenient = new OptionalFields("process " + pid, problems);
-                var used = fields.array("used_gpu_memory");
-                var usage = usage(used, lenient);
-                unread += used.size() - usage.size();
+                var usage = usage(fields.array("used_gpu_memory"), lenient);
                 var process = new GpuProcess(
                         new ProcessId(pid, 0), null, "", membership(entry.path("eid"), lenient), merged(usage));
                 if (byPid.putIfAbsent(pid, process) != null) {
@@ -52,10 +48,9 @@ public record ProcessesJson(List<GpuProcess> processes, int unread, List<Problem
                 }
             } catch (UnreadableException e) {
                 Entries.report(problems, Entries.problem("a process", e));
-                unread++;
             }
         }
-        return new ProcessesJson(List.copyOf(byPid.values()), unread, List.copyOf(problems));
+        return new ProcessesJson(List.copyOf(byPid.values()), List.copyOf(problems));
     }
 
     private static List<DeviceUsage> usage(List<JsonNode> entries, OptionalFields lenient) {

@@ -217,9 +217,6 @@ public final class SnapshotJson {
             }
             out.writeObjectFieldStart("pod");
             out.writeStringField("uid", pod.uid());
-            out.writeStringField("namespace", pod.namespace());
-            out.writeStringField("name", pod.name());
-            out.writeStringField("container", pod.container());
             out.writeEndObject();
         }
 

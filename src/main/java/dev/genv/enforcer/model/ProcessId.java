@@ -6,8 +6,7 @@ import java.util.Comparator;
  * The identity of a process: its start time distinguishes it from all other processes with the same pid since the boot.
  *
  * @param pid the pid in the machine's first PID namespace
- * @param startTime when it was started, in clock ticks since boot (field 22 of {@code /proc/PID/stat}); if that is unknown, the number
- *     of the observation that found it first, or 0
+ * @param startTime when it was started, in clock ticks since boot (field 22 of {@code /proc/PID/stat}); 0 if that is unknown
  */
 public record ProcessId(int pid, long startTime) implements Comparable<ProcessId> {
     private static final Comparator<ProcessId> ORDER =

@@ -10,7 +10,6 @@ import dev.genv.enforcer.facts.host.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.node.device.DeviceHolders;
 import dev.genv.enforcer.node.device.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
-import dev.genv.enforcer.node.kubelet.PodLogs;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
@@ -45,7 +44,6 @@ public final class NodeMachine implements Machine, Closeable {
     private final ProgramFiles programs;
     private final ProcessReader processes;
     private final RelationsReader relations;
-    private final PodLogs pods;
     private final LivenessReader liveness;
     private final DeviceHolders holders;
     private final NvidiaSmi gpus;
@@ -77,7 +75,6 @@ public final class NodeMachine implements Machine, Closeable {
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
         relations = new RelationsReader(searched, new ProcessReader(searched));
-        pods = new PodLogs(proc);
         liveness = new LivenessReader(searched);
         var devices = new NvidiaDevices(paths.proc());
         holders = new DeviceHolders(paths.proc(), searched, devices);
@@ -137,7 +134,6 @@ public final class NodeMachine implements Machine, Closeable {
                         interest.attributed(),
                         interest.first()),
                 interest.settled());
-        var podFacts = pods.read(processFacts.processes());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check, earlierState);
@@ -160,8 +156,7 @@ public final class NodeMachine implements Machine, Closeable {
                 check.enforcers(),
                 interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
-                        .toList(),
-                podFacts);
+                        .toList());
     }
 
     private static Set<Integer> withoutReused(List<Integer> listed, Set<Integer> reused) {

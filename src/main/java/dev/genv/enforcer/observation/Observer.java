@@ -106,7 +106,7 @@ public final class Observer {
         findings.add(unread.observe(facts.allProcesses()));
         var state = stateParser.parse(facts.earlierState(), facts.state());
         var live = findings.add(LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt()));
-        workloads.begin(facts.pods());
+        workloads.begin();
         var members = new Members(
                 RelatedFacts.of(present.processes(), facts),
                 memberships,

@@ -31,7 +31,7 @@ function processesOf({ processes }) {
 function workloadOf(workload) {
   const { unit, container, pod, slurm_job: job } = workload ?? {};
   const parts = [
-    ['pod', pod && [pod.namespace, pod.name ?? pod.uid, pod.container].filter(Boolean).join('/')],
+    ['pod', pod?.uid],
     ['container', container?.id],
     ['Slurm job', job?.id],
     ['unit', unit],

@@ -146,7 +146,6 @@ class ChartPackageTest {
         assertThat(notes("settings: {terminateProcesses: false}"))
                 .contains("it detaches environments")
                 .doesNotContain("ends processes");
-        assertThat(notes(RenderedChart.example("remote"))).contains("does not detect a second enforcer");
     }
 
     @Test

@@ -96,24 +96,6 @@ class ChartRulesTest {
         });
     }
 
-    /** genv's own protocol reports no uids. */
-    @Test
-    void refusesToEnforceARuleThatNeedsUidsWithTheAgentOfGenv() {
-        Rules.definitions().stream().filter(RuleDefinition::isEnforcedByUids).forEach(rule -> {
-            var value = valueOf(rule.modeSetting());
-            var refusal = RenderedChart.errorOf("""
-                mode: remote
-                settings: {%s: enforce}
-                remote:
-                  hosts: [raz@gpu-1]
-                  agent: genv
-                  identity: {existingSecret: login}
-                  knownHosts: {existingSecret: known}
-                """.formatted(value));
-            assertThat(refusal).contains("settings.%s is enforce, but genv's own protocol".formatted(value));
-        });
-    }
-
     private static String defaultOf(RuleDefinition rule, RuleSetting setting) {
         return switch (setting.kind()) {
             case MODE -> "Default: `%s`".formatted(rule.defaultMode().name().toLowerCase(Locale.ROOT));

@@ -118,14 +118,6 @@ class ChartValidationTest {
                         + " sources",
                 "remote: {identity: {passphraseKey: x}}|remote.identity.passphraseKey opens a key that is not there",
                 "remote: {timeout: 0s}|remote.timeout is 0s: set a time from 1ms to 24h",
-                "remote: {agent: genv}, settings: {exemptUsers: [a]}|settings.exemptUsers cannot be kept with"
-                        + " remote.agent=genv",
-                "remote: {agent: genv}, settings: {protectedExecutables: [/a]}|settings.protectedExecutables cannot be"
-                        + " kept with",
-                "remote: {agent: genv}, settings: {envOwner: enforce}|settings.envOwner is enforce, but genv's own"
-                        + " protocol does not report users",
-                "remote: {agent: genv}, settings: {killAfter: 9s}|settings.killAfter is 9s, but genv's own protocol"
-                        + " has no SIGKILL",
                 "settings: {stateDir: /srv/genv}|settings.stateDir is /srv/genv, which is a directory of nodes",
                 "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the"
                         + " NetworkPolicy allows no connection to port 2222",
@@ -195,7 +187,6 @@ class ChartValidationTest {
                 "remote: {hosts: ['-gpu']}",
                 "remote: {hosts: ['::1']}",
                 "remote: {username: -oProxyCommand}",
-                "remote: {agent: perl}",
                 "remote: {runAsUser: 0}",
             })
     void schemaRefusesInvalidValues(String values) {
@@ -231,7 +222,6 @@ class ChartValidationTest {
     @ValueSource(
             strings = {
                 "timeout: 1ms",
-                "agent: genv",
                 "runAsUser: null",
                 "sshConfig: {existingSecret: x}",
                 "hostfile: {existingConfigMap: x}, hosts: []",

@@ -21,10 +21,9 @@ class ProcessesJsonTest {
 
     @Test
     void usageOfADeviceInSeveralEntriesIsAddedUp() throws UnreadableException {
-        var read = read(
-                "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 0, 'gpu_memory': '1mi'}, {'index': 1, 'gpu_memory': '4mi'}]}");
+        var read = read("{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 0,"
+                + " 'gpu_memory': '1mi'}, {'index': 1, 'gpu_memory': '4mi'}]}");
         assertThat(read.problems()).isEmpty();
-        assertThat(read.unread()).isZero();
         assertThat(read.processes())
                 .flatExtracting(GpuProcess::usage)
                 .containsExactly(new DeviceUsage(0, Memory.ofMebibytes(1)), new DeviceUsage(1, Memory.ofMebibytes(7)));
@@ -32,8 +31,8 @@ class ProcessesJsonTest {
 
     @Test
     void entryWithUnknownMemoryMakesTheSumUnknown() throws UnreadableException {
-        var read = read(
-                "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 1, 'gpu_memory': '[N/A]mi'}]}");
+        var read = read("{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 1,"
+                + " 'gpu_memory': '[N/A]mi'}]}");
         assertThat(read.processes()).flatExtracting(GpuProcess::usage).containsExactly(new DeviceUsage(1, null));
     }
 
@@ -52,7 +51,6 @@ class ProcessesJsonTest {
         var read = read(GOOD + ", " + corrupted);
         assertThat(read.processes()).extracting(GpuProcess::pid).containsExactly(7);
         assertThat(read.processes().getFirst().membership()).isEqualTo(new Membership.InEnvironment("a"));
-        assertThat(read.unread()).isOne();
         assertThat(read.problems())
                 .singleElement()
                 .satisfies(problem -> assertThat(problem.detail()).contains(why));
@@ -68,7 +66,6 @@ class ProcessesJsonTest {
     void invalidAmountIsUnknown(String use, String why) throws UnreadableException {
         var read = read("{'pid': 5, 'used_gpu_memory': [%s], 'eid': null}".formatted(use));
         assertThat(read.processes()).flatExtracting(GpuProcess::usage).containsExactly(new DeviceUsage(0, null));
-        assertThat(read.unread()).isZero();
         assertThat(read.problems())
                 .extracting(Problem::detail)
                 .singleElement()
@@ -78,11 +75,10 @@ class ProcessesJsonTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"{'gpu_memory': '1mi'}", "{'index': 'x', 'gpu_memory': '1mi'}", "7"})
-    void unreadableDeviceIsCountedAsUnread(String use) throws UnreadableException {
+    void unreadableDeviceIsReported(String use) throws UnreadableException {
         var read = read(
                 "{'pid': 5, 'used_gpu_memory': [{'index': 0, 'gpu_memory': '1mi'}, %s], 'eid': null}".formatted(use));
         assertThat(read.processes().getFirst().devices()).containsExactly(0);
-        assertThat(read.unread()).isOne();
         assertThat(read.problems()).hasSize(1);
     }
 

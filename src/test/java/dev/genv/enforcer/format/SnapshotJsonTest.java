@@ -85,9 +85,9 @@ class SnapshotJsonTest {
         assertThat(JsonTree.of(out -> SnapshotJson.write(snapshot, out)).path("gpu_unlisted"))
                 .hasToString(
                         "{\"devices\":[{\"index\":0,\"gpu_memory\":\"4096mi\"}],\"processes\":[{\"pid\":4711,\"start_time\":991232,"
-                            + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"used_devices\":[0],\"user\":null,\"eid\":null,"
-                            + "\"membership\":{\"by\":\"environ\"},\"membership_unknown\":null,"
-                            + "\"immune\":null,\"since\":1204711,\"workload\":null}]}");
+                                + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"used_devices\":[0],\"user\":null,\"eid\":null,"
+                                + "\"membership\":{\"by\":\"environ\"},\"membership_unknown\":null,"
+                                + "\"immune\":null,\"since\":1204711,\"workload\":null}]}");
     }
 
     @Test
@@ -104,13 +104,13 @@ class SnapshotJsonTest {
         var workload = new Workload(
                 "user@1000.service",
                 new Container(id, "podman", WorkloadSource.DELEGATED_CGROUP),
-                new Pod("2c48913c-b29f-11e7-9350-020968147796", "ml", "train-0", null),
+                new Pod("2c48913c-b29f-11e7-9350-020968147796"),
                 new SlurmJob("7", WorkloadSource.ENVIRON));
         assertThat(workload(workload))
-                .hasToString("{\"unit\":\"user@1000.service\",\"container\":{\"id\":\"" + id
-                        + "\",\"engine\":\"podman\",\"by\":\"delegated_cgroup\"},"
-                        + "\"pod\":{\"uid\":\"2c48913c-b29f-11e7-9350-020968147796\",\"namespace\":\"ml\","
-                        + "\"name\":\"train-0\",\"container\":null},\"slurm_job\":{\"id\":\"7\",\"by\":\"environ\"}}");
+                .hasToString(
+                        "{\"unit\":\"user@1000.service\",\"container\":{\"id\":\"" + id
+                                + "\",\"engine\":\"podman\",\"by\":\"delegated_cgroup\"},"
+                                + "\"pod\":{\"uid\":\"2c48913c-b29f-11e7-9350-020968147796\"},\"slurm_job\":{\"id\":\"7\",\"by\":\"environ\"}}");
         assertThat(workload(new Workload("a.service", null, null, null)))
                 .hasToString("{\"unit\":\"a.service\",\"container\":null,\"pod\":null,\"slurm_job\":null}");
         assertThat(workload(null)).hasToString("null");

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 class NoticeReaderTest {
     @Test
     void leavesOutProcessesOfPods() {
-        var pod = new Workload(null, null, new Pod("8b0f6b5e", null, null, null), null);
+        var pod = new Workload(null, null, new Pod("8b0f6b5e"), null);
         var log = new EventLog();
         var users = new UserDirectory();
         var reader = new NoticeReader(users, false);

@@ -46,8 +46,7 @@ class UserDirectoryTest {
         assertThat(isPerson(1003, ofRoot)).isFalse();
         assertThat(isPerson(100_007, ofRoot)).isTrue();
         assertThat(isPerson(1003, container(WorkloadSource.DELEGATED_CGROUP))).isTrue();
-        assertThat(isPerson(1003, new Workload(null, null, new Pod("u", null, null, null), null)))
-                .isFalse();
+        assertThat(isPerson(1003, new Workload(null, null, new Pod("u"), null))).isFalse();
         assertThat(isPerson(1003, new Workload(null, null, null, new SlurmJob("7", WorkloadSource.CGROUP))))
                 .isTrue();
         assertThat(isPerson(1003, null)).isTrue();

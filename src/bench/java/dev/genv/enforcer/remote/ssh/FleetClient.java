@@ -23,11 +23,11 @@ import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
-import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -192,7 +192,7 @@ public final class FleetClient {
         var timeout = Duration.ofSeconds(2);
         var access = new SshAccess(
                 ssh(timeout),
-                new AddressResolver(),
+                InetAddress::getAllByName,
                 () -> System.nanoTime() * 1_000,
                 () -> ThreadLocalRandom.current().nextLong());
         var deadline = timeout.multipliedBy(2);

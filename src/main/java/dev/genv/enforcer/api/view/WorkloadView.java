@@ -31,18 +31,10 @@ public record WorkloadView(
         }
     }
 
-    /**
-     * A pod of Kubernetes.
-     *
-     * @param container the name of the container in the pod
-     */
-    public record PodView(
-            String uid,
-            @Nullable String namespace,
-            @Nullable String name,
-            @Nullable String container) {
+    /** A pod of Kubernetes. */
+    public record PodView(String uid) {
         static @Nullable PodView of(@Nullable Pod pod) {
-            return pod == null ? null : new PodView(pod.uid(), pod.namespace(), pod.name(), pod.container());
+            return pod == null ? null : new PodView(pod.uid());
         }
     }
 

@@ -2,10 +2,8 @@ package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
 import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.util.Collection;
-import java.util.List;
 import java.util.stream.Stream;
 
 /** Finds settings that are valid by themselves, but not together. */
@@ -39,9 +37,6 @@ final class Contradictions {
             refuseRemoteSettings(known);
             return;
         }
-        if (settings.remote().agent() == RemoteSettings.Agent.GENV) {
-            refuseUnsupportedByGenv(settings);
-        }
         if (!variables.isSet(KNOWN_HOSTS)) {
             errors.add(
                     KNOWN_HOSTS,
@@ -59,32 +54,6 @@ final class Contradictions {
                 .filter(name -> name.startsWith(REMOTE) && variables.isSet(name))
                 .forEach(name -> errors.add(
                         name, "has no effect without machines: set %s or %s, or unset it".formatted(HOSTS, HOST_FILE)));
-    }
-
-    /** Refuses settings that genv's own protocol would ignore, because an administrator relies on them. */
-    private void refuseUnsupportedByGenv(Settings settings) {
-        for (var name : List.of("GENV_ENFORCER_PROTECTED_EXECUTABLES", "GENV_ENFORCER_EXEMPT_USERS")) {
-            if (variables.isSet(name)) {
-                errors.add(
-                        name,
-                        "genv's own protocol does not report users and programs, so the service cannot apply this: set"
-                                + " GENV_ENFORCER_REMOTE_AGENT=python, or unset it");
-            }
-        }
-        settings.rules().forEach((rule, config) -> {
-            if (rule.isEnforcedByUids() && config.mode() == RuleMode.ENFORCE) {
-                errors.add(
-                        RuleSettings.variableOf(rule.modeSetting()),
-                        "genv's own protocol does not report users: expected off or audit, or"
-                                + " GENV_ENFORCER_REMOTE_AGENT=python");
-            }
-        });
-        if (variables.isSet("GENV_ENFORCER_KILL_AFTER")
-                && settings.safety().killAfter().isPresent()) {
-            errors.add(
-                    "GENV_ENFORCER_KILL_AFTER",
-                    "genv's own protocol has no SIGKILL: set GENV_ENFORCER_REMOTE_AGENT=python, or expected never");
-        }
     }
 
     private void checkFiles(Settings settings) {

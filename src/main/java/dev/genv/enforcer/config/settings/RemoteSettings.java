@@ -1,6 +1,5 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.ChoiceConverter;
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Durations;
 import dev.genv.enforcer.config.settings.converters.Lists;
@@ -13,7 +12,6 @@ import io.smallrye.config.WithDefault;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
 import java.util.Optional;
 
 /** The machines that the service enforces on over SSH. */
@@ -70,15 +68,6 @@ public interface RemoteSettings {
     @WithConverter(Choices.TrueOrFalse.class)
     boolean sudo();
 
-    /**
-     * Program that runs on the machines. {@code python} is the service's own program; {@code shell} means the same. {@code genv} is
-     * genv's own protocol: it reports bare pids only, has no SIGKILL, and does not exclude a second enforcer. Use it only where the
-     * program cannot run.
-     */
-    @WithDefault("python")
-    @WithConverter(AgentConverter.class)
-    Agent agent();
-
     /** genv's state directory on the machines. Set it if genv there uses {@code GENV_TMPDIR}. */
     @WithDefault("/var/tmp/genv")
     @WithConverter(Paths.AbsolutePath.class)
@@ -98,26 +87,4 @@ public interface RemoteSettings {
     @WithDefault("false")
     @WithConverter(Choices.TrueOrFalse.class)
     boolean quiet();
-
-    /** The program that observes a machine and acts on it. */
-    enum Agent {
-        /** The service's own program. */
-        PYTHON,
-        /** genv's own protocol. */
-        GENV
-    }
-
-    /** Converts an agent. */
-    @SuppressWarnings("serial")
-    final class AgentConverter extends ChoiceConverter<Agent> {
-        public AgentConverter() {
-            super(List.of(Agent.values()));
-            addAlias("shell", Agent.PYTHON);
-        }
-
-        @Override
-        public Agent convert(String value) {
-            return choose(value);
-        }
-    }
 }

@@ -38,17 +38,11 @@ public record Settings(
         return remote.hosts().isPresent() || remote.hostfile().isPresent();
     }
 
-    /** Whether genv's own protocol is used, which knows neither users nor SIGKILL. */
-    public boolean isRemoteByGenv() {
-        return isRemote() && remote.agent() == RemoteSettings.Agent.GENV;
-    }
-
     /** The grace period and limits of actions. A single cycle has no delays, because no later cycle could act. */
     public SafetyLimits safetyLimits() {
-        var kills = !isSingleCycle() && !isRemoteByGenv();
         return new SafetyLimits(
                 isSingleCycle() ? Duration.ZERO : safety.grace(),
-                kills ? safety.killAfter().orElse(null) : null,
+                isSingleCycle() ? null : safety.killAfter().orElse(null),
                 safety.compliancePeriod(),
                 safety.maxTerminationsPerCycle());
     }

@@ -7,7 +7,7 @@ import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.facts.host.Facts;
+import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
@@ -27,7 +27,7 @@ public interface Machine {
      * @throws UnreachableException if there is no valid answer
      * @throws InterruptedException if the service no longer waits for the answer
      */
-    Facts gather(ObservationRequest request) throws UnreachableException, InterruptedException;
+    HostFacts gather(ObservationRequest request) throws UnreachableException, InterruptedException;
 
     /**
      * Executes instructions.

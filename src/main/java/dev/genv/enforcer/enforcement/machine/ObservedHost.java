@@ -8,17 +8,13 @@ import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
 import dev.genv.enforcer.enforcement.machine.Machine.ObservationRequest;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.host.GenvFacts;
 import dev.genv.enforcer.facts.host.HostFacts;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
-import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.genv.GenvObserver;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.observation.state.StateParser;
@@ -44,7 +40,6 @@ public final class ObservedHost implements Host {
     private final ObserverSettings settings;
     private final Machine machine;
     private final Observer observer;
-    private final GenvObserver genvObserver;
     private final IdentityFlapping identityFlapping = new IdentityFlapping();
     private @Nullable String readOnlyReason = NEVER_OBSERVED;
     private Map<ProcessId, EnvironFacts> environs = Map.of();
@@ -53,7 +48,6 @@ public final class ObservedHost implements Host {
         this.settings = settings;
         this.machine = machine;
         observer = new Observer(settings);
-        genvObserver = new GenvObserver(settings);
     }
 
     @Override
@@ -68,7 +62,7 @@ public final class ObservedHost implements Host {
 
     @Override
     public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        var observation = switch (machine.gather(new ObservationRequest(
+        var facts = machine.gather(new ObservationRequest(
                 verified,
                 observer.settled(),
                 observer.attributed(),
@@ -77,27 +71,12 @@ public final class ObservedHost implements Host {
                 observer.reusedPids(),
                 Stream.concat(verified.stream().map(ProcessId::pid), observer.unread().stream())
                         .toList(),
-                observer.subordinateUids()))) {
-            case HostFacts facts -> observe(facts, verified);
-            case GenvFacts facts -> observe(facts, verified);
-        };
+                observer.subordinateUids()));
+        var observation = observer.observe(facts, verified);
+        environs = environs(facts, observation);
         readOnlyReason = observation.readOnlyReason();
         identityFlapping.recordObservation();
         return observation;
-    }
-
-    private Observation observe(HostFacts facts, Set<ProcessId> verified) {
-        var observation = observer.observe(facts, verified);
-        environs = environs(facts, observation);
-        return observation;
-    }
-
-    private Observation observe(GenvFacts facts, Set<ProcessId> verified) throws UnreachableException {
-        try {
-            return genvObserver.observe(facts, verified);
-        } catch (UnreadableException e) {
-            throw new UnreachableException(ProblemCode.ANSWER_UNREADABLE, "genv's answer " + e.getMessage(), e);
-        }
     }
 
     @Override

@@ -7,12 +7,10 @@ import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.format.GenvSnapshot;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.observation.genv.GenvProcesses;
 import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
@@ -103,22 +101,6 @@ public final class SignalCheck {
         return uid == null || identityFlapping.isOther(checked, uid, comparison)
                 ? Optional.of(CHANGED)
                 : Optional.empty();
-    }
-
-    /**
-     * Returns why the process is not signalled by genv itself; empty if it may be.
-     *
-     * @param now what genv printed directly before
-     */
-    public Optional<Result> refusal(GenvSnapshot now) {
-        var process = GenvProcesses.find(checked.pid(), now);
-        if (process.isEmpty()) {
-            return Optional.of(Result.of(Outcome.ALREADY_GONE));
-        }
-        var hasChanged = !process.get().devices().equals(checked.devices())
-                || identityFlapping.isOther(
-                        checked, process.get().uid(), process.get().membership());
-        return hasChanged ? Optional.of(CHANGED) : Optional.empty();
     }
 
     /** Returns the protected programs that a process of this real uid must not run, as of the last observation. */

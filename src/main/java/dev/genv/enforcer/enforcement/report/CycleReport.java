@@ -35,7 +35,6 @@ public record CycleReport(
     private static final Set<ProblemCode> HARMLESS_PROBLEMS = Set.of(
             ProblemCode.MISSING_PRIVILEGE,
             ProblemCode.SETTING_USER_UNKNOWN,
-            ProblemCode.IDENTITIES_UNKNOWN,
             ProblemCode.DUPLICATE_HOST,
             ProblemCode.DEVICE_STATUS_UNKNOWN,
             ProblemCode.TERMINATION_LIMIT_REACHED);

@@ -55,7 +55,7 @@ public final class ViolationSize {
         return WORKLOAD
                 + of(workload.unit())
                 + (container == null ? 0 : of(container.id()))
-                + (pod == null ? 0 : of(pod.uid()) + of(pod.namespace()) + of(pod.name()) + of(pod.container()))
+                + (pod == null ? 0 : of(pod.uid()))
                 + (job == null ? 0 : of(job.id()));
     }
 

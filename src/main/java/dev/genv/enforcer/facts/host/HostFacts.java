@@ -6,7 +6,6 @@ import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
-import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
@@ -30,7 +29,6 @@ import org.jspecify.annotations.Nullable;
  * @param holders the processes that hold device files of GPUs, and that the GPU tool does not list
  * @param earlierState the state before the GPU tool was asked; null if it was the same
  * @param verified the processes whose exit the service waits for
- * @param pods the pods of the processes whose cgroups were read
  */
 public record HostFacts(
         MachineFacts machine,
@@ -46,9 +44,7 @@ public record HostFacts(
         StateFacts state,
         LivenessFacts liveness,
         EnforcerFacts enforcers,
-        List<VerifiedProcess> verified,
-        PodFacts pods)
-        implements Facts {
+        List<VerifiedProcess> verified) {
     /** The largest number of related processes. */
     public static final int MOST_RELATED = 512;
 

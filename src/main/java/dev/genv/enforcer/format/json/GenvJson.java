@@ -39,7 +39,6 @@ public final class GenvJson {
 
     private static final ObjectMapper MAPPER = mapper();
     private static final ObjectWriter WRITER = MAPPER.writer(fileWriter()).with(new PythonEscapes());
-    private static final ObjectWriter LINE_WRITER = MAPPER.writer(lineWriter()).with(new PythonEscapes());
 
     private GenvJson() {}
 
@@ -88,7 +87,11 @@ public final class GenvJson {
 
     /** Writes the form of genv's files, without a newline at the end, like genv. */
     public static byte[] write(JsonNode node) {
-        return write(node, WRITER);
+        try {
+            return WRITER.writeValueAsBytes(node);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("a tree that was read cannot be written", e);
+        }
     }
 
     /**
@@ -102,19 +105,6 @@ public final class GenvJson {
             return out.toByteArray();
         } catch (IOException e) {
             throw new UnreadableException("would become larger than %d bytes".formatted(maxBytes));
-        }
-    }
-
-    /** Writes the form of Python's {@code json.dumps(…)}: one line of ASCII without a newline at the end. */
-    public static String writeLine(JsonNode node) {
-        return new String(write(node, LINE_WRITER), StandardCharsets.US_ASCII);
-    }
-
-    private static byte[] write(JsonNode node, ObjectWriter writer) {
-        try {
-            return writer.writeValueAsBytes(node);
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException("a tree that was read cannot be written", e);
         }
     }
 
@@ -141,11 +131,6 @@ public final class GenvJson {
         return new DefaultPrettyPrinter(separators())
                 .withArrayIndenter(indenter)
                 .withObjectIndenter(indenter);
-    }
-
-    private static DefaultPrettyPrinter lineWriter() {
-        var separators = separators().withObjectEntrySpacing(Spacing.AFTER).withArrayValueSpacing(Spacing.AFTER);
-        return new DefaultPrettyPrinter(separators).withArrayIndenter(null).withObjectIndenter(null);
     }
 
     private static Separators separators() {

@@ -161,14 +161,6 @@ public enum ProblemCode {
         The service cannot read the machine's `/etc/passwd` or `/etc/subuid`.
         Check the file's permissions and size.\
         """),
-    PROTECTION_UNKNOWN(NO_EXEMPTIONS, """
-        genv's own protocol reports neither the program nor the user of a process.
-        Set `GENV_ENFORCER_REMOTE_AGENT=python`.\
-        """),
-    IDENTITIES_UNKNOWN(SAFEGUARDS_WEAKER, """
-        genv's own protocol identifies processes by their pid alone.
-        Set `GENV_ENFORCER_REMOTE_AGENT=python`.\
-        """),
     UNREACHABLE(MACHINE_UNREACHABLE, """
         The machine gave no answer in time, or observing it failed unexpectedly.
         See the detail and the log.\
@@ -222,7 +214,7 @@ public enum ProblemCode {
         Install it; or log in as root and set `GENV_ENFORCER_REMOTE_SUDO=false`.\
         """),
     AGENT_MISSING(MACHINE_UNREACHABLE, """
-        The machine lacks the program that the agent needs, or has one that is too old: `/usr/bin/python3` of Python 3.6 or newer, or genv.
+        The machine lacks the program that the agent needs, or has one that is too old: `/usr/bin/python3` of Python 3.6 or newer.
         Install what the detail names.\
         """),
     AGENT_FAILED(MACHINE_UNREACHABLE, """
@@ -341,8 +333,7 @@ public enum ProblemCode {
         QUOTA_NOT_COUNTED("`max-devices-per-user` does not count the devices of this environment."),
         QUOTA_NOT_ENFORCED("`max-devices-per-user` does not detach these devices of the user."),
         ENTRY_IGNORED(
-                "The service ignores the unreadable part. It merges entries that exist twice, in their owner's favour."
-                        + " If genv's own protocol reports an unreadable process, readiness fails."),
+                "The service ignores the unreadable part. It merges entries that exist twice, in their owner's favour."),
         TERMINATIONS_WAIT("The remaining processes wait for the next cycle."),
         COUNTED_ELSEWHERE("No rule acts on the machine under this name. The rules act on it under the other name."),
         KERNELS_COUNT_AS_ACTIVE(
@@ -355,10 +346,6 @@ public enum ProblemCode {
         ACCOUNTS_OUTDATED(
                 "The service uses the accounts that it read last. Before it has read them once, it executes no action"
                         + " on the machine if a setting names a user."),
-        SAFEGUARDS_WEAKER(
-                "All rules act. A signal can reach a process that took over the pid between the last check and the"
-                        + " signal."),
-        NO_EXEMPTIONS("All rules act, also on protected programs and exempt users of this machine."),
         NOT_ALL_LISTED("All rules act. The list has 100 problems; those of the most frequent codes are cut first."),
         MEMORY_ONLY(
                 "All rules act. The service keeps what happens in memory only, so its next run does not know it. The"

@@ -37,18 +37,11 @@ public record Workload(
     public record Container(String id, @Nullable String engine, WorkloadSource by) {}
 
     /**
-     * A pod of Kubernetes. Its uid is in the cgroup, and the names are those of the kubelet's log files.
+     * A pod of Kubernetes.
      *
      * @param uid as the API server shows it or, for a static pod, the hash of its manifest
-     * @param namespace null if unknown
-     * @param name null if unknown
-     * @param container the name of the container in the pod; null if unknown
      */
-    public record Pod(
-            String uid,
-            @Nullable String namespace,
-            @Nullable String name,
-            @Nullable String container) {}
+    public record Pod(String uid) {}
 
     /**
      * A job of Slurm.

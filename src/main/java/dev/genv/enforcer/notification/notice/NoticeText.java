@@ -219,15 +219,12 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
             return "";
         }
         var job = workload.slurmJob();
-        var pod = workload.pod();
         var container = workload.container();
         var text = new StringBuilder();
         if (job != null) {
             text.append(", Slurm job ").append(SafeText.escape(job.id()));
         }
-        if (pod != null && pod.name() != null) {
-            text.append(", pod ").append(SafeText.escape(pod.namespace() + "/" + pod.name()));
-        } else if (container != null) {
+        if (container != null) {
             text.append(", container ")
                     .append(SafeText.escape(container
                             .id()

@@ -50,19 +50,9 @@ public final class IdentityFlapping {
     /**
      * Whether a process has another identity than the rules checked, so that it is not signalled in this cycle.
      *
-     * @param uid its real uid directly before the signal; null if unknown, as always with genv's own protocol
-     * @param now its membership directly before the signal; an unknown membership is no change
+     * @param uid its real uid directly before the signal; null if unknown
+     * @param membership how its membership then compares with the one that the rules checked; an unknown one is no change
      */
-    public boolean isOther(GpuProcess checked, @Nullable Long uid, Membership now) {
-        return isOther(
-                checked,
-                uid,
-                now instanceof Membership.Unknown
-                        ? Comparison.UNKNOWN
-                        : now.equals(checked.membership()) ? Comparison.SAME : Comparison.OTHER);
-    }
-
-    /** The same, if the membership was compared already. */
     public boolean isOther(GpuProcess checked, @Nullable Long uid, Comparison membership) {
         if (membership == Comparison.SAME && Objects.equals(uid, checked.uid())) {
             return false;

@@ -22,7 +22,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** The state of the active environments. */
@@ -37,17 +36,13 @@ public final class LiveState {
     private final Map<Integer, Membership.Unknown> listed;
     private final Map<Integer, Long> uidsOfPids;
 
-    private LiveState(
-            State state,
-            Function<List<Environment>, Found<ActiveEnvironments>> active,
-            Accounts accounts,
-            Set<Long> exempt) {
+    private LiveState(State state, LivenessFacts liveness, Accounts accounts, Set<Long> exempt) {
         envs = content(state.envs(), SnapshotPart.ENVIRONMENTS, EnvsFile.EMPTY);
         file = content(state.devices(), SnapshotPart.ATTACHMENTS, DevicesFile.EMPTY);
         problems.addAll(state.problems());
         problems.addAll(envs.problems());
         problems.addAll(file.problems());
-        var found = active.apply(envs.environments());
+        var found = ActiveEnvironments.of(liveness, envs.environments());
         problems.addAll(found.problems());
         missing.addAll(found.missing());
         uidsOfPids = found.value().uids();
@@ -74,17 +69,7 @@ public final class LiveState {
      * @param exempt the exempt uids
      */
     public static Found<LiveState> of(State state, LivenessFacts liveness, Accounts accounts, Set<Long> exempt) {
-        return found(new LiveState(state, all -> ActiveEnvironments.of(liveness, all), accounts, exempt));
-    }
-
-    /** Resolves a state of active environments only, of whose processes nothing is known. */
-    public static Found<LiveState> ofActive(EnvsFile envs, DevicesFile devices) {
-        var state = new State(new State.File.Present<>(envs), new State.File.Present<>(devices));
-        return found(
-                new LiveState(state, all -> Found.of(new ActiveEnvironments(all, Map.of())), Accounts.NONE, Set.of()));
-    }
-
-    private static Found<LiveState> found(LiveState live) {
+        var live = new LiveState(state, liveness, accounts, exempt);
         return new Found<>(live, live.problems, live.missing);
     }
 

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.observation.workload;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.ProcessId;
@@ -23,72 +22,45 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Workloads {
     static final int PERIOD = 16;
-    /** The kubelet creates its files after the container was started. */
-    static final int MOST_ATTEMPTS = 3;
     /** Incomplete observations forget nothing, and users choose the number of processes. */
     static final int MOST_REMEMBERED = 10_000;
 
     /** In the order in which they were last used. */
     private final LinkedHashMap<ProcessId, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
 
-    private PodNames names = PodNames.of(PodFacts.NONE);
     private long observations;
 
     /**
      * A process.
      *
      * @param cgroup null if it was never read
-     * @param pod null if it is in none
-     * @param attempts how often the names of the pod were not complete
      * @param slurmJob the job that its environ named when it was last intact; empty if it named none
      */
-    private record Entry(
-            @Nullable CgroupFinding cgroup, @Nullable Pod pod, int attempts, String slurmJob) {
-        static final Entry NEW = new Entry(null, null, 0, "");
-
-        boolean isKnown() {
-            return cgroup != null && (isNamed(pod) || attempts >= MOST_ATTEMPTS);
-        }
-
-        Entry with(CgroupFinding found, PodNames names) {
-            if (found.pod() == null) {
-                return new Entry(found, null, 0, slurmJob);
-            }
-            var container = found.container();
-            var named = names.name(found.pod(), container == null ? null : container.id());
-            var isSame = found.equals(cgroup);
-            // The kubelet removes its files before the last process of a pod has exited.
-            var kept = isSame && isNamed(pod) && !isNamed(named) ? pod : named;
-            return new Entry(found, kept, (isSame ? attempts : 0) + (isNamed(kept) ? 0 : 1), slurmJob);
-        }
-
-        Entry with(String job) {
-            return new Entry(cgroup, pod, attempts, job);
-        }
+    private record Entry(@Nullable CgroupFinding cgroup, String slurmJob) {
+        static final Entry NEW = new Entry(null, "");
 
         Workload workload() {
             var found = cgroup == null ? CgroupFinding.NONE : cgroup;
             var claimed = slurmJob.isEmpty() ? null : new SlurmJob(slurmJob, WorkloadSource.ENVIRON);
-            return new Workload(found.unit(), found.container(), pod, found.job() == null ? claimed : found.job());
-        }
-
-        private static boolean isNamed(@Nullable Pod pod) {
-            return pod == null || (pod.name() != null && pod.container() != null);
+            return new Workload(
+                    found.unit(),
+                    found.container(),
+                    found.pod() == null ? null : new Pod(found.pod()),
+                    found.job() == null ? claimed : found.job());
         }
     }
 
     /** Begins an observation. */
-    public void begin(PodFacts pods) {
+    public void begin() {
         observations++;
-        names = PodNames.of(pods);
     }
 
     /** Returns the workload of a process; null if nothing is known. */
     public @Nullable Workload resolve(ProcessId process, WorkloadReadings readings) {
         var entry = Optional.ofNullable(entries.get(process)).orElse(Entry.NEW);
         var found = readings.finding();
-        entry = found == null ? entry : entry.with(found, names);
-        entry = readings.slurmJob() == null ? entry : entry.with(readings.slurmJob());
+        entry = found == null ? entry : new Entry(found, entry.slurmJob());
+        entry = readings.slurmJob() == null ? entry : new Entry(entry.cgroup(), readings.slurmJob());
         entries.put(process, entry);
         if (entries.size() > MOST_REMEMBERED) {
             entries.pollFirstEntry();
@@ -99,7 +71,7 @@ public final class Workloads {
     /** Returns the processes whose cgroups need not be read in the next observation. */
     public Set<ProcessId> known() {
         return entries.entrySet().stream()
-                .filter(entry -> entry.getValue().isKnown() && !isDue(entry.getKey()))
+                .filter(entry -> entry.getValue().cgroup() != null && !isDue(entry.getKey()))
                 .map(Map.Entry::getKey)
                 .collect(Collectors.toUnmodifiableSet());
     }

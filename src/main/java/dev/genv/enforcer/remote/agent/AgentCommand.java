@@ -101,11 +101,10 @@ final class AgentCommand {
         return new Reply(nonce, result, config.sudo());
     }
 
-    /** Python 3.12 never forgets a text of letters and digits alone in a request, hence the dashes. */
     private String nonce() {
         var bytes = new byte[NONCE_BYTES];
         random.nextBytes(bytes);
-        return HexFormat.ofDelimiter("-").formatHex(bytes);
+        return HexFormat.of().formatHex(bytes);
     }
 
     private Duration budget() {

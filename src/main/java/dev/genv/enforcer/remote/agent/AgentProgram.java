@@ -1,8 +1,11 @@
 package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.remote.agent.message.AgentOutput;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -28,13 +31,12 @@ record AgentProgram(String command, String text) {
                     "gpu",
                     "devices",
                     "holders",
-                    "pods",
                     "state",
                     "lease",
                     "observe",
                     "act",
                     "serve")
-            .map(PythonSource::load)
+            .map(AgentProgram::load)
             .collect(Collectors.joining());
 
     /**
@@ -50,6 +52,14 @@ record AgentProgram(String command, String text) {
         var text = PARTS + "serve({'observe': observe, 'act': act}, %d)\n".formatted(longest.toSeconds() + 1);
         var bytes = text.getBytes(StandardCharsets.UTF_8);
         return new AgentProgram(COMMAND.formatted(bytes.length, AgentOutput.checksum(bytes)), text);
+    }
+
+    private static String load(String part) {
+        try (var stream = AgentProgram.class.getResourceAsStream(part + ".py")) {
+            return new String(Objects.requireNonNull(stream, part).readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Returns the line of a request, which is executed only if it is whole and undamaged. */

@@ -12,9 +12,10 @@ import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
 import dev.genv.enforcer.remote.ssh.transport.SshConnection;
 import dev.genv.enforcer.remote.ssh.transport.SshConnector;
-import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
+import dev.genv.enforcer.remote.ssh.transport.socket.DirectSockets;
 import dev.genv.enforcer.remote.ssh.transport.time.BackOff;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,17 +44,17 @@ public final class SshAccess {
     public SshAccess(SshSettings settings) {
         this(
                 settings,
-                new AddressResolver(),
+                InetAddress::getAllByName,
                 System::nanoTime,
                 () -> ThreadLocalRandom.current().nextLong());
     }
 
-    SshAccess(SshSettings settings, AddressResolver resolver, LongSupplier nanoTime, RandomGenerator random) {
+    SshAccess(SshSettings settings, DirectSockets.Names names, LongSupplier nanoTime, RandomGenerator random) {
         var keyFiles = new KeyFiles(settings.passphraseFile());
         var home = System.getProperty("user.home", "/");
         this.routes =
                 new HopResolver(settings, config(settings.sshConfig()), System.getProperty("user.name", "root"), home);
-        this.connector = new SshConnector(keyFiles, resolver, settings.timeout());
+        this.connector = new SshConnector(keyFiles, names, settings.timeout());
         this.timeout = settings.timeout();
         this.nanoTime = nanoTime;
         this.random = random;

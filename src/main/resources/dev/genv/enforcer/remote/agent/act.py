@@ -1,5 +1,4 @@
 """Carries out actions on a machine, each only if it is still right."""
-SIGTERM = 15
 PIDFD_SEND_SIGNAL, PIDFD_OPEN = 424, 434  # of syscall(2) on every architecture
 TEMPORARY = ".devices.json.genv-enforcer-"
 MOST_NAMES = 10000  # users choose the number of files
@@ -56,7 +55,7 @@ def terminate(machine, action):
         if result is None:
             begin(machine, action)
             if is_there(machine, action):  # without a handle, the pid may be that of another process by now
-                handle.send({"TERM": SIGTERM, "KILL": SIGKILL}[action["signal"]])
+                handle.send({"TERM": signal.SIGTERM, "KILL": signal.SIGKILL}[action["signal"]])
                 result = {"result": "SIGNALLED"}
     except ProcessLookupError:
         result = None

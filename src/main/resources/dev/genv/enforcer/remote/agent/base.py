@@ -4,19 +4,19 @@ Its parts are sent over standard input, one after the other; this is the first, 
 one request after the other as long as its connection lasts, and keeps nothing from one to the next. Users of the machine
 write most of what it reads: names, environments and state files hold any bytes, change at any moment, and reading them
 may never end.
-
-It imports little: the modules json, re, signal and subprocess would double the time of its start.
 """
-import _signal
 import binascii
 import bisect
 import errno
 import fcntl
 import itertools
+import json
 import marshal
 import os
 import select
+import signal
 import stat
+import subprocess
 import sys
 import time
 
@@ -26,7 +26,6 @@ if sys.version_info < (3, 6):
 LARGEST_LIST = 16 << 20
 PART = 1 << 16  # bytes of one read; with larger ones, the memory of the process becomes fragmented and grows
 PAUSE = 0.01  # seconds
-SIGKILL = 9
 FAILURES = {errno.ENOENT: "ABSENT", errno.ESRCH: "ABSENT", errno.ENOTDIR: "ABSENT",
             errno.EACCES: "DENIED", errno.EPERM: "DENIED"}
 
@@ -92,6 +91,10 @@ def first_line(*paths):
     """Returns the first line that is not empty; empty if there is none."""
     lines = (reading(read_file, path, 4096).get("value", b"").split(b"\n")[0].strip() for path in paths)
     return next(filter(None, lines), b"").decode("utf-8", "replace")
+
+
+def to_json(value):
+    return json.dumps(value, separators=(",", ":"))
 
 
 def write(descriptor, content):

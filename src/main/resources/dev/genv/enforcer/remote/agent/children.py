@@ -13,17 +13,17 @@ class Children:
     """The child processes that were killed and may still exist: not even SIGKILL ends a system call that hangs."""
     MOST = 256
     MOST_OF_SEARCHES = 128  # users have any number of processes, so some children are left for the listed ones
-    killed = set()
+    killed = []  # for each, a function that returns whether it exists
 
     @classmethod
     def kill(cls, pid):
-        os.kill(pid, SIGKILL)
-        cls.killed.add(pid)
+        os.kill(pid, signal.SIGKILL)
+        cls.killed.append(lambda: os.waitpid(pid, os.WNOHANG)[0] == 0)
         cls.collect()
 
     @classmethod
     def collect(cls):
-        cls.killed = {pid for pid in cls.killed if os.waitpid(pid, os.WNOHANG)[0] == 0}
+        cls.killed = [exists for exists in cls.killed if exists()]
 
     @classmethod
     def wait(cls):

@@ -15,48 +15,30 @@ class Tool:
         """Returns a ToolOutput."""
         deadline = time.monotonic() + seconds
         Children.require_few()
-        (out, out_end), (err, err_end) = os.pipe(), os.pipe()
-        outputs, unfinished = {out: bytearray(), err: bytearray()}, [out, err]
         try:
-            pid, exited = self.start(arguments, out_end, err_end), False
-            while not exited and time.monotonic() < deadline and self.is_bounded(outputs):
+            process = subprocess.Popen(
+                [self.path] + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env={"PATH": PATH, "LC_ALL": "C", "GENV_BYPASS": "1"}, start_new_session=True)
+        except OSError as error:
+            if error.filename is None:
+                raise  # there is no child process, such as if there are too many
+            return {"exitCode": 127, "stdout": "", "stderr": base64(b"it cannot be run: %s" % os.strerror(error.errno).encode())}
+        with process.stdout, process.stderr:
+            out, err = process.stdout.fileno(), process.stderr.fileno()
+            outputs, unfinished = {out: bytearray(), err: bytearray()}, [out, err]
+            # A child of the tool may keep its output open for ever, so the end of the output does not count.
+            while process.poll() is None and time.monotonic() < deadline and self.is_bounded(outputs):
                 unfinished = self.collect(unfinished, outputs, 0.02 if unfinished else 0.001)
-                # A child of the tool may keep its output open for ever, so the end of the output does not count.
-                exited, status = os.waitpid(pid, os.WNOHANG)
+            exited = process.returncode is not None
             if not exited:
-                self.kill(pid)
+                self.kill(process)
             self.collect(unfinished, outputs, 0)
-        finally:
-            os.close(out)
-            os.close(err)
         if not self.is_bounded(outputs):
             raise OSError(errno.EFBIG, "%s printed more than %d bytes" % (self.name, LARGEST_OUTPUT))
         if not exited:
             raise NoAnswer("%s did not exit within %.2f s" % (self.name, seconds))
-        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+        code = process.returncode if process.returncode >= 0 else 128 - process.returncode
         return {"exitCode": code, "stdout": base64(outputs[out]), "stderr": base64(outputs[err])}
-
-    def start(self, arguments, out, err):
-        try:
-            pid = os.fork()
-            if pid == 0:
-                self.execute(arguments, out, err)
-            return pid
-        finally:
-            os.close(out)
-            os.close(err)
-
-    def execute(self, arguments, out, err):
-        """Never returns."""
-        try:
-            os.setsid()
-            for descriptor, source in enumerate((os.open(os.devnull, os.O_RDONLY), out, err)):
-                os.dup2(source, descriptor)
-            os.execve(self.path, [self.path] + arguments, {"PATH": PATH, "LC_ALL": "C", "GENV_BYPASS": "1"})
-        except OSError as error:
-            os.write(2, ("it cannot be run: %s" % error.strerror).encode())
-        finally:
-            os._exit(127)
 
     @staticmethod
     def is_bounded(outputs):
@@ -70,17 +52,13 @@ class Tool:
             outputs[stream] += part
         return [stream for stream in streams if parts.get(stream, True)]
 
-    def kill(self, pid):
+    def kill(self, process):
+        os.killpg(process.pid, signal.SIGKILL)
         try:
-            os.killpg(pid, SIGKILL)
-        except ProcessLookupError:
-            pass  # it has not reached its own process group yet
-        Children.kill(pid)
-        deadline = time.monotonic() + 0.5
-        while pid in Children.killed and time.monotonic() < deadline:
-            time.sleep(PAUSE)
-            Children.collect()
-        self.hangs = pid in Children.killed
+            process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            self.hangs = True
+            Children.killed.append(lambda: process.poll() is None)
 
 
 def gpu_facts(request, machine):

@@ -171,7 +171,6 @@ def observe(machine):
     facts["holders"] = holder_facts(machine, set(pids) - set(request["reused"]))
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
     facts["related"], facts["relatedOmission"] = related_facts(machine, subjects)
-    facts["pods"] = pod_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
     facts["earlierState"], facts["state"], directory = last_state(machine, earlier)
     facts["access"] = access_facts(machine, directory["isWritable"])

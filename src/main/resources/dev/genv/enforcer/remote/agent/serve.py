@@ -10,30 +10,6 @@ def native(value):
     return [native(each) for each in value] if isinstance(value, list) else value
 
 
-def to_json(value):
-    """Returns a value as JSON in ASCII."""
-    if isinstance(value, dict):
-        return "{%s}" % ",".join("%s:%s" % (to_json(key), to_json(each)) for key, each in value.items())
-    if isinstance(value, list):
-        return "[%s]" % ",".join(map(to_json, value))
-    if isinstance(value, str):
-        return '"%s"' % (value if is_plain(value) else escaped(value))
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else repr(value)
-
-
-def is_plain(value):
-    """Whether a text needs no escapes in JSON, such as Base64 of megabytes."""
-    is_ascii = len(value) == len(value.encode("utf-8", "surrogatepass"))
-    return is_ascii and value.isprintable() and '"' not in value and "\\" not in value
-
-
-def escaped(value):
-    units = value.encode("utf-16-be", "surrogatepass")
-    return "".join("\\u%02x%02x" % pair for pair in zip(units[::2], units[1::2]))
-
-
 def serve(functions, seconds):
     """Answers requests until standard input ends, or until none comes for this time.
 
@@ -42,7 +18,7 @@ def serve(functions, seconds):
     os.umask(0o077)
     os.chdir("/")
     # If it is ignored, as what starts the agent may do, the pid of a child can be another process's when it is killed.
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     received = b""
     while select.select([0], [], [], seconds)[0]:
         part = os.read(0, PART)
@@ -60,8 +36,7 @@ def serve(functions, seconds):
 
 def respond(functions, content):
     """Executes a request, which is JSON, prints the answer, and returns whether the agent is still in order."""
-    # JSON is an expression of Python with these names.
-    request = native(eval(content.decode(), {"true": True, "false": False, "null": None}))
+    request = native(json.loads(content.decode()))
     nonce = request["nonce"].encode()
     # The output of the login before this one may have no end.
     write(1, b"\n@%s received\n" % nonce)
@@ -71,8 +46,8 @@ def respond(functions, content):
         answer = {"failed": "the agent failed: %s" % error}
     except Exception as error:
         answer = {"failed": "the agent failed: %s" % where(error)}
-    json = to_json(answer).encode()
-    write(1, b"@%s %s %08x\n" % (nonce, json, crc32(json)))
+    content = to_json(answer).encode()
+    write(1, b"@%s %s %08x\n" % (nonce, content, crc32(content)))
     Children.wait()
     return "failed" not in answer
 

@@ -53,21 +53,6 @@ class GenvJsonTest {
                 }""");
     }
 
-    /** Each text is the output of Python 3 for {@code json.dumps(json.loads(text))}. */
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "{}",
-                "[]",
-                "null",
-                "{\"a\": [1, 2, {}], \"b\": {\"c\": null, \"d\": []}, \"g\": [[], [{\"h\": true}]]}",
-                "\"\\u00e9\\u007f\\ud83d\\ude00\\\"\\n/\"",
-                "[1.5, 1.0, -12]",
-            })
-    void writesALineAsPythonDoes(String text) throws UnreadableException {
-        assertThat(GenvJson.writeLine(GenvJson.read(text.getBytes(UTF_8)))).isEqualTo(text);
-    }
-
     @Test
     void escapesAnyTextOfAnyLength() {
         var random = new Random(1);

@@ -196,8 +196,8 @@ class NoticeTextTest {
         var container = new Container("0123456789abcdef", "docker", WorkloadSource.CGROUP);
         assertThat(textWith(new Workload(null, container, null, null)))
                 .contains("812 (python, container 0123456789ab)");
-        assertThat(textWith(new Workload(null, container, new Pod("uid", "vision", "train-0", null), null)))
-                .contains("812 (python, pod vision/train-0)");
+        assertThat(textWith(new Workload(null, container, new Pod("uid"), null)))
+                .contains("812 (python, container 0123456789ab)");
         assertThat(textWith(new Workload(null, null, null, new SlurmJob("4711", WorkloadSource.CGROUP))))
                 .contains("812 (python, Slurm job 4711)");
     }

@@ -3,7 +3,6 @@ package dev.genv.enforcer.observation.process;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Membership;
 import org.junit.jupiter.api.Test;
 
 class IdentityFlappingTest {
@@ -11,7 +10,7 @@ class IdentityFlappingTest {
 
     private boolean changes() {
         var checked = process(1).inEnvironment("a").build();
-        return flapping.isOther(checked, checked.uid(), new Membership.Outside());
+        return flapping.isOther(checked, checked.uid(), IdentityFlapping.Comparison.OTHER);
     }
 
     private void observe(int times) {

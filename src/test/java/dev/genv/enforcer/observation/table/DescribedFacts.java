@@ -59,8 +59,7 @@ record DescribedFacts(DescribedMachine machine) {
                                 new StateFile.Absent()),
                 new LivenessFacts(Reading.of(live), machine.kernels),
                 EnforcerFacts.NONE,
-                List.of(),
-                machine.pods);
+                List.of());
     }
 
     private List<ProcessFacts> relatedFacts() throws IOException {

@@ -3,7 +3,6 @@ package dev.genv.enforcer.observation.table;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.LivenessFacts;
-import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
@@ -59,9 +58,6 @@ final class DescribedMachine implements AutoCloseable {
     final Map<String, Reading<ProgramFile>> programFiles = new HashMap<>();
     /** The processes to which listed ones are related that have overwritten their environs. */
     final List<Integer> related = new ArrayList<>();
-
-    /** The names of the kubelet's log files. */
-    PodFacts pods = PodFacts.NONE;
 
     final Map<String, StateFile> files = new HashMap<>();
     /** What the driver says of each GPU. */

@@ -4,7 +4,6 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.model.workload.Workload;
 import dev.genv.enforcer.model.workload.Workload.Container;
 import dev.genv.enforcer.model.workload.Workload.Pod;
@@ -12,8 +11,6 @@ import dev.genv.enforcer.model.workload.Workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
 import dev.genv.enforcer.observation.Observation;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -47,22 +44,11 @@ final class WorkloadRows {
                         cgroup(machine, "/system.slice/docker-" + ID + ".scope");
                     })
                     .check(account("alice")),
-            row("a pod", machine -> {
-                        cgroup(machine, POD);
-                        pod(machine);
-                    })
-                    .check(workload(new Workload(null, CONTAINER, new Pod(UID, "ml", "train-0", "main"), null))),
-            row("a pod that was observed before", machine -> {
-                        cgroup(machine, POD);
-                        pod(machine);
-                    })
+            row("a pod", machine -> cgroup(machine, POD))
+                    .check(workload(new Workload(null, CONTAINER, new Pod(UID), null))),
+            row("a pod that was observed before", machine -> cgroup(machine, POD))
                     .then(_ -> {})
-                    .check(workload(new Workload(null, CONTAINER, new Pod(UID, "ml", "train-0", "main"), null))),
-            row("a pod without the kubelet's files", machine -> cgroup(machine, POD))
-                    .check(workload(new Workload(null, CONTAINER, new Pod(UID, null, null, null), null))),
-            row("a pod whose files appear later", machine -> cgroup(machine, POD))
-                    .then(machine -> pod(machine))
-                    .check(workload(new Workload(null, CONTAINER, new Pod(UID, "ml", "train-0", "main"), null))),
+                    .check(workload(new Workload(null, CONTAINER, new Pod(UID), null))),
             row("a job in the cgroup", machine -> cgroup(machine, "/system.slice/slurmstepd.scope/job_7/step_0"))
                     .check(workload(new Workload(null, null, null, new SlurmJob("7", WorkloadSource.CGROUP)))),
             row("a job in the environ", machine -> machine.process(812, ALICE, ENVIRONMENT, "SLURM_JOB_ID=8"))
@@ -82,18 +68,6 @@ final class WorkloadRows {
 
     private static void cgroup(DescribedMachine machine, String path) throws IOException {
         Objects.requireNonNull(machine.processes.get(812)).cgroup(path);
-    }
-
-    /** Creates the kubelet's directory of the pod, and the link to the log of its container. */
-    private static void pod(DescribedMachine machine) throws IOException {
-        var directory = "ml_train-0_" + UID;
-        var link = "train-0_ml_main-" + ID + ".log";
-        var logs = machine.proc.hostRoot().resolve("var/log");
-        Files.createDirectories(logs.resolve("pods").resolve(directory));
-        Files.createSymbolicLink(
-                Files.createDirectories(logs.resolve("containers")).resolve(link),
-                Path.of("/var/log/pods", directory, "main/0.log"));
-        machine.pods = new PodFacts(List.of(directory), List.of(link));
     }
 
     private static Consumer<Observation> account(@Nullable String account) {

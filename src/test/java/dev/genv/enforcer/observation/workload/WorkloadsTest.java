@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.model.ProcessId;
@@ -13,7 +12,6 @@ import dev.genv.enforcer.model.workload.Workload.Pod;
 import dev.genv.enforcer.model.workload.Workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload.WorkloadSource;
 import dev.genv.enforcer.observation.workload.Workloads.WorkloadReadings;
-import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -24,8 +22,6 @@ class WorkloadsTest {
     private static final String UID = "2c48913c-b29f-11e7-9350-020968147796";
     private static final ProcessId JOB = new ProcessId(812, 1);
     private static final Reading<Bytes> SKIPPED = Reading.failed(Failure.SKIPPED, "");
-    private static final PodFacts NAMES =
-            new PodFacts(List.of("ml_train-0_" + UID), List.of("train-0_ml_main-" + ID + ".log"));
 
     private final Workloads workloads = new Workloads();
 
@@ -70,7 +66,7 @@ class WorkloadsTest {
         for (var pid = 1; pid <= Workloads.MOST_REMEMBERED + 10; pid++) {
             workloads.resolve(new ProcessId(pid, 1), new WorkloadReadings(cgroup("/docker/" + ID), ""));
         }
-        workloads.begin(PodFacts.NONE);
+        workloads.begin();
         workloads.resolve(JOB, WorkloadReadings.NONE);
         assertThat(workloads.known()).hasSizeBetween(Workloads.MOST_REMEMBERED / 2, Workloads.MOST_REMEMBERED);
     }
@@ -99,49 +95,20 @@ class WorkloadsTest {
     }
 
     @Test
-    void namesThePod() {
-        workloads.begin(NAMES);
-        assertThat(pod(resolve(podCgroup()))).isEqualTo(new Pod(UID, "ml", "train-0", "main"));
+    void findsThePodOfTheCgroup() {
+        assertThat(observe(cgroup("/kubepods/burstable/pod" + UID + "/" + ID), ""))
+                .extracting(Workload::pod)
+                .isEqualTo(new Pod(UID));
         assertThat(workloads.known()).containsExactly(JOB);
-        assertThat(pod(observe(SKIPPED, ""))).isEqualTo(new Pod(UID, "ml", "train-0", "main"));
-    }
-
-    @Test
-    void asksThreeTimesForTheNamesOfAPod() {
-        for (var i = 1; i < Workloads.MOST_ATTEMPTS; i++) {
-            assertThat(pod(observe(podCgroup(), ""))).isEqualTo(new Pod(UID, null, null, null));
-            assertThat(workloads.known()).isEmpty();
-        }
-        observe(podCgroup(), "");
-        assertThat(workloads.known()).containsExactly(JOB);
-    }
-
-    @Test
-    void keepsTheNamesOfAPodThatIsRemoved() {
-        workloads.begin(NAMES);
-        var named = resolve(podCgroup());
-        assertThat(observe(podCgroup(), "")).isEqualTo(named);
     }
 
     private @Nullable Workload observe(Reading<Bytes> cgroup, @Nullable String job) {
-        workloads.begin(PodFacts.NONE);
+        workloads.begin();
         return workloads.resolve(JOB, new WorkloadReadings(cgroup, job));
-    }
-
-    private @Nullable Workload resolve(Reading<Bytes> cgroup) {
-        return workloads.resolve(JOB, new WorkloadReadings(cgroup, ""));
-    }
-
-    private static @Nullable Pod pod(@Nullable Workload workload) {
-        return workload == null ? null : workload.pod();
     }
 
     private static SlurmJob job(String id, WorkloadSource by) {
         return new SlurmJob(id, by);
-    }
-
-    private static Reading<Bytes> podCgroup() {
-        return cgroup("/kubepods/burstable/pod" + UID + "/" + ID);
     }
 
     private static Reading<Bytes> cgroup(String path) {

@@ -146,7 +146,6 @@ class HostMemoryTest {
                 sample.state(),
                 liveness,
                 sample.enforcers(),
-                sample.verified(),
-                sample.pods());
+                sample.verified());
     }
 }

@@ -154,7 +154,7 @@ class PythonResidentTest extends PythonAgentFixture {
         machine.gpu().put("skip", true);
         var hang = "open('%s', 'a').write('%%d\\\\n' %% os.getpid()), time.sleep(3600)".formatted(pids);
         var input = machine.input("observe")
-                .replace("SIGKILL = 9", "SIGKILL = 0")
+                .replace("signal.SIGKILL", "0")
                 .replace("MOST = 256", "MOST = 2")
                 .replaceFirst("(?m)^(def open_state\\(.*\\n.*\\n)", "$1    " + hang + "\n");
         var again = input.substring(input.lastIndexOf("respond("));

@@ -9,11 +9,11 @@ import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
 import dev.genv.enforcer.remote.ssh.transport.SshConnection;
 import dev.genv.enforcer.remote.ssh.transport.SshConnection.SessionFactory;
 import dev.genv.enforcer.remote.ssh.transport.SshConnector;
-import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import dev.genv.enforcer.remote.ssh.transport.time.BackOff;
 import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -60,7 +60,7 @@ class LateConnectionTest {
 
     @Test
     void lateConnectionIsKeptForTheNextCommand() throws Exception {
-        var connector = new SshConnector(new KeyFiles(null), new AddressResolver(), TestFleet.LONG_TIMEOUT);
+        var connector = new SshConnector(new KeyFiles(null), InetAddress::getAllByName, TestFleet.LONG_TIMEOUT);
         var hop = new Hop(
                 "gpu-1",
                 "root",

@@ -22,13 +22,13 @@ import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.ClientKey;
-import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.ssh.MinaFleet;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -62,7 +62,7 @@ class ManyHostsTest {
         var key = ClientKey.create(folder);
         var settings = new SshSettings(
                 null, key.file(), null, null, machines.knownHosts(folder.resolve("known_hosts")), LONG_TIMEOUT);
-        var access = new SshAccess(settings, new AddressResolver(), nanos::get, () -> 0);
+        var access = new SshAccess(settings, InetAddress::getAllByName, nanos::get, () -> 0);
         var addresses = machines.hosts().stream().map(HostAddress::parse).toList();
         fleet = new RemoteFleet(
                 addresses,

@@ -10,7 +10,7 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.ClientKey;
-import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
+import dev.genv.enforcer.remote.ssh.transport.socket.DirectSockets;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.Closeable;
 import java.io.IOException;
@@ -72,12 +72,12 @@ public final class TestFleet implements Closeable {
     }
 
     SshAccess access(SshSettings settings) {
-        return access(settings, new AddressResolver());
+        return access(settings, InetAddress::getAllByName);
     }
 
-    public SshAccess access(SshSettings settings, AddressResolver resolver) {
+    public SshAccess access(SshSettings settings, DirectSockets.Names names) {
         RandomGenerator half = () -> 0;
-        return new SshAccess(settings, resolver, nanos::get, half);
+        return new SshAccess(settings, names, nanos::get, half);
     }
 
     SshAccess accessWithConfig(String config, @Nullable String user, String known) throws IOException {
@@ -134,11 +134,6 @@ public final class TestFleet implements Closeable {
             }
             advanceTime(Duration.ofMinutes(1));
         }
-    }
-
-    /** Resolves the test's own host names. */
-    static AddressResolver resolverOf(String address) {
-        return new AddressResolver(_ -> new InetAddress[] {InetAddress.ofLiteral(address)});
     }
 
     @Override

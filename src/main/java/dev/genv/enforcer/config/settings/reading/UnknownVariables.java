@@ -13,9 +13,14 @@ public final class UnknownVariables {
             Pattern.compile(PREFIX + "([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
                     + "|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
 
-    /** Settings of earlier versions, and the one that replaces each. */
-    private static final Map<String, String> REPLACED =
-            Map.of(PREFIX + "GRACE_PERIOD", PREFIX + "GRACE", PREFIX + "STATE_CHANGE_GRACE", PREFIX + "GRACE");
+    /** Settings of earlier versions, and what replaces each. */
+    private static final Map<String, String> REPLACED = Map.of(
+            PREFIX + "GRACE_PERIOD",
+            PREFIX + "GRACE",
+            PREFIX + "STATE_CHANGE_GRACE",
+            PREFIX + "GRACE",
+            PREFIX + "REMOTE_AGENT",
+            "the service's own Python program");
 
     private static final String NVIDIA_SMI_ONLY = "; the service reads the GPUs with nvidia-smi only";
 

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Vector;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -103,5 +104,46 @@ public final class KeyFiles {
                         passphraseFile, LARGEST_IDENTITY, bytes -> new String(bytes, StandardCharsets.UTF_8))
                 .current();
         return text.replaceFirst("\\R\\z", "").getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** Private keys to log in with, in the order of use. */
+    private static final class Identities implements IdentityRepository {
+        private final List<Identity> keys;
+
+        Identities(List<Identity> keys) {
+            this.keys = List.copyOf(keys);
+        }
+
+        /** Returns a new list each time, because JSch locks it during a login. */
+        @Override
+        @SuppressWarnings("JdkObsolete") // required by JSch
+        public Vector<Identity> getIdentities() {
+            return new Vector<>(keys);
+        }
+
+        @Override
+        public String getName() {
+            return "keys of the fleet";
+        }
+
+        @Override
+        public int getStatus() {
+            return RUNNING;
+        }
+
+        @Override
+        public boolean add(byte[] identity) {
+            return false;
+        }
+
+        @Override
+        public boolean remove(byte[] blob) {
+            return false;
+        }
+
+        @Override
+        public void removeAll() {
+            throw new UnsupportedOperationException();
+        }
     }
 }

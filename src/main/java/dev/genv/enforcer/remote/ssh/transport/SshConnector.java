@@ -9,11 +9,8 @@ import dev.genv.enforcer.remote.ssh.config.Hop;
 import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
 import dev.genv.enforcer.remote.ssh.keys.KnownHosts;
 import dev.genv.enforcer.remote.ssh.transport.socket.AbortHandle;
-import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import dev.genv.enforcer.remote.ssh.transport.socket.DirectSockets;
-import dev.genv.enforcer.remote.ssh.transport.socket.HandshakeBuffer;
 import dev.genv.enforcer.remote.ssh.transport.socket.JumpProxy;
-import dev.genv.enforcer.remote.ssh.transport.socket.SingleThreadFactory;
 import dev.genv.enforcer.remote.ssh.transport.socket.UnsolicitedDataLimit;
 import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import dev.genv.enforcer.remote.ssh.transport.time.TimedCall;
@@ -24,7 +21,9 @@ import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Opens SSH sessions. One instance serves all machines and is used by many threads. */
 public final class SshConnector {
@@ -53,13 +52,13 @@ public final class SshConnector {
 
     private final JSch jsch = new JSch();
     private final KeyFiles keyFiles;
-    private final AddressResolver resolver;
+    private final DirectSockets.Lookups lookups;
     private final Duration timeout;
     private final ConnectPermits permits = new ConnectPermits(MAX_CONCURRENT_ATTEMPTS, MAX_PERMIT_TIME);
 
-    public SshConnector(KeyFiles keyFiles, AddressResolver resolver, Duration timeout) {
+    public SshConnector(KeyFiles keyFiles, DirectSockets.Names names, Duration timeout) {
         this.keyFiles = keyFiles;
-        this.resolver = resolver;
+        this.lookups = new DirectSockets.Lookups(names);
         this.timeout = timeout;
     }
 
@@ -103,7 +102,7 @@ public final class SshConnector {
                         hop,
                         sessions,
                         abortHandle,
-                        new DirectSockets(resolver, abortHandle, unsolicitedDataLimit, deadline)));
+                        new DirectSockets(lookups, abortHandle, unsolicitedDataLimit, deadline)));
             } catch (UnreachableException e) {
                 if (hop.equals(hops.getLast())) {
                     throw e;
@@ -134,7 +133,6 @@ public final class SshConnector {
             // close.
             session.setTimeout(Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE));
             sockets.readWithoutLimit();
-            HandshakeBuffer.shrink(session);
             return session;
         } catch (JSchException | RuntimeException e) {
             throw new SshFailures(jsch, hop, known).explain(e, session == null ? null : session.getHostKey());
@@ -149,6 +147,29 @@ public final class SshConnector {
         } catch (IOException e) {
             throw new UnreachableException(
                     ProblemCode.HOST_KEY_UNKNOWN, "its host key cannot be checked: " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Provides the one thread that reads a connection. JSch would start another one for each channel that the server opens,
+     * without a limit; a second request ends the connection instead.
+     */
+    private static final class SingleThreadFactory implements ThreadFactory {
+        private final ThreadFactory threads = Thread.ofVirtual().name("ssh").factory();
+        private final AtomicBoolean given = new AtomicBoolean();
+        private final AbortHandle abortHandle;
+
+        SingleThreadFactory(AbortHandle abortHandle) {
+            this.abortHandle = abortHandle;
+        }
+
+        @Override
+        public Thread newThread(Runnable work) {
+            if (given.getAndSet(true)) {
+                abortHandle.abort();
+                throw new IllegalStateException("the server opens channels that the service did not request");
+            }
+            return threads.newThread(work);
         }
     }
 }

@@ -40,7 +40,11 @@ public final class SshSession implements AutoCloseable {
      */
     CommandResult run(CommandRequest request) throws NotOpenedException, InterruptedException {
         unsolicitedDataLimit.renew();
-        return new Command(channel(request.command(), request.maxOutput()), request).run();
+        var channel = channel(request.command(), request.maxOutput());
+        channel.expectOutput();
+        channel.open(request.input(), true, request.timeout());
+        var inTime = channel.await(request.timeout(), () -> false);
+        return channel.end(inTime, request.timeout(), "exit");
     }
 
     /**

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
-import dev.genv.enforcer.config.settings.RemoteSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
@@ -107,7 +106,6 @@ class ChartSettingsTest {
         assertThat(remote.passphraseFile()).isPresent();
         assertThat(remote.sshConfig()).isPresent();
         assertThat(remote.timeout()).isEqualTo(Duration.ofSeconds(5));
-        assertThat(remote.agent()).isEqualTo(RemoteSettings.Agent.GENV);
         assertThat(remote.stateDir()).hasToString("/srv/genv");
         assertThat(remote.quiet()).isTrue();
     }

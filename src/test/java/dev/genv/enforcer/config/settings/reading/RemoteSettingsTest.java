@@ -24,7 +24,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class RemoteSettingsTest {
     private static final String PREFIX = "GENV_ENFORCER_REMOTE_";
@@ -60,17 +59,10 @@ class RemoteSettingsTest {
         assertThat(remote.sshConfig()).isEmpty();
         assertThat(remote.timeout()).isEqualTo(Duration.ofSeconds(10));
         assertThat(remote.sudo()).isTrue();
-        assertThat(remote.agent()).isEqualTo(RemoteSettings.Agent.PYTHON);
         assertThat(remote.stateDir()).hasToString("/var/tmp/genv");
         assertThat(remote.exitOnError()).isFalse();
         assertThat(remote.quiet()).isFalse();
         assertThat(read().safetyLimits().killAfter()).isEqualTo(Duration.ofSeconds(30));
-    }
-
-    @Test
-    void shellMeansThePythonAgent() throws InvalidSettingsException {
-        set("AGENT", "shell");
-        assertThat(remote().agent()).isEqualTo(RemoteSettings.Agent.PYTHON);
     }
 
     @Test
@@ -82,7 +74,6 @@ class RemoteSettingsTest {
         set("SSH_CONFIG", file("config", "Host *\n"));
         set("TIMEOUT", "3s");
         set("SUDO", "false");
-        set("AGENT", "genv");
         set("STATE_DIR", "/srv/genv");
         set("EXIT_ON_ERROR", "true");
         set("QUIET", "true");
@@ -95,7 +86,6 @@ class RemoteSettingsTest {
         assertThat(remote.knownHosts()).contains(folder.resolve("known_hosts"));
         assertThat(remote.timeout()).isEqualTo(Duration.ofSeconds(3));
         assertThat(remote.sudo()).isFalse();
-        assertThat(remote.agent()).isEqualTo(RemoteSettings.Agent.GENV);
         assertThat(remote.stateDir()).hasToString("/srv/genv");
         assertThat(remote.exitOnError()).isTrue();
         assertThat(remote.quiet()).isTrue();
@@ -121,7 +111,7 @@ class RemoteSettingsTest {
 
     /** Otherwise the service would enforce on its own node instead of the machines. */
     @ParameterizedTest
-    @CsvSource({"TIMEOUT,3s", "SUDO,false", "AGENT,genv", "QUIET,true", "USERNAME,raz", "STATE_DIR,/x"})
+    @CsvSource({"TIMEOUT,3s", "SUDO,false", "QUIET,true", "USERNAME,raz", "STATE_DIR,/x"})
     void refusesRemoteSettingsWithoutHosts(String name, String value) {
         variables.clear();
         set(name, value);
@@ -147,7 +137,6 @@ class RemoteSettingsTest {
                 "TIMEOUT|0",
                 "TIMEOUT|soon",
                 "SUDO|maybe",
-                "AGENT|perl",
                 "STATE_DIR|genv",
                 "EXIT_ON_ERROR|1",
                 "QUIET|yes",
@@ -161,26 +150,6 @@ class RemoteSettingsTest {
     void namesTheInvalidLineOfAHostFile() throws IOException {
         set("HOSTFILE", file("hosts", "gpu-1\n# fine\nbad host\n"));
         assertThat(errors()).singleElement().asString().contains("line 3");
-    }
-
-    /** An administrator would rely on it, without an error. */
-    @ParameterizedTest
-    @ValueSource(
-            strings = {"ENV_OWNER=enforce", "EXEMPT_USERS=alice", "PROTECTED_EXECUTABLES=/opt/x", "KILL_AFTER=10s"})
-    void refusesSettingsThatGenvsProtocolDoesNotSupport(String setting) throws InvalidSettingsException {
-        var name = "GENV_ENFORCER_" + setting.substring(0, setting.indexOf('='));
-        variables.put(name, setting.substring(setting.indexOf('=') + 1));
-        read();
-        set("AGENT", "genv");
-        assertThat(errors()).singleElement().asString().startsWith(name + "=").contains("genv's own protocol");
-    }
-
-    @Test
-    void genvsProtocolDisablesSigkill() throws InvalidSettingsException {
-        set("AGENT", "genv");
-        assertThat(read().safetyLimits().killAfter()).isNull();
-        variables.put("GENV_ENFORCER_KILL_AFTER", "never");
-        assertThat(read().safetyLimits().killAfter()).isNull();
     }
 
     private static String newKey() throws JSchException {

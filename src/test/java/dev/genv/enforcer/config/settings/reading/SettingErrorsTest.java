@@ -87,6 +87,13 @@ class SettingErrorsTest {
     }
 
     @Test
+    void refusesTheChoiceOfTheAgent() {
+        assertThat(errors(Map.of("GENV_ENFORCER_REMOTE_AGENT", "genv")))
+                .containsExactly("GENV_ENFORCER_REMOTE_AGENT: there is no such setting;"
+                        + " the service's own Python program replaces it");
+    }
+
+    @Test
     void requiresAValidTokenFileAtTheStart(@TempDir Path folder) throws Exception {
         var file = folder.resolve("token");
         var variable = Map.of("GENV_ENFORCER_API_TOKEN_FILE", file.toString());

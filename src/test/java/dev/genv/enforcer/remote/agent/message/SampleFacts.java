@@ -8,7 +8,6 @@ import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
-import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
@@ -103,8 +102,7 @@ public final class SampleFacts {
                             List.of(new LivenessFacts.LiveProcess(7, 1000L), new LivenessFacts.LiveProcess(8, null))),
                     new LivenessFacts.Kernels(Set.of("kernel-1.json"), "")),
             new EnforcerFacts(new EnforcerFacts.Other.Leased(3, 57), ""),
-            List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))),
-            new PodFacts(List.of("ml_train-0_abc"), List.of("train-0_ml_main-abc.log")));
+            List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))));
 
     static final Answer.Acted ACTED = new Answer.Acted(
             new Answer.Leased(1, 2),

@@ -41,7 +41,6 @@ public final class PythonMachine {
             "relations",
             "devices",
             "holders",
-            "pods",
             "state",
             "lease",
             "observe");

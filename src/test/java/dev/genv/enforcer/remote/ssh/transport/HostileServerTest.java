@@ -12,7 +12,7 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import dev.genv.enforcer.remote.ssh.TestFleet;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
-import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
+import dev.genv.enforcer.remote.ssh.transport.socket.DirectSockets;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -69,9 +69,9 @@ class HostileServerTest {
     @Test
     void reportsUnknownHostName() throws Exception {
         var access = access(
-                new AddressResolver(name -> {
+                name -> {
                     throw new UnknownHostException(name);
-                }),
+                },
                 HANG);
 
         assertRefused(fleet.connect(access, "gpu-1"), ProblemCode.DNS_FAILED)
@@ -81,21 +81,21 @@ class HostileServerTest {
     @Test
     void reportsAddressLookupTimeout() throws Exception {
         var never = new CountDownLatch(1);
-        var resolver = new AddressResolver(_ -> {
+        DirectSockets.Names names = _ -> {
             try {
                 never.await();
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
             return new InetAddress[0];
-        });
-        var connection = fleet.connect(access(resolver, TIMEOUT), "gpu-1");
+        };
+        var connection = fleet.connect(access(names, TIMEOUT), "gpu-1");
 
         assertRefused(connection, ProblemCode.CONNECT_TIMEOUT).contains("was not resolved");
 
         var sshd = fleet.server("127.0.0.2");
         fleet.writeKnownHosts(sshd.knownHostsLine());
-        assertThat(fleet.connect(access(resolver, HANG), sshd.target())
+        assertThat(fleet.connect(access(names, HANG), sshd.target())
                         .run(TestFleet.request("true"))
                         .exitCode())
                 .as("an address needs nobody who says it")
@@ -106,11 +106,11 @@ class HostileServerTest {
     @Test
     void triesEveryAddressOfAName() throws Exception {
         var sshd = fleet.server("127.0.0.2");
-        var resolver = new AddressResolver(
-                _ -> new InetAddress[] {InetAddress.ofLiteral("127.0.0.250"), InetAddress.ofLiteral("127.0.0.2")});
+        DirectSockets.Names names =
+                _ -> new InetAddress[] {InetAddress.ofLiteral("127.0.0.250"), InetAddress.ofLiteral("127.0.0.2")};
         fleet.writeKnownHosts("[gpu-1]:%d %s\n".formatted(sshd.port(), sshd.hostKey()));
 
-        var connection = fleet.connect(access(resolver, HANG), "gpu-1:" + sshd.port());
+        var connection = fleet.connect(access(names, HANG), "gpu-1:" + sshd.port());
 
         assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
@@ -142,8 +142,8 @@ class HostileServerTest {
         var patient = fleet.connect(fleet.access(TestFleet.LONG_TIMEOUT), "127.0.0.5:" + server.getLocalPort());
 
         assertRefused(patient, ProblemCode.CONNECTION_LOST)
-                .isEqualTo(
-                        "the connection was lost before the login: the host sent too much data that the service did not request");
+                .isEqualTo("the connection was lost before the login: the host sent too much data that the service did"
+                        + " not request");
     }
 
     @Test
@@ -212,20 +212,20 @@ class HostileServerTest {
     }
 
     private Connection connection() throws IOException {
-        return fleet.connect(access(new AddressResolver(), HANG), "127.0.0.5:" + server.getLocalPort());
+        return fleet.connect(access(InetAddress::getAllByName, HANG), "127.0.0.5:" + server.getLocalPort());
     }
 
     private Connection connectionWithShortTimeout() throws IOException {
-        return fleet.connect(access(new AddressResolver(), TIMEOUT), "127.0.0.5:" + server.getLocalPort());
+        return fleet.connect(access(InetAddress::getAllByName, TIMEOUT), "127.0.0.5:" + server.getLocalPort());
     }
 
-    private SshAccess access(AddressResolver resolver, Duration timeout) throws IOException {
+    private SshAccess access(DirectSockets.Names names, Duration timeout) throws IOException {
         if (!Files.exists(directory.resolve("known_hosts"))) {
             fleet.writeKnownHosts("");
         }
         return fleet.access(
                 new SshSettings("root", fleet.key.file(), null, null, directory.resolve("known_hosts"), timeout),
-                resolver);
+                names);
     }
 
     private void serve(ServerBehavior talk) {

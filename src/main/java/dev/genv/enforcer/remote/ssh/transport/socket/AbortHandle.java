@@ -38,7 +38,7 @@ public final class AbortHandle {
         held.forEach(AbortHandle::close);
     }
 
-    private static void close(Closeable each) {
+    static void close(Closeable each) {
         try {
             each.close();
         } catch (IOException _) {

@@ -12,7 +12,15 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
-import java.util.List;
+import java.net.UnknownHostException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 
@@ -23,18 +31,55 @@ public final class DirectSockets implements SocketFactory {
     /** The size in bytes; each connection keeps one buffer. */
     private static final int BUFFER = 1 << 10;
 
-    private final AddressResolver resolver;
+    private final Lookups lookups;
     private final AbortHandle abortHandle;
     private final UnsolicitedDataLimit unsolicitedDataLimit;
     private final Deadline deadline;
     private @Nullable Socket connected;
 
+    /** The resolver of the system. */
+    public interface Names {
+        InetAddress[] addresses(String name) throws UnknownHostException;
+    }
+
+    /**
+     * Looks up names on a bounded number of platform threads, each at most once at a time. The system's resolver blocks its thread, and
+     * on a small machine two names without an answer would block all carriers of virtual threads.
+     */
+    public static final class Lookups {
+        private static final int MAX_THREADS = 64;
+
+        private final Names names;
+        private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
+                MAX_THREADS,
+                MAX_THREADS,
+                5,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                Thread.ofPlatform().daemon().name("names-", 0).factory());
+        private final Map<String, Future<InetAddress[]>> pending = new ConcurrentHashMap<>();
+
+        public Lookups(Names names) {
+            this.names = names;
+            threads.allowCoreThreadTimeOut(true);
+        }
+
+        private Future<InetAddress[]> start(String host) {
+            return pending.computeIfAbsent(
+                    host,
+                    name -> threads.submit(() -> {
+                        try {
+                            return names.addresses(name);
+                        } finally {
+                            pending.remove(name);
+                        }
+                    }));
+        }
+    }
+
     public DirectSockets(
-            AddressResolver resolver,
-            AbortHandle abortHandle,
-            UnsolicitedDataLimit unsolicitedDataLimit,
-            Deadline deadline) {
-        this.resolver = resolver;
+            Lookups lookups, AbortHandle abortHandle, UnsolicitedDataLimit unsolicitedDataLimit, Deadline deadline) {
+        this.lookups = lookups;
         this.abortHandle = abortHandle;
         this.unsolicitedDataLimit = unsolicitedDataLimit;
         this.deadline = deadline;
@@ -57,12 +102,12 @@ public final class DirectSockets implements SocketFactory {
         var addresses = addresses(host);
         abortHandle.enterStage("it did not accept the connection");
         IOException failure = new SocketTimeoutException("no address to connect to");
-        for (var i = 0; i < addresses.size(); i++) {
+        for (var i = 0; i < addresses.length; i++) {
             var socket = abortHandle.register(new Socket());
             try {
                 keepAlive(socket);
-                var fairShare = Math.max(1, deadline.millis() / (addresses.size() - i));
-                socket.connect(new InetSocketAddress(addresses.get(i), port), fairShare);
+                var fairShare = Math.max(1, deadline.millis() / (addresses.length - i));
+                socket.connect(new InetSocketAddress(addresses[i], port), fairShare);
                 connected = socket;
                 abortHandle.enterStage("it did not finish the key exchange and the login");
                 return socket;
@@ -85,9 +130,21 @@ public final class DirectSockets implements SocketFactory {
         socket.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, MAX_UNANSWERED_PROBES);
     }
 
-    private List<InetAddress> addresses(String host) throws IOException {
+    private InetAddress[] addresses(String host) throws IOException {
         try {
-            return resolver.addresses(host, deadline);
+            return new InetAddress[] {InetAddress.ofLiteral(host)};
+        } catch (IllegalArgumentException _) {
+            return lookUp(host);
+        }
+    }
+
+    private InetAddress[] lookUp(String host) throws IOException {
+        try {
+            return lookups.start(host).get(deadline.millis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw (IOException) new SocketTimeoutException("its name was not resolved in time").initCause(e);
+        } catch (ExecutionException e) {
+            throw (IOException) new UnknownHostException(host).initCause(e.getCause());
         } catch (InterruptedException e) {
             throw (IOException) new InterruptedIOException("aborted").initCause(e);
         }

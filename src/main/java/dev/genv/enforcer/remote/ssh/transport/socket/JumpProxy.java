@@ -8,14 +8,19 @@ import com.jcraft.jsch.SocketFactory;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.Socket;
+import java.nio.channels.Channels;
+import java.nio.channels.Pipe;
 import org.jspecify.annotations.Nullable;
 
 /** Connects to the next server through a session with the previous one. */
 public final class JumpProxy implements Proxy {
     private final Session server;
+    /** JSch's own pipes fail after the last reading thread has ended; here one thread logs in and another one reads from then on. */
     private final Pipe incoming;
+
     private OutputStream outgoing = OutputStream.nullOutputStream();
     private @Nullable ChannelDirectTCPIP channel;
 
@@ -26,7 +31,13 @@ public final class JumpProxy implements Proxy {
      */
     public JumpProxy(Session server, AbortHandle abortHandle) {
         this.server = server;
-        this.incoming = abortHandle.register(new Pipe());
+        try {
+            this.incoming = Pipe.open();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        abortHandle.register(incoming.sink());
+        abortHandle.register(incoming.source());
     }
 
     @Override
@@ -34,7 +45,7 @@ public final class JumpProxy implements Proxy {
         try {
             var opened = (ChannelDirectTCPIP) server.getStreamForwarder(host, port);
             channel = opened;
-            opened.setOutputStream(incoming);
+            opened.setOutputStream(Channels.newOutputStream(incoming.sink()));
             opened.connect(timeout);
             PacketSizeLimit.limit(opened);
             outgoing = opened.getOutputStream();
@@ -45,7 +56,7 @@ public final class JumpProxy implements Proxy {
 
     @Override
     public InputStream getInputStream() {
-        return incoming.source();
+        return Channels.newInputStream(incoming.source());
     }
 
     @Override
@@ -60,7 +71,8 @@ public final class JumpProxy implements Proxy {
 
     @Override
     public void close() {
-        incoming.close();
+        AbortHandle.close(incoming.sink());
+        AbortHandle.close(incoming.source());
         if (channel != null) {
             channel.disconnect();
         }
