@@ -25,8 +25,7 @@ final class DeniedPrivileges {
     private static final List<String> TO_READ = List.of("SYS_PTRACE", "DAC_READ_SEARCH");
 
     private static final String NOT_READ =
-            ": the kernel denied access to the environment of a process: run as root with --cap-add SYS_PTRACE"
-                    + " --cap-add DAC_READ_SEARCH";
+            ": the kernel denied access to the environment of a process: run as root with --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH";
     private static final String NOT_SIGNALLED =
             ": the kernel denied a signal to a process: run as root with --cap-add KILL";
 

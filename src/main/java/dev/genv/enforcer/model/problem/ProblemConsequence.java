@@ -6,23 +6,18 @@ import java.util.Locale;
 public enum ProblemConsequence {
     NO_RULE_ACTS("No rule acts on this machine. Readiness fails."),
     MACHINE_UNREACHABLE(
-            "No rule acts on this machine, whose status is `unreachable`. Readiness fails unless the service fully"
-                    + " observes another machine."),
+            "No rule acts on this machine, whose status is `unreachable`. Readiness fails unless the service fully observes another machine."),
     STATE_RULES_STOP(
-            "Without `envs.json` no rule acts on this machine. Without `devices.json`, `env-devices`, `env-memory`,"
-                    + " `unlisted-processes` and `max-devices-per-user` do not act. Readiness fails."),
+            "Without `envs.json` no rule acts on this machine. Without `devices.json`, `env-devices`, `env-memory`, `unlisted-processes` and `max-devices-per-user` do not act. Readiness fails."),
     ATTACHMENT_RULES_STOP(
-            "`env-devices`, `env-memory`, `unlisted-processes` and `max-devices-per-user` do not act on this machine."
-                    + " Readiness fails."),
+            "`env-devices`, `env-memory`, `unlisted-processes` and `max-devices-per-user` do not act on this machine. Readiness fails."),
     PROCESSES_NOT_CHECKED("No rule acts on the processes of this machine. Readiness fails."),
     CONTAINER_RECREATED(
-            "No rule acts on the processes of this machine. Readiness fails. On a node, liveness fails too after three"
-                    + " cycles."),
+            "No rule acts on the processes of this machine. Readiness fails. On a node, liveness fails too after three cycles."),
     PROCESSES_SKIPPED(
-            "No rule acts on what the service did not observe. `max-devices-per-user` does not count this machine."
-                    + " Violations stay active. Readiness fails."),
-    GPUS_SKIPPED("No rule acts on what the service did not observe; if nvidia-smi fails, that is every process."
-            + " `max-devices-per-user` does not count this machine. Violations stay active. Readiness fails."),
+            "No rule acts on what the service did not observe. `max-devices-per-user` does not count this machine. Violations stay active. Readiness fails."),
+    GPUS_SKIPPED(
+            "No rule acts on what the service did not observe; if nvidia-smi fails, that is every process. `max-devices-per-user` does not count this machine. Violations stay active. Readiness fails."),
     PROCESSES_WAIT(
             "No rule acts on these processes before they are read. Their violations stay active. Readiness fails."),
     PROCESS_SKIPPED("No rule acts on this process."),
@@ -43,14 +38,12 @@ public enum ProblemConsequence {
             "Environments that list Jupyter kernels count as active, even if none of their kernels runs."),
     SETTING_IGNORED("This user is not exempt on this machine, and the protected program is protected only for root."),
     PROTECTION_UNCERTAIN(
-            "The program protects no process. If the service cannot examine its file, it terminates no process that"
-                    + " may run it."),
+            "The program protects no process. If the service cannot examine its file, it terminates no process that may run it."),
     ACCOUNTS_OUTDATED(
-            "The service uses the accounts that it read last. Before it has read them once, it executes no action on"
-                    + " the machine if a setting names a user."),
+            "The service uses the accounts that it read last. Before it has read them once, it executes no action on the machine if a setting names a user."),
     NOT_ALL_LISTED("All rules act. The list has 100 problems; those of the most frequent codes are cut first."),
-    MEMORY_ONLY("All rules act. The service keeps what happens in memory only, so its next run does not know it. The"
-            + " service tries again in every cycle."),
+    MEMORY_ONLY(
+            "All rules act. The service keeps what happens in memory only, so its next run does not know it. The service tries again in every cycle."),
     REPORTED_ONLY("All rules act.");
 
     private final String text;
