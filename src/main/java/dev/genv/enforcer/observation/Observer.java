@@ -223,8 +223,7 @@ public final class Observer {
         return accountReader.hasAccounts() || !ConfiguredUsers.areNamed(settings.exemptUsers(), settings.programs())
                 ? Optional.empty()
                 : Optional.of(
-                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are"
-                                + " unknown");
+                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are unknown");
     }
 
     private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {

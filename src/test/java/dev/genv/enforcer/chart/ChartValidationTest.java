@@ -15,8 +15,7 @@ class ChartValidationTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "settings: {interval: 0}|settings.interval is 0: set a time from 1s to 24h, for a single cycle would"
-                        + " end the pod",
+                "settings: {interval: 0}|settings.interval is 0: set a time from 1s to 24h, for a single cycle would end the pod",
                 "settings: {interval: 500ms}|settings.interval is 500ms: set a time from 1s to 24h",
                 "settings: {interval: 25h}|settings.interval is 25h: set a time from 1s to 24h",
                 "settings: {killAfter: 0s}|settings.killAfter is 0s: set a time from 1s to 24h",
@@ -25,62 +24,39 @@ class ChartValidationTest {
                 "settings: {grace: 1441m}|settings.grace is 1441m: set a time from 0s to 24h",
                 "settings: {exemptUsers: [4294967295]}|settings.exemptUsers names 4294967295, which is no uid",
                 "settings: {exemptUsers: ['99999999999']}|settings.exemptUsers names 99999999999, which is no uid",
-                "settings: {maxDevicesPerUserMode: audit}|settings.maxDevicesPerUserMode is audit, but there is no"
-                        + " limit",
-                "settings: {httpHost: 127.0.0.1}|settings.httpHost is 127.0.0.1, where neither the probes nor"
-                        + " Prometheus reach",
-                "remote: {hosts: [gpu-1]}|remote.hosts is set, which means other machines than the nodes: set"
-                        + " mode=remote",
+                "settings: {maxDevicesPerUserMode: audit}|settings.maxDevicesPerUserMode is audit, but there is no limit",
+                "settings: {httpHost: 127.0.0.1}|settings.httpHost is 127.0.0.1, where neither the probes nor Prometheus reach",
+                "remote: {hosts: [gpu-1]}|remote.hosts is set, which means other machines than the nodes: set mode=remote",
                 "remote: {sudo: false}|remote.sudo is set, which means other machines than the nodes: set mode=remote",
                 "serviceMonitor: {enabled: true}, service: {enabled: false}|serviceMonitor.enabled needs a Service",
-                "serviceMonitor: {scrapeTimeout: 1m}|serviceMonitor.scrapeTimeout is 1m, longer than"
-                        + " serviceMonitor.interval (30s)",
-                "serviceMonitor: {enabled: true}, networkPolicy: {enabled: true}|the NetworkPolicy keeps it out: name"
-                        + " it in networkPolicy.ingressFrom",
-                "prometheusRule: {enabled: true}|prometheusRule.enabled looks for the series that the ServiceMonitor"
-                        + " brings, but there is none",
-                "prometheusRule: {enabled: true}, serviceMonitor: {enabled: true, interval:"
-                        + " 121s}|serviceMonitor.interval is 121s, too rare",
-                "settings: {gpuTimeout: 2m, lockTimeout: 10s}|probes.startup gives up after 295 s, but with"
-                        + " settings.gpuTimeout and settings.lockTimeout the first cycle may take 300 s",
-                "settings: {gpuTimeout: 129s}|the first cycle may take 298 s, and the pod would never come to its end:"
-                        + " set probes.startup.failureThreshold to 61",
+                "serviceMonitor: {scrapeTimeout: 1m}|serviceMonitor.scrapeTimeout is 1m, longer than serviceMonitor.interval (30s)",
+                "serviceMonitor: {enabled: true}, networkPolicy: {enabled: true}|the NetworkPolicy keeps it out: name it in networkPolicy.ingressFrom",
+                "prometheusRule: {enabled: true}|prometheusRule.enabled looks for the series that the ServiceMonitor brings, but there is none",
+                "prometheusRule: {enabled: true}, serviceMonitor: {enabled: true, interval: 121s}|serviceMonitor.interval is 121s, too rare",
+                "settings: {gpuTimeout: 2m, lockTimeout: 10s}|probes.startup gives up after 295 s, but with settings.gpuTimeout and settings.lockTimeout the first cycle may take 300 s",
+                "settings: {gpuTimeout: 129s}|the first cycle may take 298 s, and the pod would never come to its end: set probes.startup.failureThreshold to 61",
                 "probes: {startup: {failureThreshold: 1}}|probes.startup gives up after 0 s",
-                "settings: {httpPort: 1023}|settings.httpPort is 1023, where only a process with a right that this one"
-                        + " does not have may listen",
+                "settings: {httpPort: 1023}|settings.httpPort is 1023, where only a process with a right that this one does not have may listen",
                 "settings: {httpHost: LocalHost}|settings.httpHost is LocalHost, where neither the probes",
                 "settings: {httpHost: 0:0:0:0:0:0:0:1}|settings.httpHost is 0:0:0:0:0:0:0:1, where neither the probes",
-                "settings: {httpHost: '::FFFF:127.0.0.1'}|settings.httpHost is ::FFFF:127.0.0.1, where neither the"
-                        + " probes",
-                "journal: {hostPath: /var/tmp/genv/journal}|journal.hostPath is /var/tmp/genv/journal, which is in"
-                        + " settings.stateDir",
-                "settings: {stateDir: /proc}|settings.stateDir is /proc, and mounted there it would hide what the"
-                        + " container needs",
+                "settings: {httpHost: '::FFFF:127.0.0.1'}|settings.httpHost is ::FFFF:127.0.0.1, where neither the probes",
+                "journal: {hostPath: /var/tmp/genv/journal}|journal.hostPath is /var/tmp/genv/journal, which is in settings.stateDir",
+                "settings: {stateDir: /proc}|settings.stateDir is /proc, and mounted there it would hide what the container needs",
                 "settings: {stateDir: /dev/shm/genv}|settings.stateDir is /dev/shm/genv, and mounted there",
                 "settings: {stateDir: /etc/genv-enforcer}|settings.stateDir is /etc/genv-enforcer, and mounted there",
                 "settings: {stateDir: /etc}|settings.stateDir is /etc, and mounted there",
-                "resources: {requests: {memory: 1Gi}, limits: {memory: 1000M}}|resources.requests.memory is 1Gi, more"
-                        + " than resources.limits.memory (1000M)",
-                "resources: {requests: {memory: 64Mi}, limits: {memory: 159Mi}}|resources.limits.memory is 159Mi, but"
-                        + " the service takes about 100Mi",
-                "prometheusRule: {enabled: true}, settings: {interval: 20m}|prometheusRule.staleAfter is 15m, not"
-                        + " longer than",
-                "commonLabels: {app.kubernetes.io/name: x}|commonLabels sets app.kubernetes.io/name, by which the pods"
-                        + " are found",
-                "podLabels: {app.kubernetes.io/instance: x}|podLabels sets app.kubernetes.io/instance, by which the"
-                        + " pods are found",
-                "extraEnv: [{name: GENV_ENFORCER_MODE, value: audit}]|extraEnv sets GENV_ENFORCER_MODE, which has a"
-                        + " value of its own: set settings.mode instead",
+                "resources: {requests: {memory: 1Gi}, limits: {memory: 1000M}}|resources.requests.memory is 1Gi, more than resources.limits.memory (1000M)",
+                "resources: {requests: {memory: 64Mi}, limits: {memory: 159Mi}}|resources.limits.memory is 159Mi, but the service takes about 100Mi",
+                "prometheusRule: {enabled: true}, settings: {interval: 20m}|prometheusRule.staleAfter is 15m, not longer than",
+                "commonLabels: {app.kubernetes.io/name: x}|commonLabels sets app.kubernetes.io/name, by which the pods are found",
+                "podLabels: {app.kubernetes.io/instance: x}|podLabels sets app.kubernetes.io/instance, by which the pods are found",
+                "extraEnv: [{name: GENV_ENFORCER_MODE, value: audit}]|extraEnv sets GENV_ENFORCER_MODE, which has a value of its own: set settings.mode instead",
                 "extraEnv: [{name: GENV_ENFORCER_REMOTE_HOSTS, value: a}]|set remote.hosts instead",
                 "extraEnv: [{name: GENV_ENFORCER_API_TOKEN_FILE, value: /x}]|set apiToken.existingSecret instead",
-                "extraEnv: [{name: GENV_ENFORCER_INTERVALL, value: x}]|extraEnv sets GENV_ENFORCER_INTERVALL, but"
-                        + " there is no such setting",
-                "extraEnv: [{name: GENV_ENFORCER_REMOTE_EXIT_ON_ERROR, value: 'true'}]|with which the pod would end"
-                        + " and begin all grace periods anew",
-                "podLabels: {genv-enforcer/enforces: x}|podLabels sets genv-enforcer/enforces, by which the pods are"
-                        + " found",
-                "extraEnv: [{name: GENV_ENFORCER_NODE_NAME, value: x}]|extraEnv sets GENV_ENFORCER_NODE_NAME, which is"
-                        + " the name of the node: remove it",
+                "extraEnv: [{name: GENV_ENFORCER_INTERVALL, value: x}]|extraEnv sets GENV_ENFORCER_INTERVALL, but there is no such setting",
+                "extraEnv: [{name: GENV_ENFORCER_REMOTE_EXIT_ON_ERROR, value: 'true'}]|with which the pod would end and begin all grace periods anew",
+                "podLabels: {genv-enforcer/enforces: x}|podLabels sets genv-enforcer/enforces, by which the pods are found",
+                "extraEnv: [{name: GENV_ENFORCER_NODE_NAME, value: x}]|extraEnv sets GENV_ENFORCER_NODE_NAME, which is the name of the node: remove it",
                 "extraEnv: [{name: GENV_TMPDIR, value: /x}]|set settings.stateDir instead",
                 "extraEnv: [{name: QUARKUS_HTTP_PORT, value: '1'}]|set settings.httpPort instead",
                 "extraEnv: [{name: QUARKUS_MANAGEMENT_PORT, value: '1'}]|set settings.managementPort instead",
@@ -88,10 +64,8 @@ class ChartValidationTest {
                 "settings: {managementPort: 80}|settings.managementPort is 80, where only a process with a right",
                 "settings: {httpPort: 9000}|settings.httpPort and settings.managementPort are both 9000",
                 "service: {port: 9000}|service.port and service.managementPort are both 9000",
-                "extraVolumes: [{name: state, emptyDir: {}}]|extraVolumes has a volume state, which is a name of the"
-                        + " chart's own",
-                "extraVolumeMounts: [{name: x, mountPath: /etc/genv-enforcer/}]|extraVolumeMounts has something at"
-                        + " /etc/genv-enforcer/",
+                "extraVolumes: [{name: state, emptyDir: {}}]|extraVolumes has a volume state, which is a name of the chart's own",
+                "extraVolumeMounts: [{name: x, mountPath: /etc/genv-enforcer/}]|extraVolumeMounts has something at /etc/genv-enforcer/",
             })
     void refusesInvalidValuesOnANode(String values, String sentence) {
         assertThat(RenderedChart.errorOf("{%s}".formatted(values))).contains(sentence.strip());
@@ -105,26 +79,18 @@ class ChartValidationTest {
                 "|mode is remote, but the keys of the machines are not known: set remote.knownHosts.content",
                 "|mode is remote, but there is no key to log in with: set remote.identity.existingSecret",
                 "remote: {hosts: [gpu-1]}|mode is remote, but there is no user to log in as: set remote.username",
-                "remote: {hosts: [raz@gpu-1, gpu-2]}|mode is remote, but there is no user to log in as: set"
-                        + " remote.username",
-                "remote: {hosts: [gpu-1], hostfile: {existingConfigMap: x}}|mode is remote, but there is no user to"
-                        + " log in as",
-                "remote: {timeout: 80s}|probes.startup gives up after 295 s, but with remote.timeout the first cycle"
-                        + " may take 322 s",
+                "remote: {hosts: [raz@gpu-1, gpu-2]}|mode is remote, but there is no user to log in as: set remote.username",
+                "remote: {hosts: [gpu-1], hostfile: {existingConfigMap: x}}|mode is remote, but there is no user to log in as",
+                "remote: {timeout: 80s}|probes.startup gives up after 295 s, but with remote.timeout the first cycle may take 322 s",
                 "settings: {stateDir: /proc}|settings.stateDir is /proc, which is a directory of nodes",
-                "remote: {knownHosts: {content: a, existingSecret: b}}|remote.knownHosts has 2 sources: set only one"
-                        + " of",
-                "remote: {sshConfig: {content: a, existingSecret: b, existingConfigMap: c}}|remote.sshConfig has 3"
-                        + " sources",
+                "remote: {knownHosts: {content: a, existingSecret: b}}|remote.knownHosts has 2 sources: set only one of",
+                "remote: {sshConfig: {content: a, existingSecret: b, existingConfigMap: c}}|remote.sshConfig has 3 sources",
                 "remote: {identity: {passphraseKey: x}}|remote.identity.passphraseKey opens a key that is not there",
                 "remote: {timeout: 0s}|remote.timeout is 0s: set a time from 1ms to 24h",
                 "settings: {stateDir: /srv/genv}|settings.stateDir is /srv/genv, which is a directory of nodes",
-                "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the"
-                        + " NetworkPolicy allows no connection to port 2222",
-                "remote: {hosts: ['b:00023']}, networkPolicy: {enabled: true}|remote.hosts names b:00023, but the"
-                        + " NetworkPolicy allows no connection to port 23:",
-                "remote: {hosts: ['[::1]:23']}, networkPolicy: {enabled: true}|remote.hosts names [::1]:23, but the"
-                        + " NetworkPolicy",
+                "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the NetworkPolicy allows no connection to port 2222",
+                "remote: {hosts: ['b:00023']}, networkPolicy: {enabled: true}|remote.hosts names b:00023, but the NetworkPolicy allows no connection to port 23:",
+                "remote: {hosts: ['[::1]:23']}, networkPolicy: {enabled: true}|remote.hosts names [::1]:23, but the NetworkPolicy",
             })
     void refusesInvalidValuesOverSsh(String values, String sentence) {
         var all = "{mode: remote, %s}".formatted(values == null ? "" : values);
@@ -198,8 +164,7 @@ class ChartValidationTest {
             strings = {
                 "settings: {interval: 24h, killAfter: never, grace: 0, lockTimeout: 1ms, maxDevicesPerUser: 0}",
                 "settings: {exemptUsers: [0, 4294967294, 'a.b-c', 'dom\\ain']}",
-                "settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode:"
-                        + " true}",
+                "settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode: true}",
                 "{affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''}",
                 "{extraEnv: [{name: JAVA_OPTS, value: -Xmx64m}, {name: GENV_ENVIRONMENT_ID, value: x}]}",
                 "settings: {gpuTimeout: 127s}",
@@ -209,8 +174,7 @@ class ChartValidationTest {
                 "resources: {requests: {memory: 160Mi}, limits: {memory: 160Mi}}",
                 "resources: {requests: null, limits: null}",
                 "{prometheusRule: {enabled: true, selector: 'job=\"x\", cluster!~\"a|b\"'}}",
-                "{serviceMonitor: {enabled: true, interval: 5m}, networkPolicy: {enabled: true, ingressFrom:"
-                        + " [{podSelector: {}}]}}",
+                "{serviceMonitor: {enabled: true, interval: 5m}, networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]}}",
                 "updateStrategy: {type: OnDelete}",
                 "{service: {enabled: false}, serviceAccount: {create: false}, global: {x: y}}",
             })
@@ -230,10 +194,10 @@ class ChartValidationTest {
             })
     void acceptsValidValuesOverSsh(String values) {
         var all = """
-            mode: remote
-            networkPolicy: {enabled: true, sshPorts: [22, 65535]}
-            remote: {hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}, %s}
-            """.formatted(values);
+                mode: remote
+                networkPolicy: {enabled: true, sshPorts: [22, 65535]}
+                remote: {hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}, %s}
+                """.formatted(values);
         assertThatCode(() -> RenderedChart.of(all)).doesNotThrowAnyException();
     }
 }

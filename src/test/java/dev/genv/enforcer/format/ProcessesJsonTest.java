@@ -21,8 +21,8 @@ class ProcessesJsonTest {
 
     @Test
     void usageOfADeviceInSeveralEntriesIsAddedUp() throws UnreadableException {
-        var read = read("{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 0,"
-                + " 'gpu_memory': '1mi'}, {'index': 1, 'gpu_memory': '4mi'}]}");
+        var read = read(
+                "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 0, 'gpu_memory': '1mi'}, {'index': 1, 'gpu_memory': '4mi'}]}");
         assertThat(read.problems()).isEmpty();
         assertThat(read.processes())
                 .flatExtracting(GpuProcess::usage)
@@ -31,8 +31,8 @@ class ProcessesJsonTest {
 
     @Test
     void entryWithUnknownMemoryMakesTheSumUnknown() throws UnreadableException {
-        var read = read("{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 1,"
-                + " 'gpu_memory': '[N/A]mi'}]}");
+        var read = read(
+                "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 1, 'gpu_memory': '[N/A]mi'}]}");
         assertThat(read.processes()).flatExtracting(GpuProcess::usage).containsExactly(new DeviceUsage(1, null));
     }
 

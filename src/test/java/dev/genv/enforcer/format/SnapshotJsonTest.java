@@ -136,10 +136,9 @@ class SnapshotJsonTest {
     @Test
     void readsTheDocumentedExample() throws UnreadableException {
         var snapshot = read("""
-            {"processes": {"processes": [
-               {"pid": 5434, "used_gpu_memory": [{"index": 1, "gpu_memory": "777mi"}], "eid": null}]},
-             "envs": {"envs": []}, "devices": {"devices": []}}\
-            """);
+                {"processes": {"processes": [
+                   {"pid": 5434, "used_gpu_memory": [{"index": 1, "gpu_memory": "777mi"}], "eid": null}]},
+                 "envs": {"envs": []}, "devices": {"devices": []}}""");
         assertThat(snapshot.host()).isEqualTo("gpu-1");
         assertThat(snapshot.isComplete()).isTrue();
         assertThat(snapshot.processes())
@@ -184,9 +183,8 @@ class SnapshotJsonTest {
     @Test
     void attachmentsOfMissingEnvironmentsAreDropped() throws UnreadableException {
         var snapshot = read("""
-            {"processes": {"processes": []}, "envs": {"envs": []},
-             "devices": {"devices": [{"index": 4, "total_memory": "1mi", "attachments": [{"eid": "dead"}]}]}}\
-            """);
+                {"processes": {"processes": []}, "envs": {"envs": []},
+                 "devices": {"devices": [{"index": 4, "total_memory": "1mi", "attachments": [{"eid": "dead"}]}]}}""");
         assertThat(snapshot.devices()).containsExactly(new Device(4, "1mi", List.of()));
         assertThat(snapshot.listedDevices()).containsExactly(4);
     }
@@ -201,8 +199,7 @@ class SnapshotJsonTest {
                 "{'envs': {'envs': [1]}, 'devices': {'devices': []}}      | an environment is not an object",
                 "{'envs': {'envs': []}, 'devices': {'devices': [1]}}      | device ? is not an object",
                 "{'envs': {'envs': [{'eid': 'a', 'pids': []}]}, 'devices': {'devices': []}}  | environment a has a uid",
-                "{'envs': {'envs': []}, 'devices': {'devices': [{'index': 0, 'attachments': []}, {'index': 0,"
-                        + " 'attachments': []}]}} | device 0 is there more than once",
+                "{'envs': {'envs': []}, 'devices': {'devices': [{'index': 0, 'attachments': []}, {'index': 0, 'attachments': []}]}} | device 0 is there more than once",
             })
     void refusesUnreadableInput(String json, String why) {
         assertThatThrownBy(() -> read(json.replace('\'', '"')))

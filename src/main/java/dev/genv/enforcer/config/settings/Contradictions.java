@@ -40,8 +40,7 @@ final class Contradictions {
         if (!variables.isSet(KNOWN_HOSTS)) {
             errors.add(
                     KNOWN_HOSTS,
-                    "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a host"
-                            + " with an unknown key");
+                    "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a host with an unknown key");
         }
         if (errors.isEmpty()) { // an error may be that a file does not exist
             checkFiles(settings);

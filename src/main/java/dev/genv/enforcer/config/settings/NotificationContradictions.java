@@ -55,8 +55,7 @@ final class NotificationContradictions {
         if (settings.isRemote() && notification.terminalMessages()) {
             errors.add(
                     TERMINAL,
-                    "expected off with machines over SSH, because the service writes only to terminals of its own"
-                            + " node");
+                    "expected off with machines over SSH, because the service writes only to terminals of its own node");
         }
         if (notification.auditMessages() && !notification.terminalMessages() && !variables.isSet(MAIL_HOST)) {
             errors.add(AUDIT, "has no effect without %s or %s".formatted(TERMINAL, MAIL_HOST));
@@ -110,8 +109,7 @@ final class NotificationContradictions {
                         .isPresent()) {
             errors.add(
                     variable,
-                    "expected https, or http on localhost, 127.0.0.1 or [::1]; GENV_ENFORCER_WEBHOOK_PLAIN_HTTP=true"
-                            + " allows http on other hosts");
+                    "expected https, or http on localhost, 127.0.0.1 or [::1]; GENV_ENFORCER_WEBHOOK_PLAIN_HTTP=true allows http on other hosts");
         }
     }
 

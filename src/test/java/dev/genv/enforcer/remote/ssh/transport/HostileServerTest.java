@@ -142,8 +142,8 @@ class HostileServerTest {
         var patient = fleet.connect(fleet.access(TestFleet.LONG_TIMEOUT), "127.0.0.5:" + server.getLocalPort());
 
         assertRefused(patient, ProblemCode.CONNECTION_LOST)
-                .isEqualTo("the connection was lost before the login: the host sent too much data that the service did"
-                        + " not request");
+                .isEqualTo(
+                        "the connection was lost before the login: the host sent too much data that the service did not request");
     }
 
     @Test
