@@ -16,7 +16,7 @@ import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.genv.GenvMachine;
 import dev.genv.enforcer.remote.ssh.SshAccess;
-import dev.genv.enforcer.telemetry.genv.GenvMetrics;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.BiFunction;

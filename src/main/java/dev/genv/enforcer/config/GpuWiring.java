@@ -6,7 +6,7 @@ import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.node.gpu.SourceSelector;
 import dev.genv.enforcer.node.gpu.nvml.NvmlSource;
-import dev.genv.enforcer.telemetry.genv.GenvMetrics;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
 
 /** Creates the source of the GPUs of the service's own node. */
 final class GpuWiring {

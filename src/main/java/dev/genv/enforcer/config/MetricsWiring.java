@@ -10,7 +10,7 @@ import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.telemetry.RequestLabels;
 import dev.genv.enforcer.telemetry.ViolationMetrics;
 import dev.genv.enforcer.telemetry.genv.GenvCollector;
-import dev.genv.enforcer.telemetry.genv.GenvMetrics;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

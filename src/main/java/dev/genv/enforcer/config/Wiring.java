@@ -3,7 +3,7 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.api.security.AllowedHosts;
 import dev.genv.enforcer.api.security.TokenFile;
 import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;

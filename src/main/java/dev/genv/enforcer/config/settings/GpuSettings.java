@@ -1,9 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Amounts;
 import dev.genv.enforcer.config.settings.converters.ChoiceConverter;
-import dev.genv.enforcer.config.settings.converters.Choices;
-import dev.genv.enforcer.config.settings.converters.Durations;
+import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.model.device.Memory;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
@@ -45,7 +43,7 @@ public interface GpuSettings {
      * While NVML is initialized, the driver cannot be unloaded, and MIG cannot be enabled: set {@code false} before such work.
      */
     @WithDefault("true")
-    @WithConverter(Choices.TrueOrFalse.class)
+    @WithConverter(Values.TrueOrFalse.class)
     boolean nvmlHold();
 
     /**
@@ -53,7 +51,7 @@ public interface GpuSettings {
      * with many GPUs.
      */
     @WithDefault("30s")
-    @WithConverter(Durations.Timeout.class)
+    @WithConverter(Values.Timeout.class)
     Duration gpuTimeout();
 
     /**
@@ -61,7 +59,7 @@ public interface GpuSettings {
      * processes that hold the GPU without being listed. Increase it if the driver itself uses more.
      */
     @WithDefault("512mi")
-    @WithConverter(Amounts.OfMemory.class)
+    @WithConverter(Values.OfMemory.class)
     Memory unlistedMemory();
 
     /** The source of the GPUs and of the processes on them. */

@@ -2,7 +2,7 @@ package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
 import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.notification.mail.MailServer;
+import dev.genv.enforcer.notification.mail.MailSender.MailServer;
 import java.net.URI;
 import java.util.List;
 import java.util.Optional;
@@ -55,7 +55,8 @@ final class NotificationContradictions {
         if (settings.isRemote() && notification.terminalMessages()) {
             errors.add(
                     TERMINAL,
-                    "expected off with machines over SSH, because the service writes only to terminals of its own node");
+                    "expected off with machines over SSH, because the service writes only to terminals of its own"
+                            + " node");
         }
         if (settings.isRemoteByGenv()) {
             refuse(
@@ -114,7 +115,8 @@ final class NotificationContradictions {
                         .isPresent()) {
             errors.add(
                     variable,
-                    "expected https, or http on localhost, 127.0.0.1 or [::1]; GENV_ENFORCER_WEBHOOK_PLAIN_HTTP=true allows http on other hosts");
+                    "expected https, or http on localhost, 127.0.0.1 or [::1]; GENV_ENFORCER_WEBHOOK_PLAIN_HTTP=true"
+                            + " allows http on other hosts");
         }
     }
 

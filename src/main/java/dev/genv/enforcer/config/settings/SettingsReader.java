@@ -1,9 +1,9 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
-import dev.genv.enforcer.config.settings.reading.UnknownVariables;
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.config.settings.reading.Variables.UnknownVariables;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import io.smallrye.config.ConfigMappingInterface.LeafProperty;

@@ -11,6 +11,8 @@ import dev.genv.enforcer.model.device.DeviceStatus;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.MachineStatus;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.SeriesLimit;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -177,8 +179,8 @@ class GenvCollectorTest {
             var lines = metrics.text(type).lines().toList();
             assertThat(lines)
                     .allSatisfy(line -> assertThat(line)
-                            .matches(
-                                    "# (HELP|TYPE) .*|# EOF|genv_\\w+(\\{(\\w+=\"([^\"\\\\]|\\\\[\\\\n\"])*\",?)*})? \\S+")
+                            .matches("# (HELP|TYPE) .*|# EOF|genv_\\w+(\\{(\\w+=\"([^\"\\\\]|\\\\[\\\\n"
+                                    + "\"])*\",?)*})? \\S+")
                             .hasSizeLessThan(400));
             assertThat(lines)
                     .filteredOn(line -> line.startsWith("# TYPE genv_is_installed"))
