@@ -7,6 +7,7 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 
 /** The running policy. */
 @Path("/policy")
@@ -22,6 +23,7 @@ public class PolicyResource {
     @Operation(
             operationId = "getPolicy",
             summary = "The running policy: the mode of the service, and the mode and limits of each rule")
+    @APIResponse(responseCode = "200", description = "The running policy.")
     public PolicyView show() {
         return PolicyView.of(enforcer.config());
     }

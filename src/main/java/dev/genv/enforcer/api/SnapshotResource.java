@@ -7,6 +7,7 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 
 /** The snapshots of the last cycle. */
 @Path(SnapshotResource.PATH)
@@ -24,6 +25,7 @@ public class SnapshotResource {
     @Operation(
             operationId = "getSnapshot",
             summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
+    @APIResponse(responseCode = "200", description = "The hosts in the form of \"genv usage snapshot\".")
     public FleetView show() {
         return enforcer.latest()
                 .map(report -> new FleetView(report.fleet().snapshots()))

@@ -8,6 +8,7 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 
 /** The status of the service itself. */
 @Path("/status")
@@ -23,6 +24,7 @@ public class StatusResource {
 
     @GET
     @Operation(operationId = "getStatus", summary = "When the last cycle ended, and why it failed if it did")
+    @APIResponse(responseCode = "200", description = "The status of the service.")
     public StatusView show() {
         return StatusView.of(enforcer, schedule);
     }

@@ -24,10 +24,8 @@ import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
-import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 
@@ -60,8 +58,6 @@ public class PlanResource {
     @Operation(
             operationId = "computePlan",
             summary = "What a policy would do to a fleet, or would have done to the recorded past")
-    @Parameter(name = "since", in = ParameterIn.QUERY)
-    @Parameter(name = "until", in = ParameterIn.QUERY)
     @RequestBody(
             content =
                     @Content(
@@ -69,6 +65,7 @@ public class PlanResource {
                             schema = @Schema(implementation = PlanRequestView.class)))
     @APIResponse(
             responseCode = "200",
+            description = "The violations, and the actions that they lead to.",
             content =
                     @Content(
                             mediaType = MediaType.APPLICATION_JSON,
