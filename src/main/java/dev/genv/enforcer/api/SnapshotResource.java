@@ -7,6 +7,8 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.media.Content;
+import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 
 /** The snapshots of the last cycle. */
@@ -25,7 +27,10 @@ public class SnapshotResource {
     @Operation(
             operationId = "getSnapshot",
             summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
-    @APIResponse(responseCode = "200", description = "The hosts in the form of \"genv usage snapshot\".")
+    @APIResponse(
+            responseCode = "200",
+            description = "The hosts in the form of \"genv usage snapshot\".",
+            content = @Content(schema = @Schema(ref = "#/components/schemas/FleetView")))
     public FleetView show() {
         return enforcer.latest()
                 .map(report -> new FleetView(report.fleet().snapshots()))

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.past.Period;
 import dev.genv.enforcer.api.view.PlanView;
-import dev.genv.enforcer.api.view.PlanView.PlanRequestView;
 import dev.genv.enforcer.api.view.ReplayView;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.report.CycleReport;
@@ -62,7 +61,7 @@ public class PlanResource {
             content =
                     @Content(
                             mediaType = MediaType.APPLICATION_JSON,
-                            schema = @Schema(implementation = PlanRequestView.class)))
+                            schema = @Schema(ref = "#/components/schemas/PlanRequestView")))
     @APIResponse(
             responseCode = "200",
             description = "The violations, and the actions that they lead to.",

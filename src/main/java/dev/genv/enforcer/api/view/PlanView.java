@@ -1,15 +1,12 @@
 package dev.genv.enforcer.api.view;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.genv.enforcer.api.view.FleetView.HostSnapshotView;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
-import java.util.Map;
-import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,11 +66,4 @@ public record PlanView(List<Found> violations, List<Planned> actions) {
                         .map(Planned::of)
                         .toList());
     }
-
-    /** The body of a plan request, for the description of the API only: it is read as a stream. */
-    public record PlanRequestView(
-            @Schema(ref = "#/components/schemas/Policy") @Nullable
-            Object policy,
-
-            @Nullable Map<String, HostSnapshotView> snapshots) {}
 }
