@@ -31,7 +31,7 @@ public interface Delivery {
     DeliveryStatistics statistics();
 
     /** Counts the deliveries of one kind. The thread of the delivery writes, any thread reads. */
-    public static final class DeliveryStatistics {
+    final class DeliveryStatistics {
         private static final int LONGEST_REASON = 200;
         /** One failed attempt is no problem yet, because a receiver may restart. */
         private static final int FAILURES_OF_A_PROBLEM = 3;
@@ -119,7 +119,7 @@ public interface Delivery {
      * @param shortest after the first failure
      * @param longest the result is never longer
      */
-    public record RetryDelay(Duration shortest, Duration longest, RandomGenerator random) {
+    record RetryDelay(Duration shortest, Duration longest, RandomGenerator random) {
         private static final int MOST_DOUBLINGS = 30;
         private static final double JITTER = 0.2;
 
