@@ -6,6 +6,7 @@ import dev.genv.enforcer.api.past.PastReading;
 import dev.genv.enforcer.api.past.Period;
 import dev.genv.enforcer.api.plan.PlanMemory;
 import dev.genv.enforcer.api.query.QueryParameters;
+import dev.genv.enforcer.api.report.ReportView.ReportCsv;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.recording.usage.EventCounts;
 import dev.genv.enforcer.recording.usage.UsageMeter;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.ChoiceConverter;
+import dev.genv.enforcer.config.settings.converters.SettingConverter.ChoiceConverter;
 import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.model.device.Memory;
 import io.smallrye.config.ConfigMapping;

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.Contradictions.NotificationContradictions;
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
 import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.reading.Variables;

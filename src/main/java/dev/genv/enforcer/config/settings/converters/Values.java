@@ -1,6 +1,7 @@
 package dev.genv.enforcer.config.settings.converters;
 
 import dev.genv.enforcer.api.security.AllowedHosts;
+import dev.genv.enforcer.config.settings.converters.SettingConverter.ChoiceConverter;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.notification.mail.Addresses;
