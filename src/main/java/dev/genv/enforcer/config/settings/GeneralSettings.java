@@ -22,7 +22,6 @@ public interface GeneralSettings {
      */
     @WithName("genv.enforcer.mode")
     @WithDefault("enforce")
-    @WithConverter(Values.ModeOfService.class)
     ServiceMode mode();
 
     /**
@@ -59,7 +58,6 @@ public interface GeneralSettings {
      */
     @WithName("genv.enforcer.genv-metrics")
     @WithDefault("off")
-    @WithConverter(Values.MetricsOfGenv.class)
     GenvMetrics genvMetrics();
 
     /** {@code true} writes each line of the log as a JSON object. Set it if a log collector reads the log. */

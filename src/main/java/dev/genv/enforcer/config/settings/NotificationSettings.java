@@ -47,7 +47,6 @@ public interface NotificationSettings {
      * TLS if the server offers it, without a check of the certificate. {@code none} never uses TLS.
      */
     @WithDefault("required")
-    @WithConverter(Values.MailTls.class)
     MailServer.Tls mailTls();
 
     /** User for the login at the SMTP server. Unset means no login. It requires TLS and a password. */
@@ -98,7 +97,6 @@ public interface NotificationSettings {
 
     /** {@code cloudevents} sends CloudEvents 1.0. {@code text} sends only a text, as Slack and Mattermost require it. */
     @WithDefault("cloudevents")
-    @WithConverter(Values.FormatOfWebhook.class)
     WebhookFormat webhookFormat();
 
     /** Whether the webhook may have an address with {@code http} on another host. Then others on the network can read these requests. */

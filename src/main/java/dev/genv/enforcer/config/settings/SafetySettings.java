@@ -1,6 +1,5 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.SettingConverter.ChoiceConverter;
 import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import io.smallrye.config.ConfigMapping;
@@ -8,7 +7,6 @@ import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
 import java.util.Optional;
 
 /** What delays, limits or prevents actions. */
@@ -74,7 +72,6 @@ public interface SafetySettings {
      * belongs to no environment. Set {@code outside} if users avoid {@code non-env-processes} this way.
      */
     @WithDefault("unknown")
-    @WithConverter(OverwrittenEnvironConverter.class)
     OverwrittenEnviron overwrittenEnviron();
 
     /**
@@ -91,18 +88,5 @@ public interface SafetySettings {
         UNKNOWN,
         /** It is outside of all environments. */
         OUTSIDE
-    }
-
-    /** Converts what such a process counts as. */
-    @SuppressWarnings("serial")
-    final class OverwrittenEnvironConverter extends ChoiceConverter<OverwrittenEnviron> {
-        public OverwrittenEnvironConverter() {
-            super(List.of(OverwrittenEnviron.values()));
-        }
-
-        @Override
-        public OverwrittenEnviron convert(String value) {
-            return choose(value);
-        }
     }
 }

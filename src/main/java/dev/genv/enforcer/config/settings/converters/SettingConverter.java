@@ -81,4 +81,16 @@ public abstract class SettingConverter<T extends @Nullable Object> implements Co
             return String.join(", ", words.subList(0, last)) + " or " + words.get(last);
         }
     }
+
+    /** Converts one of the constants of an enum. SmallRye Config itself does so too, but has its own words for an invalid value. */
+    public static final class EnumConverter extends ChoiceConverter<Object> {
+        public EnumConverter(Class<?> type) {
+            super(List.of(type.getEnumConstants()));
+        }
+
+        @Override
+        public Object convert(String value) {
+            return choose(value);
+        }
+    }
 }

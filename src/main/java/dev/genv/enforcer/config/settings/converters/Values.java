@@ -2,17 +2,13 @@ package dev.genv.enforcer.config.settings.converters;
 
 import dev.genv.enforcer.api.security.AllowedHosts;
 import dev.genv.enforcer.config.settings.converters.SettingConverter.ChoiceConverter;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.notification.mail.Addresses;
 import dev.genv.enforcer.notification.mail.Addresses.MailAddress;
-import dev.genv.enforcer.notification.mail.MailSender.MailServer;
-import dev.genv.enforcer.notification.webhook.WebhookBodies.WebhookFormat;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostList;
-import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.time.Duration;
@@ -46,18 +42,6 @@ public final class Values {
 
     private Values() {}
 
-    /** The mode of the service. */
-    public static final class ModeOfService extends ChoiceConverter<ServiceMode> {
-        public ModeOfService() {
-            super(List.of(ServiceMode.ENFORCE, ServiceMode.AUDIT));
-        }
-
-        @Override
-        public ServiceMode convert(String value) {
-            return choose(value);
-        }
-    }
-
     /** The mode of a rule. genv's own flags use {@code false} and {@code true}. */
     public static final class ModeOfRule extends ChoiceConverter<RuleMode> {
         public ModeOfRule() {
@@ -68,42 +52,6 @@ public final class Values {
 
         @Override
         public RuleMode convert(String value) {
-            return choose(value);
-        }
-    }
-
-    /** Which of genv's own metrics are exported. */
-    public static final class MetricsOfGenv extends ChoiceConverter<GenvMetrics> {
-        public MetricsOfGenv() {
-            super(List.of(GenvMetrics.values()));
-        }
-
-        @Override
-        public GenvMetrics convert(String value) {
-            return choose(value);
-        }
-    }
-
-    /** Whether connections to a mail server are encrypted. */
-    public static final class MailTls extends ChoiceConverter<MailServer.Tls> {
-        public MailTls() {
-            super(List.of(MailServer.Tls.values()));
-        }
-
-        @Override
-        public MailServer.Tls convert(String value) {
-            return choose(value);
-        }
-    }
-
-    /** The form of the requests to a webhook. */
-    public static final class FormatOfWebhook extends ChoiceConverter<WebhookFormat> {
-        public FormatOfWebhook() {
-            super(List.of(WebhookFormat.values()));
-        }
-
-        @Override
-        public WebhookFormat convert(String value) {
             return choose(value);
         }
     }
