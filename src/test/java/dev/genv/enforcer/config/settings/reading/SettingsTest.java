@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SettingsTest {
     @Test
@@ -124,5 +125,11 @@ class SettingsTest {
         var settings = read(Map.of("GENV_ENFORCER_REMOTE_HOSTS", ",", "GENV_ENFORCER_REMOTE_KNOWN_HOSTS", known));
 
         assertThat(settings.isRemote()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"audit", "AUDIT", "aUdIt", " audit "})
+    void aWordIsReadInAnyCase(String text) throws InvalidSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_MODE", text)).general().mode()).isEqualTo(ServiceMode.AUDIT);
     }
 }
