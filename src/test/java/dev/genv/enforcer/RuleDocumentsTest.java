@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence;
+import dev.genv.enforcer.model.problem.ProblemTexts;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
 import dev.genv.enforcer.policy.rule.Rules;
@@ -131,7 +132,7 @@ class RuleDocumentsTest {
     }
 
     private void assertNames(ProblemConsequence consequence, SnapshotPart part) {
-        var named = NAME.matcher(consequence.text())
+        var named = NAME.matcher(ProblemTexts.read().consequence(consequence))
                 .results()
                 .map(name -> name.group(1))
                 .toList();

@@ -12,7 +12,7 @@ import dev.genv.enforcer.model.device.DeviceStatus;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.telemetry.genv.GenvCollector;
-import dev.genv.enforcer.telemetry.genv.GenvMetrics;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import io.prometheus.client.CollectorRegistry;

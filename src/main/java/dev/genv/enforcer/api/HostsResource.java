@@ -8,6 +8,7 @@ import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 import java.util.List;
 import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 
 /** The hosts and the completeness of their observation. */
 @Path("/hosts")
@@ -21,6 +22,7 @@ public class HostsResource {
 
     @GET
     @Operation(operationId = "listHosts", summary = "The hosts in the last cycle; empty before the first one")
+    @APIResponse(responseCode = "200", description = "The hosts in the order of their names.")
     public List<HostView> list() {
         return enforcer.latest().map(HostView::of).orElse(List.of());
     }

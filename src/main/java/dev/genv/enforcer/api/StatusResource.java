@@ -1,13 +1,16 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.api.view.StatusView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
+import java.time.Instant;
 import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
+import org.jspecify.annotations.Nullable;
 
 /** The status of the service itself. */
 @Path("/status")
@@ -23,7 +26,36 @@ public class StatusResource {
 
     @GET
     @Operation(operationId = "getStatus", summary = "When the last cycle ended, and why it failed if it did")
+    @APIResponse(responseCode = "200", description = "The status of the service.")
     public StatusView show() {
         return StatusView.of(enforcer, schedule);
+    }
+
+    /**
+     * Whether the cycles of the service end, and without an error. Otherwise the hosts and violations are those of an earlier time.
+     *
+     * @param startedAt when the service was started
+     * @param lastCycleAt when the last cycle ended; null before the first one
+     * @param secondsSinceLastCycle the time since then, or since the start of the service, by the monotonic clock
+     * @param late whether that is more than three intervals
+     * @param error why the last cycle failed; null if it did not
+     */
+    public record StatusView(
+            Instant startedAt,
+            @Nullable Instant lastCycleAt,
+            double secondsSinceLastCycle,
+            boolean late,
+            @Nullable String error) {
+        public static StatusView of(Enforcer enforcer, CycleSchedule schedule) {
+            var since = enforcer.sinceLatest();
+            var latest = enforcer.latest();
+            return new StatusView(
+                    enforcer.startedAt(),
+                    latest.map(report -> report.startedAt().plus(report.duration()))
+                            .orElse(null),
+                    since.toMillis() / 1000.0,
+                    schedule.isStale(since),
+                    latest.map(CycleReport::error).orElse(null));
+        }
     }
 }

@@ -14,8 +14,7 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.List;
 import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
-import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 import org.jboss.resteasy.reactive.RestResponse;
 
 /** The active and resolved violations. */
@@ -34,12 +33,7 @@ public class ViolationsResource {
 
     @GET
     @Operation(operationId = "listViolations", summary = "The violations, newest first")
-    @Parameter(name = "status", in = ParameterIn.QUERY)
-    @Parameter(name = "rule", in = ParameterIn.QUERY)
-    @Parameter(name = "user", in = ParameterIn.QUERY)
-    @Parameter(name = "host", in = ParameterIn.QUERY)
-    @Parameter(name = "since", in = ParameterIn.QUERY)
-    @Parameter(name = "limit", in = ParameterIn.QUERY)
+    @APIResponse(responseCode = "200", description = "The violations that match all parameters, newest first.")
     public RestResponse<List<ViolationView>> list(@Context UriInfo uri) {
         var filter = ViolationFilter.of(uri.getQueryParameters());
         // Before the violations are read, so that a client that continues with the events after it misses none.
@@ -55,6 +49,7 @@ public class ViolationsResource {
     @GET
     @Path("/{id}")
     @Operation(operationId = "getViolation", summary = "One violation")
+    @APIResponse(responseCode = "200", description = "The violation.")
     public ViolationView get(String id) {
         return registry.find(id)
                 .map(ViolationView::of)

@@ -21,7 +21,7 @@ import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.ssh.SshAccess;
-import dev.genv.enforcer.telemetry.genv.GenvMetrics;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
 import io.quarkus.runtime.Quarkus;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;

@@ -2,6 +2,8 @@ package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.event.EventLog.EventSubscription;
+import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
+import dev.genv.enforcer.notification.Delivery.RetryDelay;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
-import dev.genv.enforcer.notification.notice.NoticeKind;
+import dev.genv.enforcer.notification.notice.Notice.NoticeKind;
 import dev.genv.enforcer.notification.notice.PersonalNotice;
 import java.time.Duration;
 import java.time.Instant;

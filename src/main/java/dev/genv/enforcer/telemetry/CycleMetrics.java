@@ -1,17 +1,30 @@
 package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleListener;
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.rule.Rules;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 
 /** The metrics of the cycles. */
 @Singleton
@@ -59,6 +72,107 @@ public final class CycleMetrics implements CycleListener {
         }
         if (report.isComplete()) {
             lastSuccessMillis.set(report.startedAt().plus(report.duration()).toEpochMilli());
+        }
+    }
+
+    /** Counts executed, failed and skipped actions. */
+    @Singleton
+    public static final class ActionMetrics implements CycleListener {
+        private static final String SKIPPED = "skipped_";
+
+        private final MeterRegistry registry;
+
+        public ActionMetrics(MeterRegistry registry) {
+            this.registry = registry;
+        }
+
+        @Override
+        public void record(CycleReport report) {
+            report.actions().forEach(this::record);
+        }
+
+        private void record(ActionRecord done) {
+            var outcome = done.result().outcome();
+            if (outcome.isSkipped()) {
+                Counter.builder("genv.enforcer.skipped")
+                        .description("Actions that the service skipped, counted in every cycle")
+                        .tag("reason", reason(outcome))
+                        .register(registry)
+                        .increment();
+                return;
+            }
+            switch (done.planned().action()) {
+                case Action.Terminate terminate ->
+                    Counter.builder("genv.enforcer.terminations")
+                            .description("Terminations by outcome and by the first rule that requires them")
+                            .tag("rule", done.planned().rules().getFirst().name())
+                            .tag("signal", terminate.signal().name())
+                            .tag("outcome", outcome.label())
+                            .register(registry)
+                            .increment();
+                case Action.Detach _ ->
+                    Counter.builder("genv.enforcer.detachments")
+                            .description("Detachments by outcome")
+                            .tag("outcome", outcome.label())
+                            .register(registry)
+                            .increment();
+            }
+        }
+
+        private static String reason(Outcome skipped) {
+            return skipped.name().toLowerCase(Locale.ROOT).substring(SKIPPED.length());
+        }
+    }
+
+    /** The number of active and of all violations, by rule and mode. */
+    @Singleton
+    public static final class ViolationMetrics implements CycleListener {
+        private final ViolationRegistry violations;
+        private final Map<Kind, Counter> appeared = new HashMap<>();
+        private volatile Map<Kind, Long> active = Map.of();
+
+        private record Kind(RuleDefinition rule, RuleMode mode) {
+            static Kind of(ViolationRecord entry) {
+                return new Kind(entry.violation().rule(), entry.mode());
+            }
+
+            Tags tags() {
+                return Tags.of("rule", rule.name(), "mode", mode.name().toLowerCase(Locale.ROOT));
+            }
+        }
+
+        /** Registers all series at once, so that a rule without violations is exported as zero. */
+        public ViolationMetrics(MeterRegistry registry, ViolationRegistry violations) {
+            this.violations = violations;
+            for (var rule : Rules.definitions()) {
+                for (var mode : List.of(RuleMode.AUDIT, RuleMode.ENFORCE)) {
+                    var kind = new Kind(rule, mode);
+                    appeared.put(
+                            kind,
+                            Counter.builder("genv.enforcer.violations")
+                                    .description("Violations since the start")
+                                    .tags(kind.tags())
+                                    .register(registry));
+                    // Prometheus uses the name genv_enforcer_violations for the counter, so the gauge needs another
+                    // one.
+                    Gauge.builder("genv.enforcer.active.violations", () -> active.getOrDefault(kind, 0L))
+                            .description("Active violations")
+                            .tags(kind.tags())
+                            .register(registry);
+                }
+            }
+        }
+
+        @Override
+        public void record(CycleReport report) {
+            active = violations.find(ViolationRecord::active, Integer.MAX_VALUE).stream()
+                    .collect(Collectors.groupingBy(Kind::of, Collectors.counting()));
+            for (var entry : report.appeared()) {
+                var counter = appeared.get(Kind.of(entry));
+                if (counter != null) {
+                    counter.increment();
+                }
+            }
         }
     }
 }

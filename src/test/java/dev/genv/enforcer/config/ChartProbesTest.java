@@ -3,7 +3,7 @@ package dev.genv.enforcer.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.config.settings.SettingsReader;
-import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.notification;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.notification.Delivery.RetryDelay;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.error;
 
+import dev.genv.enforcer.api.error.HttpErrors.ProblemDetail;
 import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.Response;

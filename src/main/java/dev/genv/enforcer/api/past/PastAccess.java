@@ -1,6 +1,7 @@
 package dev.genv.enforcer.api.past;
 
 import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.past.PastReading.FleetMemory;
 import dev.genv.enforcer.recording.past.RecordedPast;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.inject.Singleton;

@@ -2,13 +2,17 @@ package dev.genv.enforcer.api.past;
 
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.RecordedCycle;
 import dev.genv.enforcer.recording.past.RecordedPast;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** One request that reads the recorded past. It ends at its time limit, or when its client has disconnected. */
@@ -95,5 +99,78 @@ public final class PastReading implements AutoCloseable {
     @Override
     public void close() {
         release.run();
+    }
+
+    /** Reserves the heap for one fleet while the past is read: what is in it may have been larger than now. */
+    static final class FleetMemory {
+        /**
+         * A process, a device of a process, an environment, a pid, an attachment or a range of subordinate uids: before and after a
+         * change, and as JSON.
+         */
+        private static final int ENTRY = 3_000;
+
+        /** The results for users, whose number is limited, and the longest record. */
+        private static final int FIXED = 4 << 20;
+
+        private final LongPredicate reserve;
+        private final Map<String, Long> entriesOf = new HashMap<>();
+        private long entries;
+        private long reserved;
+
+        /**
+         * Reserves what every reading needs.
+         *
+         * @param reserve reserves bytes of heap, and returns false if they are not available
+         * @throws ApiException if that is too much
+         */
+        FleetMemory(LongPredicate reserve) {
+            this.reserve = reserve;
+            if (!reserve.test(FIXED)) {
+                throw ApiException.serviceUnavailable("other requests need the memory at present; try again soon");
+            }
+            reserved = FIXED;
+        }
+
+        /**
+         * Reserves what a cycle needs more than those before.
+         *
+         * @throws ApiException if that is too much
+         */
+        void hold(RecordedCycle cycle) {
+            for (var name : cycle.changed()) {
+                var snapshot = cycle.snapshots().get(name);
+                var count = snapshot == null ? 0 : entries(snapshot);
+                entries += count - entriesOf.getOrDefault(name, 0L);
+                entriesOf.put(name, count);
+            }
+            var more = FIXED + entries * ENTRY - reserved;
+            if (more > 0) {
+                if (!reserve.test(more)) {
+                    throw ApiException.contentTooLarge(
+                            "the past contains a fleet that needs an estimated %d bytes of memory; choose a shorter period"
+                                    .formatted(FIXED + entries * ENTRY));
+                }
+                reserved += more;
+            }
+        }
+
+        private static long entries(Snapshot snapshot) {
+            var entries =
+                    (long) snapshot.processes().size() + snapshot.uidsOfPids().size();
+            for (var process : snapshot.processes()) {
+                entries += process.usage().size();
+            }
+            for (var holder : snapshot.unlisted().holders()) {
+                entries += 1 + holder.process().usage().size() + holder.used().size();
+            }
+            entries += snapshot.subordinateUids().ranges().size();
+            for (var environment : snapshot.environments()) {
+                entries += 1 + environment.pids().size() / 16;
+            }
+            for (var device : snapshot.devices()) {
+                entries += 1 + device.attachments().size();
+            }
+            return entries;
+        }
     }
 }

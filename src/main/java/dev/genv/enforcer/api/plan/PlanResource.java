@@ -3,7 +3,6 @@ package dev.genv.enforcer.api.plan;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.past.Period;
-import dev.genv.enforcer.api.view.PlanRequestView;
 import dev.genv.enforcer.api.view.PlanView;
 import dev.genv.enforcer.api.view.ReplayView;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -24,10 +23,8 @@ import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
-import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 
@@ -60,15 +57,14 @@ public class PlanResource {
     @Operation(
             operationId = "computePlan",
             summary = "What a policy would do to a fleet, or would have done to the recorded past")
-    @Parameter(name = "since", in = ParameterIn.QUERY)
-    @Parameter(name = "until", in = ParameterIn.QUERY)
     @RequestBody(
             content =
                     @Content(
                             mediaType = MediaType.APPLICATION_JSON,
-                            schema = @Schema(implementation = PlanRequestView.class)))
+                            schema = @Schema(ref = "#/components/schemas/PlanRequestView")))
     @APIResponse(
             responseCode = "200",
+            description = "The violations, and the actions that they lead to.",
             content =
                     @Content(
                             mediaType = MediaType.APPLICATION_JSON,

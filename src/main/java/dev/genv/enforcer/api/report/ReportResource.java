@@ -6,6 +6,7 @@ import dev.genv.enforcer.api.past.PastReading;
 import dev.genv.enforcer.api.past.Period;
 import dev.genv.enforcer.api.plan.PlanMemory;
 import dev.genv.enforcer.api.query.QueryParameters;
+import dev.genv.enforcer.api.report.ReportView.ReportCsv;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.recording.usage.EventCounts;
 import dev.genv.enforcer.recording.usage.UsageMeter;
@@ -26,11 +27,9 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Set;
 import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
 import org.eclipse.microprofile.openapi.annotations.enums.SchemaType;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
-import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 import org.jspecify.annotations.Nullable;
 
@@ -58,11 +57,9 @@ public class ReportResource {
     @Operation(
             operationId = "getReport",
             summary = "Who held and used devices in a period, and which rules were violated")
-    @Parameter(name = "from", in = ParameterIn.QUERY)
-    @Parameter(name = "to", in = ParameterIn.QUERY)
-    @Parameter(name = "format", in = ParameterIn.QUERY)
     @APIResponse(
             responseCode = "200",
+            description = "The report, as JSON or CSV.",
             content = {
                 @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(implementation = ReportView.class)),
                 @Content(mediaType = CSV, schema = @Schema(type = SchemaType.STRING))

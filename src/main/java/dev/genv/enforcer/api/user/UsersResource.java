@@ -10,6 +10,7 @@ import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 import java.util.Optional;
 import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 
 /** The users of the fleet. */
 @Path(UsersResource.PATH)
@@ -28,6 +29,9 @@ public class UsersResource {
     @GET
     @Path("/{name}")
     @Operation(operationId = "getUser", summary = "What a user holds, what the user violates, and what follows")
+    @APIResponse(
+            responseCode = "200",
+            description = "What is known of the user; the lists are empty if there is nothing.")
     public UserView get(String name) {
         var latest = enforcer.latest();
         return new UserReport(name, enforcer.policy(), registry, latest)

@@ -1,10 +1,8 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Choices;
-import dev.genv.enforcer.config.settings.converters.Durations;
-import dev.genv.enforcer.config.settings.converters.Numbers;
+import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.telemetry.genv.GenvMetrics;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
@@ -24,7 +22,6 @@ public interface GeneralSettings {
      */
     @WithName("genv.enforcer.mode")
     @WithDefault("enforce")
-    @WithConverter(Choices.Mode.class)
     ServiceMode mode();
 
     /**
@@ -34,7 +31,7 @@ public interface GeneralSettings {
      */
     @WithName("genv.enforcer.interval")
     @WithDefault("10s")
-    @WithConverter(Durations.Interval.class)
+    @WithConverter(Values.Interval.class)
     Duration interval();
 
     /**
@@ -43,7 +40,7 @@ public interface GeneralSettings {
      */
     @WithName("genv.terminate-processes")
     @WithDefault("1")
-    @WithConverter(Numbers.GenvSwitch.class)
+    @WithConverter(Values.GenvSwitch.class)
     boolean terminateProcesses();
 
     /**
@@ -61,7 +58,6 @@ public interface GeneralSettings {
      */
     @WithName("genv.enforcer.genv-metrics")
     @WithDefault("off")
-    @WithConverter(Choices.MetricsOfGenv.class)
     GenvMetrics genvMetrics();
 
     /** {@code true} writes each line of the log as a JSON object. Set it if a log collector reads the log. */

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Amounts;
-import dev.genv.enforcer.config.settings.converters.Durations;
+import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.model.device.Memory;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
@@ -26,7 +25,7 @@ public interface GpuSettings {
      * GPUs.
      */
     @WithDefault("30s")
-    @WithConverter(Durations.Timeout.class)
+    @WithConverter(Values.Timeout.class)
     Duration gpuTimeout();
 
     /**
@@ -34,6 +33,6 @@ public interface GpuSettings {
      * processes that hold the GPU without being listed. Increase it if the driver itself uses more.
      */
     @WithDefault("512mi")
-    @WithConverter(Amounts.OfMemory.class)
+    @WithConverter(Values.OfMemory.class)
     Memory unlistedMemory();
 }

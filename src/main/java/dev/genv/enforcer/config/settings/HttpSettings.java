@@ -1,8 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Lists;
-import dev.genv.enforcer.config.settings.converters.Numbers;
 import dev.genv.enforcer.config.settings.converters.Paths;
+import dev.genv.enforcer.config.settings.converters.Values;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
@@ -25,7 +24,7 @@ public interface HttpSettings {
     /** Port of the API. {@code 0} means any free port. */
     @WithName("quarkus.http.port")
     @WithDefault("8080")
-    @WithConverter(Numbers.Port.class)
+    @WithConverter(Values.Port.class)
     int httpPort();
 
     /** Address of health and metrics. The image sets {@code 0.0.0.0}. */
@@ -36,7 +35,7 @@ public interface HttpSettings {
     /** Port of health and metrics. {@code 0} means any free port. */
     @WithName("quarkus.management.port")
     @WithDefault("9000")
-    @WithConverter(Numbers.Port.class)
+    @WithConverter(Values.Port.class)
     int managementPort();
 
     /**
@@ -53,6 +52,6 @@ public interface HttpSettings {
      */
     @WithName("genv.enforcer.http-allowed-hosts")
     @WithDefault("")
-    @WithConverter(Lists.HostNames.class)
+    @WithConverter(Values.HostNames.class)
     Collection<String> httpAllowedHosts();
 }

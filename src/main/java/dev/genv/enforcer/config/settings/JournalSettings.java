@@ -1,8 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Durations;
-import dev.genv.enforcer.config.settings.converters.Numbers;
 import dev.genv.enforcer.config.settings.converters.Paths;
+import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.model.device.Memory;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
@@ -29,11 +28,11 @@ public interface JournalSettings {
      * Above these limits, the service deletes the oldest observations and events, and leaves history out of the state.
      */
     @WithDefault("64MiB")
-    @WithConverter(Numbers.JournalSize.class)
+    @WithConverter(Values.JournalSize.class)
     Memory journalMaxSize();
 
     /** Age above which the service deletes a part of the journal. */
     @WithDefault("90d")
-    @WithConverter(Durations.Age.class)
+    @WithConverter(Values.Age.class)
     Duration journalMaxAge();
 }

@@ -1,12 +1,9 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Choices;
-import dev.genv.enforcer.config.settings.converters.Durations;
-import dev.genv.enforcer.config.settings.converters.Mail;
-import dev.genv.enforcer.config.settings.converters.Numbers;
-import dev.genv.enforcer.config.settings.converters.Web;
-import dev.genv.enforcer.notification.mail.MailServer;
-import dev.genv.enforcer.notification.webhook.WebhookFormat;
+import dev.genv.enforcer.config.settings.converters.Paths;
+import dev.genv.enforcer.config.settings.converters.Values;
+import dev.genv.enforcer.notification.mail.MailSender.MailServer;
+import dev.genv.enforcer.notification.webhook.WebhookBodies.WebhookFormat;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
@@ -26,7 +23,7 @@ public interface NotificationSettings {
      * The real uid of the process decides who the user is. A terminal that refuses messages (mesg n) gets none.
      */
     @WithDefault("off")
-    @WithConverter(Choices.OnOrOff.class)
+    @WithConverter(Values.OnOrOff.class)
     boolean terminalMessages();
 
     /**
@@ -34,15 +31,15 @@ public interface NotificationSettings {
      * mode. Set it before you enforce a new rule.
      */
     @WithDefault("off")
-    @WithConverter(Choices.OnOrOff.class)
+    @WithConverter(Values.OnOrOff.class)
     boolean auditMessages();
 
     /** SMTP server for mails to users, a name or an address. Unset means no mails. */
-    Optional<@WithConverter(Mail.Host.class) String> mailHost();
+    Optional<@WithConverter(Values.ServerName.class) String> mailHost();
 
     /** Port of the SMTP server. On port 465, TLS begins with the connection; on other ports with STARTTLS. */
     @WithDefault("587")
-    @WithConverter(Numbers.Port.class)
+    @WithConverter(Values.Port.class)
     int mailPort();
 
     /**
@@ -50,62 +47,60 @@ public interface NotificationSettings {
      * TLS if the server offers it, without a check of the certificate. {@code none} never uses TLS.
      */
     @WithDefault("required")
-    @WithConverter(Mail.TlsMode.class)
     MailServer.Tls mailTls();
 
     /** User for the login at the SMTP server. Unset means no login. It requires TLS and a password. */
-    Optional<@WithConverter(Mail.Login.class) String> mailUser();
+    Optional<@WithConverter(Values.MailLogin.class) String> mailUser();
 
     /** File with the password for the login. The service reads it again after a change. */
-    Optional<@WithConverter(Web.FileOfSecret.class) Path> mailPasswordFile();
+    Optional<@WithConverter(Paths.FileOfSecret.class) Path> mailPasswordFile();
 
     /** Address of the sender. */
-    Optional<@WithConverter(Mail.Address.class) String> mailFrom();
+    Optional<@WithConverter(Values.AddressOfMail.class) String> mailFrom();
 
     /**
      * Address of a user, with {@code {user}} for the name. The name is that of the account with the real uid of the process on its
      * machine. A user without an account there gets no mail.
      */
-    Optional<@WithConverter(Mail.Template.class) String> mailTo();
+    Optional<@WithConverter(Values.AddressTemplate.class) String> mailTo();
 
     /**
      * File with the addresses of users, one {@code name=address} or {@code uid=address} a line and {@code #} before comments. It takes
      * precedence over {@code GENV_ENFORCER_MAIL_TO}. The service reads it again after a change.
      */
-    Optional<@WithConverter(Mail.FileOfAddresses.class) Path> mailAddressFile();
+    Optional<@WithConverter(Paths.FileOfAddresses.class) Path> mailAddressFile();
 
     /** Address that gets a copy of each mail. */
-    Optional<@WithConverter(Mail.Address.class) String> mailCc();
+    Optional<@WithConverter(Values.AddressOfMail.class) String> mailCc();
 
     /** Time for which the service collects messages for one mail to a user. */
     @WithDefault("10s")
-    @WithConverter(Durations.GracePeriod.class)
+    @WithConverter(Values.GracePeriod.class)
     Duration mailDelay();
 
     /** Number of mails that a user gets in an hour. Further messages wait, and are combined in one mail. */
     @WithDefault("6")
-    @WithConverter(Numbers.PerHour.class)
+    @WithConverter(Values.PerHour.class)
     int mailMaxPerHour();
 
     /** Address that gets each event of a violation as a POST request. */
-    Optional<@WithConverter(Web.Address.class) URI> webhookUrl();
+    Optional<@WithConverter(Values.WebAddress.class) URI> webhookUrl();
 
     /** File with this address, which may be a secret. Set it instead of {@code GENV_ENFORCER_WEBHOOK_URL}. */
-    Optional<@WithConverter(Web.FileOfAddress.class) URI> webhookUrlFile();
+    Optional<@WithConverter(Paths.FileOfAddress.class) URI> webhookUrlFile();
 
     /**
      * File with the key that signs the requests: {@code whsec_} and Base64, or any other text. The service reads it again after a change.
      * Unset means no signature.
      */
-    Optional<@WithConverter(Web.FileOfSecret.class) Path> webhookSecretFile();
+    Optional<@WithConverter(Paths.FileOfSecret.class) Path> webhookSecretFile();
 
     /** {@code cloudevents} sends CloudEvents 1.0. {@code text} sends only a text, as Slack and Mattermost require it. */
     @WithDefault("cloudevents")
-    @WithConverter(Web.Format.class)
     WebhookFormat webhookFormat();
 
     /** Whether the webhook may have an address with {@code http} on another host. Then others on the network can read these requests. */
     @WithDefault("false")
-    @WithConverter(Choices.TrueOrFalse.class)
+    @WithConverter(Values.TrueOrFalse.class)
     boolean webhookPlainHttp();
 }

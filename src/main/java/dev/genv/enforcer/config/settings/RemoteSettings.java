@@ -1,10 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Choices;
-import dev.genv.enforcer.config.settings.converters.Durations;
-import dev.genv.enforcer.config.settings.converters.Lists;
 import dev.genv.enforcer.config.settings.converters.Paths;
-import dev.genv.enforcer.config.settings.converters.Users;
+import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.remote.HostAddress;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
@@ -24,7 +21,7 @@ public interface RemoteSettings {
      * Machines to enforce on, separated by commas. If this or {@code GENV_ENFORCER_REMOTE_HOSTFILE} is set, the service enforces on
      * those machines and not on its own node.
      */
-    Optional<@WithConverter(Lists.Machines.class) Collection<HostAddress>> hosts();
+    Optional<@WithConverter(Values.Machines.class) Collection<HostAddress>> hosts();
 
     /**
      * File with one machine a line and {@code #} before comments. Its machines are added to those of
@@ -41,7 +38,7 @@ public interface RemoteSettings {
     Optional<@WithConverter(Paths.ReadableFile.class) Path> knownHosts();
 
     /** Login user. Unset means the user of the SSH configuration, or else the service's own user. */
-    Optional<@WithConverter(Users.LoginName.class) String> username();
+    Optional<@WithConverter(Values.LoginName.class) String> username();
 
     /** File with the private key of the login user. Unset means the key of the SSH configuration. */
     Optional<@WithConverter(Paths.ReadableFile.class) Path> identityFile();
@@ -60,12 +57,12 @@ public interface RemoteSettings {
      * lock at most 15 %. Increase it for slow machines or connections.
      */
     @WithDefault("10s")
-    @WithConverter(Durations.Timeout.class)
+    @WithConverter(Values.Timeout.class)
     Duration timeout();
 
     /** Whether commands run with {@code sudo -n}. Set {@code false} if the login user is root. */
     @WithDefault("true")
-    @WithConverter(Choices.TrueOrFalse.class)
+    @WithConverter(Values.TrueOrFalse.class)
     boolean sudo();
 
     /** genv's state directory on the machines. Set it if genv there uses {@code GENV_TMPDIR}. */
@@ -78,13 +75,13 @@ public interface RemoteSettings {
      * a supervisor handles such failures.
      */
     @WithDefault("false")
-    @WithConverter(Choices.TrueOrFalse.class)
+    @WithConverter(Values.TrueOrFalse.class)
     boolean exitOnError();
 
     /**
      * {@code true} logs nothing about machines that do not answer, as genv's {@code -q} does. Set it if machines are often off.
      */
     @WithDefault("false")
-    @WithConverter(Choices.TrueOrFalse.class)
+    @WithConverter(Values.TrueOrFalse.class)
     boolean quiet();
 }

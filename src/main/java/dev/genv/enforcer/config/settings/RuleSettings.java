@@ -1,9 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Choices;
-import dev.genv.enforcer.config.settings.converters.Numbers;
 import dev.genv.enforcer.config.settings.converters.SettingConverter;
-import dev.genv.enforcer.config.settings.converters.Users;
+import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
 import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.policy.definition.RuleConfig;
@@ -20,9 +18,9 @@ import java.util.Optional;
 /** The settings that the rules declare. A mapping of SmallRye Config is static, so they are read by their names. */
 public final class RuleSettings {
     private static final String PREFIX = "genv.enforcer.";
-    private static final SettingConverter<RuleMode> MODE = new Choices.ModeOfRule();
-    private static final SettingConverter<Integer> LIMIT = new Numbers.Limit();
-    private static final SettingConverter<Map<String, Integer>> LIMITS_OF_USERS = new Users.Limits();
+    private static final SettingConverter<RuleMode> MODE = new Values.ModeOfRule();
+    private static final SettingConverter<Integer> LIMIT = new Values.Limit();
+    private static final SettingConverter<Map<String, Integer>> LIMITS_OF_USERS = new Values.UserLimits();
 
     private final Variables variables;
     private final SettingErrors errors;

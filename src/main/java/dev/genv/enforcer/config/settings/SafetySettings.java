@@ -1,18 +1,12 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.ChoiceConverter;
-import dev.genv.enforcer.config.settings.converters.Choices;
-import dev.genv.enforcer.config.settings.converters.Durations;
-import dev.genv.enforcer.config.settings.converters.Lists;
-import dev.genv.enforcer.config.settings.converters.Numbers;
-import dev.genv.enforcer.config.settings.converters.Users;
+import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
 import java.util.Optional;
 
 /** What delays, limits or prevents actions. */
@@ -27,7 +21,7 @@ public interface SafetySettings {
      * at once, as genv does; then any user can have another user's job terminated. A single cycle does not wait.
      */
     @WithDefault("30s")
-    @WithConverter(Durations.GracePeriod.class)
+    @WithConverter(Values.GracePeriod.class)
     Duration grace();
 
     /**
@@ -35,14 +29,14 @@ public interface SafetySettings {
      * need more time to write a checkpoint. A single cycle sends no SIGKILL.
      */
     @WithDefault("30s")
-    Optional<@WithConverter(Durations.KillAfter.class) Duration> killAfter();
+    Optional<@WithConverter(Values.KillAfter.class) Duration> killAfter();
 
     /**
      * Time for which a process that got a SIGTERM must break no rule. After that it is a new case, which gets a SIGTERM first.
      * Increase it if processes avoid SIGKILL because they break a rule only from time to time.
      */
     @WithDefault("60s")
-    @WithConverter(Durations.CompliancePeriod.class)
+    @WithConverter(Values.CompliancePeriod.class)
     Duration compliancePeriod();
 
     /**
@@ -50,7 +44,7 @@ public interface SafetySettings {
      * are reported. {@code 0} means no limit. A single cycle has no limit unless this is set.
      */
     @WithDefault("10")
-    @WithConverter(Numbers.Limit.class)
+    @WithConverter(Values.Limit.class)
     int maxTerminationsPerCycle();
 
     /**
@@ -60,7 +54,7 @@ public interface SafetySettings {
      * The file must belong to root, and no other user may be able to write to it. Separate the paths by commas or blanks.
      */
     @WithDefault("")
-    @WithConverter(Lists.Programs.class)
+    @WithConverter(Values.Programs.class)
     Collection<ProtectedExecutable> protectedExecutables();
 
     /**
@@ -69,7 +63,7 @@ public interface SafetySettings {
      * by commas or blanks.
      */
     @WithDefault("")
-    @WithConverter(Users.Names.class)
+    @WithConverter(Values.UserNames.class)
     Collection<String> exemptUsers();
 
     /**
@@ -78,7 +72,6 @@ public interface SafetySettings {
      * belongs to no environment. Set {@code outside} if users avoid {@code non-env-processes} this way.
      */
     @WithDefault("unknown")
-    @WithConverter(OverwrittenEnvironConverter.class)
     OverwrittenEnviron overwrittenEnviron();
 
     /**
@@ -86,7 +79,7 @@ public interface SafetySettings {
      * GPU driver belong to other processes. Set {@code false} only for tests.
      */
     @WithDefault("true")
-    @WithConverter(Choices.TrueOrFalse.class)
+    @WithConverter(Values.TrueOrFalse.class)
     boolean requireHostPid();
 
     /** What a process counts as if it has overwritten its environ, and nothing shows to which environment it belongs. */
@@ -95,18 +88,5 @@ public interface SafetySettings {
         UNKNOWN,
         /** It is outside of all environments. */
         OUTSIDE
-    }
-
-    /** Converts what such a process counts as. */
-    @SuppressWarnings("serial")
-    final class OverwrittenEnvironConverter extends ChoiceConverter<OverwrittenEnviron> {
-        public OverwrittenEnvironConverter() {
-            super(List.of(OverwrittenEnviron.values()));
-        }
-
-        @Override
-        public OverwrittenEnviron convert(String value) {
-            return choose(value);
-        }
     }
 }

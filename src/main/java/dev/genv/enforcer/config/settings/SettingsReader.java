@@ -1,9 +1,11 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.Contradictions.NotificationContradictions;
+import dev.genv.enforcer.config.settings.converters.SettingConverter;
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
-import dev.genv.enforcer.config.settings.reading.UnknownVariables;
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.config.settings.reading.Variables.UnknownVariables;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import io.smallrye.config.ConfigMappingInterface.LeafProperty;
@@ -17,13 +19,13 @@ import io.smallrye.config.PropertiesConfigSource;
 import io.smallrye.config.SmallRyeConfigBuilder;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import org.eclipse.microprofile.config.spi.Converter;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the settings with SmallRye Config from environment variables only. Quarkus's own configuration would also read files of
@@ -116,26 +118,40 @@ public final class SettingsReader {
     private void check(String property, Property definition) {
         var value = values.get(property);
         var converter = converterOf(definition);
-        if (value == null || converter == null) {
+        if (value == null || converter.isEmpty()) {
             return;
         }
         try {
-            converter.getConstructor().newInstance().convert(value);
+            converter.get().convert(value);
+            if (converter.get() instanceof SettingConverter.EnumConverter) {
+                values.put(property, value.toLowerCase(Locale.ROOT)); // the library knows the constants in lower case
+            }
         } catch (IllegalArgumentException e) {
             values.remove(property);
             errors.add(Variables.nameOf(property), String.valueOf(e.getMessage()));
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(converter + " has no public constructor", e);
         }
     }
 
-    private static @Nullable Class<? extends Converter<?>> converterOf(Property definition) {
+    /** Returns the converter of an annotation, or that of the constants of an enum; empty if the library converts every value. */
+    static Optional<SettingConverter<?>> converterOf(Property definition) {
         return switch (definition) {
             case OptionalProperty optional -> converterOf(optional.getNestedProperty());
-            case PrimitiveProperty primitive when primitive.hasConvertWith() -> primitive.getConvertWith();
-            case LeafProperty leaf when leaf.hasConvertWith() -> leaf.getConvertWith();
-            default -> null;
+            case PrimitiveProperty primitive
+            when primitive.hasConvertWith() -> Optional.of(create(primitive.getConvertWith()));
+            case LeafProperty leaf when leaf.hasConvertWith() -> Optional.of(create(leaf.getConvertWith()));
+            case LeafProperty leaf
+            when leaf.getValueRawType().isEnum() ->
+                Optional.of(new SettingConverter.EnumConverter(leaf.getValueRawType()));
+            default -> Optional.empty();
         };
+    }
+
+    private static SettingConverter<?> create(Class<?> converter) {
+        try {
+            return (SettingConverter<?>) converter.getConstructor().newInstance();
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(converter + " has no public constructor", e);
+        }
     }
 
     private String propertyOf(String variable) {

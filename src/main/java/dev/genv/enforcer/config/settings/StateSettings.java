@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Durations;
 import dev.genv.enforcer.config.settings.converters.Paths;
+import dev.genv.enforcer.config.settings.converters.Values;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
@@ -34,6 +34,6 @@ public interface StateSettings {
      */
     @WithName("enforcer.lock-timeout")
     @WithDefault("5s")
-    @WithConverter(Durations.Timeout.class)
+    @WithConverter(Values.Timeout.class)
     Duration lockTimeout();
 }

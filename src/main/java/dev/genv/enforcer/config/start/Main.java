@@ -3,7 +3,7 @@ package dev.genv.enforcer.config.start;
 import dev.genv.enforcer.api.connection.ServerConnections;
 import dev.genv.enforcer.config.Configuration;
 import dev.genv.enforcer.config.ConsoleOutput;
-import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.model.SafeText;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.start;
 
-import dev.genv.enforcer.config.settings.reading.InvalidValue;
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidValue;
 import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.model.SafeText;
 import io.smallrye.config.ConfigValidationException;

@@ -3,279 +3,80 @@ package dev.genv.enforcer.model.problem;
 import static dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence.*;
 
 import java.util.Locale;
-import java.util.Optional;
 
-/** The kind of a problem. Programs match the {@link #label}; the reference page of all problems is generated from this. */
+/** The kind of a problem. Programs match the {@link #label}; problems.properties says what it means and what to do. */
 public enum ProblemCode {
-    STATE_UNREADABLE(STATE_RULES_STOP, """
-        The service cannot read `envs.json` or `devices.json`, or the content is not in genv's format. It reads no file of more than 6 MiB (3 MiB over SSH), or whose content needs more than 24 MiB of memory.
-        See the detail: it names the file and the reason. genv itself usually fails on the same file.\
-        """),
-    STATE_INCOMPLETE(STATE_RULES_STOP, """
-        `envs.json` or `devices.json` is missing although the other file shows that genv is in use.
-        Find out who removed the file.\
-        """),
-    STATE_TIMEOUT(NO_RULE_ACTS, """
-        The file system of the state directory does not answer in time.
-        Check the file system that the detail names.\
-        """),
-    STATE_USER_MOUNT(NO_RULE_ACTS, """
-        A user has mounted a file system (FUSE) over the state directory or in it. The service touches nothing there.
-        Unmount it with `umount -l` and terminate the process that serves it. The detail names the user.\
-        """),
-    STATE_DIRECTORY_MOVED(NO_RULE_ACTS, """
-        The container's mount leads to a directory that the host no longer has at that path.
-        Recreate the container.\
-        """),
-    STATE_DIRECTORY_REPLACED(REPORTED_ONLY, """
-        The state directory was removed, or is another one than at the previous observation. What genv recorded in the former one is not visible.
-        Find out who replaced it. Users of genv may still work in the former one.\
-        """),
-    LOCK_TIMEOUT(NOTHING_DETACHED, """
-        Another program held `genv.lock` for longer than `GENV_ENFORCER_LOCK_TIMEOUT`.
-        The detail names the process if the kernel reports it. If that process hangs, terminate it.\
-        """),
-    LOCK_UNUSABLE(NOTHING_DETACHED, """
-        `genv.lock` cannot be locked: it is not a regular file, cannot be opened, or is replaced again and again.
-        Remove what is in its place. genv makes a new file.\
-        """),
-    SECOND_ENFORCER(READ_ONLY, """
-        Another enforcer acts on this state directory.
-        Run one enforcer for each machine.\
-        """),
-    ENFORCER_LOCK_UNUSABLE(REPORTED_ONLY, """
-        The service cannot find out whether another enforcer acts on this state directory, because its lock file `.genv-enforcer.lock` cannot be used.
-        Remove what is in its place.\
-        """),
-    ENTRY_UNREADABLE(ENTRY_IGNORED, """
-        A part of an entry of a state file makes no sense, or the entry exists twice.
-        See the detail. Any user can write such an entry.\
-        """),
-    CAPACITY_UNREADABLE(MEMORY_NOT_CHECKED, """
-        The memory capacity of an environment is not an amount of memory.
-        The owner sets a new one, such as `genv config gpu-memory 4g`.\
-        """),
-    ENVIRONMENT_USER_UNKNOWN(
-            QUOTA_NOT_COUNTED,
-            "An environment has no user name, and no uid other than 0. genv's own container toolkit records"
-                    + " environments in this way."),
-    QUOTA_UNDECIDED(QUOTA_NOT_ENFORCED, """
-        A user has held too many devices since before the service was started. Only the times in `devices.json`, which every user can write, show which device came last.
-        The user or an administrator detaches one of the devices.\
-        """),
-    KERNELS_UNKNOWN(KERNELS_COUNT_AS_ACTIVE, """
-        The service cannot search all processes for Jupyter kernels: the arguments of a process cannot be read, or the search reaches its limit.
-        If the detail names a process that hangs, terminate it.\
-        """),
-    MORE_DISPUTES(NOT_ALL_LISTED, """
-        More than 100 environments are disputed, or more than 100 processes name an environment of another user.
-        Find out who wrote `envs.json`.\
-        """),
-    MORE_PROBLEMS(NOT_ALL_LISTED, """
-        The machine has more than 100 problems.
-        Solve the listed ones first.\
-        """),
-    GPU_TOOL_FAILED(PROCESSES_NOT_CHECKED, """
-        nvidia-smi is missing, is not trusted, fails, is killed, takes too long, or prints too much.
-        Run nvidia-smi on the machine. The detail gives its first line or the reason.\
-        """),
-    GPU_LOST(GPUS_SKIPPED, """
-        nvidia-smi reports a lost GPU, no longer lists a GPU that it listed before, or lists none although active environments are attached to some.
-        Reset the GPU or reboot. If the GPU was removed on purpose, restart the service.\
-        """),
-    GPU_NEEDS_NEW_CONTAINER(CONTAINER_RECREATED, """
-        The driver does not let the container use the GPUs any more, as after `systemctl daemon-reload`.
-        Recreate the container. On a plain host, load the driver again or reboot.\
-        """),
-    GPU_ACCESS_DENIED(GPUS_SKIPPED, """
-        The driver is there, but it has not let the container use the GPUs since the service was started. A new container would not help, so liveness does not fail.
-        Set `no-cgroups = false` in `/etc/nvidia-container-runtime/config.toml` and restart the engine, or give the container the devices with `--device`. Under a rootless engine, use one that runs as root.\
-        """),
-    GPU_LINE_UNREADABLE(PROCESSES_SKIPPED, """
-        The service does not understand a line of nvidia-smi.
-        If the line is not garbage of a broken driver, report it as a bug.\
-        """),
-    GPU_PROCESS_HIDDEN(PROCESSES_SKIPPED, """
-        nvidia-smi hides a process on a MIG device from a container that is not privileged.
-        Run the container privileged on machines with MIG.\
-        """),
-    DEVICE_UNKNOWN(PROCESSES_SKIPPED, "nvidia-smi lists a process on a device that it does not list."),
-    DEVICES_MOVED(ATTACHMENT_RULES_STOP, """
-        A GPU is gone and others have taken its index, so genv's attachments may mean other GPUs.
-        Bring the GPU back; or detach what `devices.json` lists and restart the service.\
-        """),
-    DEVICE_UNDESCRIBED(DEVICE_NOT_CHECKED, """
-        nvidia-smi lists a device that `devices.json` lacks.
-        Let genv write the file again with `genv devices --reset`, which removes all attachments.\
-        """),
-    DEVICE_UNLISTED(REPORTED_ONLY, """
-        An active environment is attached to a device that nvidia-smi does not list. Any user can write such an attachment.
-        If a GPU is gone, repair it; otherwise detach the environment.\
-        """),
-    DEVICE_STATUS_UNKNOWN(REPORTED_ONLY, """
-        nvidia-smi does not answer the query for the memory, the temperature and the utilization of the GPUs, which only metrics and the page show. They lack these values while the problem lasts.
-        Run the query of the detail on the machine. Without persistence mode nvidia-smi may be too slow. `GENV_ENFORCER_GENV_METRICS=off` disables the query.\
-        """),
-    PROC_UNREADABLE(NO_RULE_ACTS, """
-        The service cannot read `/proc`.
-        Check that the container shares the PID namespace of the host, and that `/proc` is mounted.\
-        """),
-    PROCESS_UNREADABLE(PROCESSES_SKIPPED, """
-        The service cannot read what the kernel knows of a process on a GPU.
-        See the detail.\
-        """),
-    PROCESSES_UNREAD(PROCESSES_WAIT, """
-        No time or no reader was left for the environment variables of some processes on GPUs: a user has many processes whose memory is large, answers slowly, or does not answer. The users take turns, so those of other users are mostly read. The waiting ones are read first in the next cycle.
-        The detail names a process. See `membership_unknown` for processes that do not answer, and terminate these.\
-        """),
-    PID_REUSED(PROCESS_SKIPPED, """
-        The driver still lists a process that has exited, because another process holds its files of the driver, and a later process has its pid.
-        See `gpu_unlisted` for the process that holds them. If there is none, reset the GPU.\
-        """),
-    MEMBERSHIP_UNKNOWN(PROCESS_SKIPPED, """
-        The service cannot determine to which environment a process belongs. The detail gives the reason.
-        With genv's Python SDK and Ray this is normal. Otherwise see the reason.\
-        """),
-    GPU_UNLISTED(REPORTED_ONLY, """
-        More of a GPU's memory is used than the listed processes explain. The detail names a process that holds the GPU's device file, if one was found.
-        If the process should not run, stop it, or set `GENV_ENFORCER_UNLISTED_PROCESSES`. Without a process, reset the GPU.\
-        """),
-    MEMORY_UNKNOWN(MEMORY_NOT_CHECKED, "The GPU driver does not report how much memory a process uses."),
-    TERMINATION_LIMIT_REACHED(TERMINATIONS_WAIT, """
-        More processes are to be terminated than `GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE` allows for one cycle.
-        If they are not what you expect, set `GENV_ENFORCER_MODE=audit` and look at the violations.\
-        """),
-    MISSING_PRIVILEGE(PRIVILEGE_NEEDED, """
-        The service lacks a privilege. The detail names it, and says how to grant it.
-        Grant it, and restart the service.\
-        """),
-    PROTECTED_UNUSABLE(PROTECTION_UNCERTAIN, """
-        A protected program cannot be used: its file is missing, cannot be examined, or can be written by others than root.
-        Correct the path or the file's permissions, or remove it from `GENV_ENFORCER_PROTECTED_EXECUTABLES`.\
-        """),
-    SETTING_USER_UNKNOWN(SETTING_IGNORED, """
-        A setting names a user who is not in the machine's `/etc/passwd`.
-        Set the uid in place of the name.\
-        """),
-    PASSWD_UNREADABLE(ACCOUNTS_OUTDATED, """
-        The service cannot read the machine's `/etc/passwd` or `/etc/subuid`.
-        Check the file's permissions and size.\
-        """),
-    UNREACHABLE(MACHINE_UNREACHABLE, """
-        The machine gave no answer in time, or observing it failed unexpectedly.
-        See the detail and the log.\
-        """),
-    BUSY(MACHINE_UNREACHABLE, """
-        The machine still executes a command of an earlier cycle. The service leaves it out of this cycle.
-        If this lasts, look for what hangs on the machine: nvidia-smi, or the file system of the state directory.\
-        """),
-    DUPLICATE_HOST(COUNTED_ELSEWHERE, """
-        Two names of the list lead to the same machine: machine-id and boot id are equal.
-        Remove one of them from the list.\
-        """),
-    DNS_FAILED(MACHINE_UNREACHABLE, """
-        The machine's name has no address.
-        Check the name and DNS.\
-        """),
-    HOST_UNREACHABLE(MACHINE_UNREACHABLE, """
-        The network, or the machine, refuses the connection.
-        Check that the machine is up, that sshd runs, and that no firewall is in between.\
-        """),
-    CONNECT_TIMEOUT(MACHINE_UNREACHABLE, """
-        The connection or login takes longer than `GENV_ENFORCER_REMOTE_TIMEOUT`.
-        Check the network and the machine's load.\
-        """),
-    CONNECTION_LOST(MACHINE_UNREACHABLE, """
-        The connection was lost before the login or during a command. The next cycle connects again.
-        If this lasts, look at the log of sshd on the machine.\
-        """),
-    SSH_FAILED(MACHINE_UNREACHABLE, """
-        SSH failed in another way: the SSH configuration, the negotiation, or the opening of a channel.
-        See the detail, and the log of sshd on the machine.\
-        """),
-    AUTHENTICATION_FAILED(MACHINE_UNREACHABLE, """
-        The machine refuses the key, or the service cannot read the key.
-        Add the public key to `authorized_keys` of that user on the machine.\
-        """),
-    HOST_KEY_UNKNOWN(MACHINE_UNREACHABLE, """
-        The machine's host key is not in the file of known hosts.
-        Compare the key on the machine (`ssh-keygen -lf`), then add the line of `ssh-keyscan`.\
-        """),
-    HOST_KEY_CHANGED(MACHINE_UNREACHABLE, """
-        The machine shows another host key than the known one, or a revoked one. An attacker may intercept the connection.
-        If the key was changed on purpose, compare it on the machine and replace it in the file of known hosts.\
-        """),
-    SUDO_REFUSED(MACHINE_UNREACHABLE, """
-        sudo wants a password, or does not allow the command.
-        Allow the command in sudoers with NOPASSWD. The detail gives the line.\
-        """),
-    SUDO_MISSING(MACHINE_UNREACHABLE, """
-        The machine has no sudo.
-        Install it; or log in as root and set `GENV_ENFORCER_REMOTE_SUDO=false`.\
-        """),
-    AGENT_MISSING(MACHINE_UNREACHABLE, """
-        The machine lacks the program that the agent needs, or has one that is too old: `/usr/bin/python3` of Python 3.6 or newer.
-        Install what the detail names.\
-        """),
-    AGENT_FAILED(MACHINE_UNREACHABLE, """
-        The agent's command ended with an error.
-        See the detail: it gives the command's first line of output.\
-        """),
-    AGENT_KILLED(MACHINE_UNREACHABLE, """
-        A signal terminated the agent's command.
-        Look for the OOM killer in the machine's kernel log.\
-        """),
-    NO_EXIT_CODE(MACHINE_UNREACHABLE, """
-        The agent's command ended without an exit code.
-        Look at the log of sshd on the machine.\
-        """),
-    NOTIFICATION_FAILED(REPORTED_ONLY, """
-        Three attempts in a row to deliver messages or events failed. The detail names the kind of delivery and the reason.
-        Check the mail server, the receiver of the webhook, or the privileges for terminals. [Messages](notifications.md) describes the settings.\
-        """),
-    TIMEOUT(MACHINE_UNREACHABLE, """
-        The agent's command did not end in time.
-        Look for what hangs on the machine: nvidia-smi, or the file system of the state directory.\
-        """),
-    ANSWER_TOO_LONG(MACHINE_UNREACHABLE, """
-        The agent's command printed more than the service accepts.
-        Log in as the same user and look at what the login prints.\
-        """),
-    ANSWER_UNREADABLE(MACHINE_UNREACHABLE, """
-        The output of the agent's command is not in the agent's format, or is cut off.
-        Log in as the same user and look at what the login prints. The detail gives the beginning.\
-        """),
-    JOURNAL_UNWRITABLE(MEMORY_ONLY, """
-        The service cannot read or write its journal in `GENV_ENFORCER_JOURNAL_DIR`: the folder is missing, read-only or full, or its disk does not answer within 2 s.
-        See the detail for the kernel's reason. It is reported for every machine, because the journal is about all of them.\
-        """),
-    JOURNAL_FOREIGN(MEMORY_ONLY, """
-        The folder of `GENV_ENFORCER_JOURNAL_DIR`, or a file of the journal in it, belongs to another user than root and the service's own, or others can write to it. The service does not touch it.
-        Give the service a folder of its own, for example with `install -d -m 0700`.\
-        """),
-    JOURNAL_LOCKED(MEMORY_ONLY, """
-        Another service uses the same `GENV_ENFORCER_JOURNAL_DIR`.
-        Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped.\
-        """),
-    RECORDING_UNWRITABLE(REPORTED_ONLY, """
-        The service cannot record its observations in `GENV_ENFORCER_JOURNAL_DIR`. `/report` and the replay of a policy count this time as not observed.
-        See the detail for the reason. It is reported for every machine, because the recording is about all of them.\
-        """),
-    JOURNAL_NOT_RESTORED(REPORTED_ONLY, """
-        The service started without a part of what its earlier runs wrote to the journal; the detail names it. Without the pending terminations a process can get a second SIGTERM. It is reported in the first cycle.
-        The log has the reason, which is an error of the service: report it.\
-        """);
+    STATE_UNREADABLE(STATE_RULES_STOP),
+    STATE_INCOMPLETE(STATE_RULES_STOP),
+    STATE_TIMEOUT(NO_RULE_ACTS),
+    STATE_USER_MOUNT(NO_RULE_ACTS),
+    STATE_DIRECTORY_MOVED(NO_RULE_ACTS),
+    STATE_DIRECTORY_REPLACED(REPORTED_ONLY),
+    LOCK_TIMEOUT(NOTHING_DETACHED),
+    LOCK_UNUSABLE(NOTHING_DETACHED),
+    SECOND_ENFORCER(READ_ONLY),
+    ENFORCER_LOCK_UNUSABLE(REPORTED_ONLY),
+    ENTRY_UNREADABLE(ENTRY_IGNORED),
+    CAPACITY_UNREADABLE(MEMORY_NOT_CHECKED),
+    ENVIRONMENT_USER_UNKNOWN(QUOTA_NOT_COUNTED),
+    QUOTA_UNDECIDED(QUOTA_NOT_ENFORCED),
+    KERNELS_UNKNOWN(KERNELS_COUNT_AS_ACTIVE),
+    MORE_DISPUTES(NOT_ALL_LISTED),
+    MORE_PROBLEMS(NOT_ALL_LISTED),
+    GPU_TOOL_FAILED(PROCESSES_NOT_CHECKED),
+    GPU_LOST(GPUS_SKIPPED),
+    GPU_NEEDS_NEW_CONTAINER(CONTAINER_RECREATED),
+    GPU_ACCESS_DENIED(GPUS_SKIPPED),
+    GPU_LINE_UNREADABLE(PROCESSES_SKIPPED),
+    GPU_PROCESS_HIDDEN(PROCESSES_SKIPPED),
+    DEVICE_UNKNOWN(PROCESSES_SKIPPED),
+    DEVICES_MOVED(ATTACHMENT_RULES_STOP),
+    DEVICE_UNDESCRIBED(DEVICE_NOT_CHECKED),
+    DEVICE_UNLISTED(REPORTED_ONLY),
+    DEVICE_STATUS_UNKNOWN(REPORTED_ONLY),
+    PROC_UNREADABLE(NO_RULE_ACTS),
+    PROCESS_UNREADABLE(PROCESSES_SKIPPED),
+    PROCESSES_UNREAD(PROCESSES_WAIT),
+    PID_REUSED(PROCESS_SKIPPED),
+    MEMBERSHIP_UNKNOWN(PROCESS_SKIPPED),
+    GPU_UNLISTED(REPORTED_ONLY),
+    MEMORY_UNKNOWN(MEMORY_NOT_CHECKED),
+    TERMINATION_LIMIT_REACHED(TERMINATIONS_WAIT),
+    MISSING_PRIVILEGE(PRIVILEGE_NEEDED),
+    PROTECTED_UNUSABLE(PROTECTION_UNCERTAIN),
+    SETTING_USER_UNKNOWN(SETTING_IGNORED),
+    PASSWD_UNREADABLE(ACCOUNTS_OUTDATED),
+    UNREACHABLE(MACHINE_UNREACHABLE),
+    BUSY(MACHINE_UNREACHABLE),
+    DUPLICATE_HOST(COUNTED_ELSEWHERE),
+    DNS_FAILED(MACHINE_UNREACHABLE),
+    HOST_UNREACHABLE(MACHINE_UNREACHABLE),
+    CONNECT_TIMEOUT(MACHINE_UNREACHABLE),
+    CONNECTION_LOST(MACHINE_UNREACHABLE),
+    SSH_FAILED(MACHINE_UNREACHABLE),
+    AUTHENTICATION_FAILED(MACHINE_UNREACHABLE),
+    HOST_KEY_UNKNOWN(MACHINE_UNREACHABLE),
+    HOST_KEY_CHANGED(MACHINE_UNREACHABLE),
+    SUDO_REFUSED(MACHINE_UNREACHABLE),
+    SUDO_MISSING(MACHINE_UNREACHABLE),
+    AGENT_MISSING(MACHINE_UNREACHABLE),
+    AGENT_FAILED(MACHINE_UNREACHABLE),
+    AGENT_KILLED(MACHINE_UNREACHABLE),
+    NO_EXIT_CODE(MACHINE_UNREACHABLE),
+    NOTIFICATION_FAILED(REPORTED_ONLY),
+    TIMEOUT(MACHINE_UNREACHABLE),
+    ANSWER_TOO_LONG(MACHINE_UNREACHABLE),
+    ANSWER_UNREADABLE(MACHINE_UNREACHABLE),
+    JOURNAL_UNWRITABLE(MEMORY_ONLY),
+    JOURNAL_FOREIGN(MEMORY_ONLY),
+    JOURNAL_LOCKED(MEMORY_ONLY),
+    RECORDING_UNWRITABLE(REPORTED_ONLY),
+    JOURNAL_NOT_RESTORED(REPORTED_ONLY);
 
     private final ProblemConsequence consequence;
-    private final String meaning;
-    private final String remedy;
 
-    /** The first line of the text is the meaning, and the second one, if there is one, what an administrator can do. */
-    ProblemCode(ProblemConsequence consequence, String text) {
+    ProblemCode(ProblemConsequence consequence) {
         this.consequence = consequence;
-        var lines = text.lines().toList();
-        meaning = lines.getFirst();
-        remedy = lines.size() > 1 ? lines.getLast() : "";
     }
 
     /** The name in JSON, metrics and the log, such as {@code state_unreadable}. */
@@ -283,89 +84,44 @@ public enum ProblemCode {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** Sentences for an administrator, with code in Markdown's backquotes. */
-    public String meaning() {
-        return meaning;
-    }
-
     /** What the service does not do while the problem lasts. */
     public ProblemConsequence consequence() {
         return consequence;
     }
 
-    /** What an administrator can do, in the same form; empty if there is nothing to do. */
-    public Optional<String> remedy() {
-        return Optional.of(remedy).filter(text -> !text.isEmpty());
-    }
-
-    /** What the service does not do on a machine while a problem lasts. */
+    /** What the service does not do on a machine while a problem lasts. Its text is in problems.properties. */
     public enum ProblemConsequence {
-        NO_RULE_ACTS("No rule acts on this machine. Readiness fails."),
-        MACHINE_UNREACHABLE(
-                "No rule acts on this machine, whose status is `unreachable`. Readiness fails unless the service fully"
-                        + " observes another machine."),
-        STATE_RULES_STOP("Without `envs.json` no rule acts on this machine. Without `devices.json`, `env-devices`,"
-                + " `env-memory`, `unlisted-processes` and `max-devices-per-user` do not act. Readiness fails."),
-        ATTACHMENT_RULES_STOP(
-                "`env-devices`, `env-memory`, `unlisted-processes` and `max-devices-per-user` do not act on this"
-                        + " machine. Readiness fails."),
-        PROCESSES_NOT_CHECKED("No rule acts on the processes of this machine. Readiness fails."),
-        CONTAINER_RECREATED(
-                "No rule acts on the processes of this machine. Readiness fails. On a node, liveness fails too after"
-                        + " three cycles."),
-        PROCESSES_SKIPPED(
-                "No rule acts on what the service did not observe. `max-devices-per-user` does not count this machine."
-                        + " Violations stay active. Readiness fails."),
-        GPUS_SKIPPED("No rule acts on what the service did not observe; if nvidia-smi fails, that is every process."
-                + " `max-devices-per-user` does not count this machine. Violations stay active. Readiness fails."),
-        PROCESSES_WAIT(
-                "No rule acts on these processes before they are read. Their violations stay active. Readiness fails."),
-        PROCESS_SKIPPED("No rule acts on this process."),
-        PRIVILEGE_NEEDED(
-                "The service does not do what needs the privilege; without `HOST_PID` no rule acts. Readiness fails."),
-        NOTHING_DETACHED(
-                "The service detaches nothing on this machine. The service reads the state without genv's lock."),
-        READ_ONLY("The service reports violations, but terminates and detaches nothing on this machine."),
-        DEVICE_NOT_CHECKED(
-                "`env-devices`, `env-memory`, `unlisted-processes` and `max-devices-per-user` do not act on this"
-                        + " device."),
-        MEMORY_NOT_CHECKED("`env-memory` does not act on this process or environment."),
-        QUOTA_NOT_COUNTED("`max-devices-per-user` does not count the devices of this environment."),
-        QUOTA_NOT_ENFORCED("`max-devices-per-user` does not detach these devices of the user."),
-        ENTRY_IGNORED(
-                "The service ignores the unreadable part. It merges entries that exist twice, in their owner's favour."),
-        TERMINATIONS_WAIT("The remaining processes wait for the next cycle."),
-        COUNTED_ELSEWHERE("No rule acts on the machine under this name. The rules act on it under the other name."),
-        KERNELS_COUNT_AS_ACTIVE(
-                "Environments that list Jupyter kernels count as active, even if none of their kernels runs."),
-        SETTING_IGNORED(
-                "This user is not exempt on this machine, and the protected program is protected only for root."),
-        PROTECTION_UNCERTAIN(
-                "The program protects no process. If the service cannot examine its file, it terminates no process"
-                        + " that may run it."),
-        ACCOUNTS_OUTDATED(
-                "The service uses the accounts that it read last. Before it has read them once, it executes no action"
-                        + " on the machine if a setting names a user."),
-        NOT_ALL_LISTED("All rules act. The list has 100 problems; those of the most frequent codes are cut first."),
-        MEMORY_ONLY(
-                "All rules act. The service keeps what happens in memory only, so its next run does not know it. The"
-                        + " service tries again in every cycle."),
-        REPORTED_ONLY("All rules act.");
-
-        private final String text;
-
-        ProblemConsequence(String text) {
-            this.text = text;
-        }
+        NO_RULE_ACTS,
+        MACHINE_UNREACHABLE,
+        STATE_RULES_STOP,
+        ATTACHMENT_RULES_STOP,
+        PROCESSES_NOT_CHECKED,
+        CONTAINER_RECREATED,
+        PROCESSES_SKIPPED,
+        GPUS_SKIPPED,
+        PROCESSES_WAIT,
+        PROCESS_SKIPPED,
+        PRIVILEGE_NEEDED,
+        NOTHING_DETACHED,
+        READ_ONLY,
+        DEVICE_NOT_CHECKED,
+        MEMORY_NOT_CHECKED,
+        QUOTA_NOT_COUNTED,
+        QUOTA_NOT_ENFORCED,
+        ENTRY_IGNORED,
+        TERMINATIONS_WAIT,
+        COUNTED_ELSEWHERE,
+        KERNELS_COUNT_AS_ACTIVE,
+        SETTING_IGNORED,
+        PROTECTION_UNCERTAIN,
+        ACCOUNTS_OUTDATED,
+        NOT_ALL_LISTED,
+        MEMORY_ONLY,
+        REPORTED_ONLY;
 
         /** The name in JSON, such as {@code read_only}. */
         public String label() {
             return name().toLowerCase(Locale.ROOT);
-        }
-
-        /** Sentences for an administrator, with code in Markdown's backquotes. */
-        public String text() {
-            return text;
         }
     }
 }

@@ -1,14 +1,21 @@
 package dev.genv.enforcer.notification.mail;
 
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.notification.SecretFile;
+import dev.genv.enforcer.notification.mail.Addresses.MailAddress;
+import io.vertx.core.AbstractVerticle;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.ext.mail.LoginOption;
+import io.vertx.ext.mail.MailClient;
 import io.vertx.ext.mail.MailConfig;
 import io.vertx.ext.mail.MailMessage;
 import io.vertx.ext.mail.SMTPException;
 import io.vertx.ext.mail.StartTLSOptions;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -145,6 +152,93 @@ public final class MailSender {
                     .setPassword(login.password().read());
         } catch (IOException e) {
             throw new MailException("the password of the mail server is unknown: " + e.getMessage(), false);
+        }
+    }
+
+    /**
+     * The SMTP server that takes the mails.
+     *
+     * @param isTlsImplicit whether TLS begins with the connection (RFC 8314) and not with STARTTLS; only if TLS is used
+     * @param login the user and the file with the password; empty to send without a login
+     */
+    public record MailServer(String host, int port, Tls tls, boolean isTlsImplicit, Optional<Login> login) {
+
+        private static final int SUBMISSIONS_PORT = 465;
+
+        /** Creates a server. TLS begins with the connection on port 465 (RFC 8314). */
+        public MailServer(String host, int port, Tls tls, Optional<Login> login) {
+            this(host, port, tls, port == SUBMISSIONS_PORT, login);
+        }
+
+        /** A login. */
+        public record Login(String user, SecretFile password) {}
+
+        /** Whether a connection is encrypted. */
+        public enum Tls {
+            /** Always, and the certificate must be valid for the server's name. */
+            REQUIRED,
+            /** If the server offers it, without a check of the certificate. */
+            OPPORTUNISTIC,
+            /** Never. */
+            NONE
+        }
+    }
+
+    /**
+     * A mail to one user.
+     *
+     * @param id the local part of its Message-ID, which stays the same for each attempt
+     * @param oldest when the first of its notices was recorded
+     */
+    record OutgoingMail(String to, String subject, String text, String id, Instant oldest) {}
+
+    /**
+     * One attempt to send a mail. It is a verticle, because Vert.x closes the connections of a verticle when it is undeployed. The mail client
+     * itself closes a connection only after the server has answered QUIT.
+     */
+    static final class MailAttempt extends AbstractVerticle {
+        private final MailConfig config;
+        private final MailMessage message;
+        private final Promise<Void> result = Promise.promise();
+
+        MailAttempt(MailConfig config, MailMessage message) {
+            this.config = config;
+            this.message = message;
+        }
+
+        /** Completes when the server has accepted the mail, or fails. */
+        Future<Void> result() {
+            return result.future();
+        }
+
+        @Override
+        public void start() {
+            MailClient.create(vertx, config)
+                    .sendMail(message)
+                    .onSuccess(_ -> result.tryComplete())
+                    .onFailure(result::tryFail);
+        }
+    }
+
+    /** A mail was not accepted. */
+    static final class MailException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        /** Whether the server refuses the mail permanently. */
+        private final boolean permanent;
+
+        MailException(String message, boolean permanent) {
+            super(message);
+            this.permanent = permanent;
+        }
+
+        boolean isPermanent() {
+            return permanent;
+        }
+
+        /** The reason as a clause. */
+        String reason() {
+            return String.valueOf(getMessage());
         }
     }
 }

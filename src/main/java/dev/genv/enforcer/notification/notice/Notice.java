@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -58,5 +59,22 @@ public record Notice(
     /** Whether the service held an action back that it will take. */
     static boolean isWarning(ViolationRecord violation, ActionNote action) {
         return violation.mode() == RuleMode.ENFORCE && action.outcome() == Outcome.SKIPPED_GRACE;
+    }
+
+    /** What happened to a violation. */
+    public enum NoticeKind {
+        /** A cycle found the violation for the first time. */
+        OPENED,
+        /** The service will act on it, and waits for a grace period. */
+        WARNED,
+        /** The service acted on it, or tried to. */
+        ACTED,
+        /** It is over. */
+        RESOLVED;
+
+        /** The name in events, such as {@code opened}. */
+        public String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
     }
 }

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.notification.notice.Notice.NoticeKind;
 import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;

@@ -3,6 +3,7 @@ package dev.genv.enforcer.notification.notice;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.notification.notice.Notice.NoticeKind;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -5,13 +5,15 @@ import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Delivery;
-import dev.genv.enforcer.notification.DeliveryStatistics;
+import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
 import dev.genv.enforcer.notification.NoticeReader;
 import dev.genv.enforcer.notification.Outbox;
+import dev.genv.enforcer.notification.Outbox.Batch;
 import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.notification.notice.NoticeText;
 import dev.genv.enforcer.notification.notice.PersonalNotice;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,6 +21,7 @@ import java.util.Comparator;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
@@ -135,5 +138,34 @@ public final class TerminalDelivery implements Delivery {
     @Override
     public DeliveryStatistics statistics() {
         return statistics;
+    }
+
+    /**
+     * The text of a message on a terminal.
+     *
+     * @param host the name of this node
+     */
+    record TerminalText(NoticeText notices, String host) {
+        /** A terminal may be in raw mode, and then needs a carriage return. */
+        private static final String LINE = "\r\n";
+
+        private static final int MOST_SHOWN = 3;
+
+        byte[] of(Batch<Long> batch) {
+            var shown = batch.notices().stream()
+                    .limit(MOST_SHOWN)
+                    .map(this::line)
+                    .collect(Collectors.joining(LINE, LINE, LINE));
+            var rest = batch.notices().size() - MOST_SHOWN + batch.omitted();
+            var text = batch.notices().size() <= MOST_SHOWN && batch.omitted() == 0
+                    ? shown
+                    : shown + "genv-enforcer: and %d more messages about your processes".formatted(rest) + LINE;
+            return text.getBytes(StandardCharsets.UTF_8);
+        }
+
+        private String line(PersonalNotice personal) {
+            return "genv-enforcer on %s, %s: %s"
+                    .formatted(host, NoticeText.time(personal.notice().at()), notices.paragraph(personal));
+        }
     }
 }

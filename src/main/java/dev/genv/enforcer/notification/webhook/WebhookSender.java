@@ -17,13 +17,24 @@ import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.RequestOptions;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
+import java.util.Base64;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Sends one event at a time, each over its own connection, so that a receiver that does not answer keeps none. Redirects are not followed.
@@ -141,5 +152,103 @@ public final class WebhookSender {
 
     private static Reply failed(String why) {
         return new Reply.Failed(why, Optional.empty());
+    }
+
+    /** The result of one request. */
+    sealed interface Reply {
+        /** The receiver accepted the event. */
+        record Accepted() implements Reply {}
+
+        /** The receiver wants no more events (410). */
+        record Gone() implements Reply {}
+
+        /**
+         * The event was not accepted, and may be accepted later.
+         *
+         * @param asked how long the receiver asks to wait; empty if it does not say
+         */
+        record Failed(String why, Optional<Duration> asked) implements Reply {}
+
+        /**
+         * The receiver refuses this event (400, 413 or 422), and perhaps accepts others.
+         *
+         * @param asked how long the receiver asks to wait; empty if it does not say
+         */
+        record Refused(String why, Optional<Duration> asked) implements Reply {}
+    }
+
+    /** The header {@code Retry-After} (RFC 9110, 10.2.3): seconds, or a date. */
+    static final class RetryAfter {
+        private static final Pattern SECONDS = Pattern.compile("[0-9]{1,9}");
+
+        private RetryAfter() {}
+
+        /**
+         * Returns the time to wait; empty if the header is missing or invalid.
+         *
+         * @param longest the result is never longer
+         */
+        static Optional<Duration> parse(@Nullable String value, Instant now, Duration longest) {
+            return Optional.ofNullable(value)
+                    .map(String::strip)
+                    .flatMap(text -> SECONDS.matcher(text).matches()
+                            ? Optional.of(Duration.ofSeconds(Long.parseLong(text)))
+                            : date(text).map(at -> Duration.between(now, at)))
+                    .map(wait -> wait.isNegative() ? Duration.ZERO : wait)
+                    .map(wait -> wait.compareTo(longest) > 0 ? longest : wait);
+        }
+
+        private static Optional<Instant> date(String text) {
+            try {
+                return Optional.of(ZonedDateTime.parse(text, DateTimeFormatter.RFC_1123_DATE_TIME)
+                        .toInstant());
+            } catch (DateTimeParseException e) {
+                return Optional.empty();
+            }
+        }
+    }
+
+    /**
+     * Signs a request as Standard Webhooks defines it: HMAC-SHA-256 over the id, the time and the body, separated by dots.
+     *
+     * @param secret {@code whsec_} and the key in Base64, or any other text, whose bytes are the key
+     */
+    record WebhookSignature(String secret) {
+        private static final String PREFIX = "whsec_";
+        private static final String ALGORITHM = "HmacSHA256";
+
+        /**
+         * Returns the value of the header {@code webhook-signature}.
+         *
+         * @throws IOException if the key is empty or not valid Base64
+         */
+        String of(String id, Instant at, byte[] body) throws IOException {
+            try {
+                var mac = Mac.getInstance(ALGORITHM);
+                mac.init(new SecretKeySpec(key(), ALGORITHM));
+                mac.update("%s.%d.".formatted(id, at.getEpochSecond()).getBytes(StandardCharsets.UTF_8));
+                return "v1," + Base64.getEncoder().encodeToString(mac.doFinal(body));
+            } catch (GeneralSecurityException e) {
+                throw new IllegalStateException("every Java runtime has this algorithm", e);
+            }
+        }
+
+        /**
+         * Returns the key.
+         *
+         * @throws IOException if it is empty or not valid Base64; the message never has the secret
+         */
+        byte[] key() throws IOException {
+            if (secret.equals(PREFIX)) {
+                throw new IOException("after %s it has no key".formatted(PREFIX));
+            }
+            try {
+                return secret.startsWith(PREFIX)
+                        ? Base64.getDecoder().decode(secret.substring(PREFIX.length()))
+                        : secret.getBytes(StandardCharsets.UTF_8);
+            } catch (IllegalArgumentException e) {
+                throw new IOException("after %s its content is no Base64".formatted(PREFIX), e);
+            }
+        }
     }
 }

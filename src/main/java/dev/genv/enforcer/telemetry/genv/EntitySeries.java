@@ -6,6 +6,8 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device.Attachment;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.LabelText;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.Series;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

@@ -4,6 +4,11 @@ import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.report.CycleReport;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.DeviceStatus;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import io.prometheus.client.Collector;
 import io.prometheus.client.Collector.MetricFamilySamples.Sample;
@@ -13,6 +18,7 @@ import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -130,5 +136,136 @@ public final class GenvCollector extends Collector implements Collector.Describa
         return Stream.of(GenvMetric.values())
                 .map(metric -> metric.family(List.of()))
                 .toList();
+    }
+
+    /** Which of genv's own metrics are exported. */
+    public enum GenvMetrics {
+        OFF,
+        /** Those of machines and devices, whose number is known. */
+        HOSTS,
+        /** Also those with labels that users choose, or whose number grows with the number of processes. */
+        ALL
+    }
+
+    /**
+     * The value of a metric of one host.
+     *
+     * @param labels the values of the metric's labels, in their order
+     */
+    record Series(GenvMetric metric, List<String> labels, double value) {
+        /** Whether both would be the same series in a scrape, which must not contain a series twice. */
+        record Identity(GenvMetric metric, List<String> labels) {}
+
+        Identity identity() {
+            return new Identity(metric, labels);
+        }
+    }
+
+    /** Limits the series whose number users determine. The rest of a host is left out and counted. */
+    static final class SeriesLimit {
+        /** Enough for 8 devices with 40 processes each. */
+        static final int MOST_OF_HOST = 1000;
+
+        /** Of all hosts together; each host may have the same share. */
+        static final int MOST = 30_000;
+
+        private SeriesLimit() {}
+
+        /**
+         * What is exported.
+         *
+         * @param omitted the number of series that are left out
+         */
+        record Kept(List<Series> series, int omitted) {}
+
+        static int ofEachHost(int hosts) {
+            return Math.min(MOST_OF_HOST, MOST / Math.max(1, hosts));
+        }
+
+        /**
+         * Keeps the first groups that fit, each of them whole. A series that another one equals after its labels were shortened is left out
+         * too.
+         */
+        static Kept keep(List<List<Series>> groups, int limit) {
+            var kept = new ArrayList<Series>();
+            var seen = new HashSet<Series.Identity>();
+            var omitted = 0;
+            for (var group : groups) {
+                var isNew = group.stream().map(Series::identity).noneMatch(seen::contains);
+                if (isNew && kept.size() + group.size() <= limit) {
+                    group.stream().map(Series::identity).forEach(seen::add);
+                    kept.addAll(group);
+                } else {
+                    omitted += group.size();
+                }
+            }
+            return new Kept(kept, omitted);
+        }
+    }
+
+    /** Text that users chose, as the value of a label. */
+    static final class LabelText {
+        /** In characters, after the escapes: with the number of series it bounds the size of a scrape. */
+        static final int LONGEST = 64;
+
+        private LabelText() {}
+
+        /** Escapes control characters and the like, and cuts the text. */
+        static String of(String text) {
+            var escaped = SafeText.escape(text, LONGEST);
+            if (escaped.length() <= LONGEST) {
+                return escaped;
+            }
+            return escaped.substring(0, Character.isHighSurrogate(escaped.charAt(LONGEST - 1)) ? LONGEST - 1 : LONGEST);
+        }
+    }
+
+    /** The series of a host and its devices. What was not observed has no series. */
+    static final class HostSeries {
+        private final List<Series> series = new ArrayList<>();
+
+        private HostSeries() {}
+
+        static List<Series> of(HostReport host) {
+            var all = new HostSeries();
+            var hasGenv = host.status().hasGenv();
+            all.add(GenvMetric.IS_INSTALLED, hasGenv == null ? null : hasGenv ? 1 : 0);
+            host.status().devices().forEach(all::addDevice);
+            all.addTotals(host.snapshot());
+            return all.series;
+        }
+
+        private void addDevice(DeviceStatus device) {
+            var index = Integer.toString(device.index());
+            add(GenvMetric.DEVICE_TEMPERATURE, device.temperature(), index);
+            add(GenvMetric.DEVICE_UTILIZATION, device.utilization(), index);
+            add(GenvMetric.DEVICE_MEMORY_USED, bytes(device.used()), index);
+            add(GenvMetric.DEVICE_MEMORY_TOTAL, bytes(device.total()), index);
+        }
+
+        private void addTotals(Snapshot snapshot) {
+            if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
+                add(GenvMetric.PROCESSES, snapshot.processes().size());
+            }
+            if (snapshot.has(SnapshotPart.ENVIRONMENTS)) {
+                add(GenvMetric.ENVIRONMENTS, snapshot.environments().size());
+                add(GenvMetric.USERS, EntitySeries.users(snapshot).size());
+            }
+            if (snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
+                var attached = snapshot.devices().stream()
+                        .filter(device -> !device.attachments().isEmpty());
+                add(GenvMetric.ATTACHED_DEVICES, attached.count());
+            }
+        }
+
+        private static @Nullable Long bytes(@Nullable Memory memory) {
+            return memory == null ? null : Long.valueOf(memory.bytes());
+        }
+
+        private void add(GenvMetric metric, @Nullable Number value, String... labels) {
+            if (value != null) {
+                series.add(new Series(metric, List.of(labels), value.doubleValue()));
+            }
+        }
     }
 }

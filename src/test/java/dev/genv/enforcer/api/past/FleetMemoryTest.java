@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.past.PastReading.FleetMemory;
 import dev.genv.enforcer.recording.RecordedCycle;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.time.Duration;

@@ -3,6 +3,7 @@ package dev.genv.enforcer.api.report;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.api.report.ReportView.HostHours;
+import dev.genv.enforcer.api.report.ReportView.ReportCsv;
 import dev.genv.enforcer.api.report.ReportView.RuleCounts;
 import dev.genv.enforcer.api.report.ReportView.UserHours;
 import java.time.Instant;

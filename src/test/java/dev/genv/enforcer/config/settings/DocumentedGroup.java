@@ -103,21 +103,14 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
     }
 
     private static String values(Property property) {
-        return switch (property) {
-            case LeafProperty leaf when leaf.hasConvertWith() -> accepted(leaf.getConvertWith());
-            case PrimitiveProperty primitive when primitive.hasConvertWith() -> accepted(primitive.getConvertWith());
-            case PrimitiveProperty primitive when primitive.getPrimitiveType() == boolean.class -> "true or false";
-            case LeafProperty leaf when leaf.getValueRawType() == String.class -> "text";
-            default -> throw new IllegalStateException(property.getMethod() + " has no converter");
-        };
-    }
-
-    private static String accepted(Class<?> converter) {
-        try {
-            return ((SettingConverter<?>) converter.getConstructor().newInstance()).accepted();
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(e);
-        }
+        return SettingsReader.converterOf(property)
+                .map(SettingConverter::accepted)
+                .orElseGet(() -> switch (property) {
+                    case PrimitiveProperty primitive
+                    when primitive.getPrimitiveType() == boolean.class -> "true or false";
+                    case LeafProperty leaf when leaf.getValueRawType() == String.class -> "text";
+                    default -> throw new IllegalStateException(property.getMethod() + " has no converter");
+                });
     }
 
     private static String title(String type) {

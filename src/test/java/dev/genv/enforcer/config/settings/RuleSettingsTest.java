@@ -4,8 +4,8 @@ import static dev.genv.enforcer.config.settings.reading.SettingsReading.read;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;

@@ -10,12 +10,14 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class ProblemCodeTest {
     private static final Path PAGE = Path.of("src/site/markdown/problems.md");
+    private static final ProblemTexts TEXTS = ProblemTexts.read();
     private static final Path MAIN = Path.of("src/main/java");
 
     @Test
@@ -25,9 +27,9 @@ class ProblemCodeTest {
                 .map(code -> "| `%s` | %s | %s | %s |\n"
                         .formatted(
                                 code.label(),
-                                code.meaning(),
-                                code.consequence().text(),
-                                code.remedy().orElse("–")))
+                                TEXTS.meaning(code),
+                                TEXTS.consequence(code.consequence()),
+                                TEXTS.remedy(code).orElse("–")))
                 .collect(Collectors.joining(
                         "", "| code | meaning | consequence | what to do |\n| --- | --- | --- | --- |\n", ""));
         GeneratedSection.assertSection(PAGE, "problems", table);
@@ -54,9 +56,19 @@ class ProblemCodeTest {
     @ParameterizedTest
     @EnumSource(ProblemCode.class)
     void theTextsAreSentencesWithoutTableSeparators(ProblemCode code) {
-        assertThat(code.meaning()).matches("[^|\n]+\\.");
-        assertThat(code.consequence().text()).matches("[^|\n]+\\.");
-        assertThat(code.remedy().orElse("Nothing.")).matches("[^|\n]+\\.");
+        assertThat(TEXTS.meaning(code)).matches("[^|\n]+\\.");
+        assertThat(TEXTS.consequence(code.consequence())).matches("[^|\n]+\\.");
+        assertThat(TEXTS.remedy(code).orElse("Nothing.")).matches("[^|\n]+\\.");
+    }
+
+    @Test
+    void everyTextIsThatOfACodeOrAConsequence() {
+        var keys = Stream.concat(
+                Arrays.stream(ProblemCode.values())
+                        .map(ProblemCode::label)
+                        .flatMap(code -> Stream.of(code, code + ".remedy")),
+                Arrays.stream(ProblemConsequence.values()).map(each -> "consequence." + each.label()));
+        assertThat(keys).containsAll(TEXTS.keys());
     }
 
     @Test

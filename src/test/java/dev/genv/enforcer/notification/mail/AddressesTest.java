@@ -11,6 +11,8 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.notification.UserDirectory;
+import dev.genv.enforcer.notification.mail.Addresses.AddressFile;
+import dev.genv.enforcer.notification.mail.Addresses.MailAddress;
 import dev.genv.enforcer.notification.notice.PersonalNotice;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -6,6 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.notification.webhook.WebhookBodies.ChatText;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.notification.notice.Notice;
+import dev.genv.enforcer.notification.webhook.WebhookBodies.WebhookFormat;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import java.io.IOException;
 import java.net.URI;
@@ -52,9 +53,10 @@ class WebhookBodiesTest {
         var event = JSON.readTree(bytes);
         assertThat(event.path("type").asText()).isEqualTo("dev.genv.enforcer.violation.acted.v1");
         assertThat(event.path("data")).isEqualTo(JSON.readTree("""
-                                {"violation": {"id": "id-1", "rule": "non-env-processes", "host": "gpu-1",
-                                               "status": "active", "mode": "enforce"},
-                                 "reduced": true}"""));
+            {"violation": {"id": "id-1", "rule": "non-env-processes", "host": "gpu-1",
+                           "status": "active", "mode": "enforce"},
+             "reduced": true}\
+            """));
         assertThat(event.path("text").asText()).startsWith("gpu-1: terminate process 812");
     }
 

@@ -14,6 +14,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.notification.SecretFile;
 import dev.genv.enforcer.notification.notice.Notice;
+import dev.genv.enforcer.notification.webhook.WebhookBodies.WebhookFormat;
+import dev.genv.enforcer.notification.webhook.WebhookSender.Reply;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;

@@ -11,6 +11,8 @@ import dev.genv.enforcer.model.device.DeviceStatus;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.Observation.MachineStatus;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.SeriesLimit;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;

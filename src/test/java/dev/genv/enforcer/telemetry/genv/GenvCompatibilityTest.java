@@ -3,6 +3,7 @@ package dev.genv.enforcer.telemetry.genv;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.chart.PromExpression;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.testsupport.Exposition;
 import io.prometheus.client.exporter.common.TextFormat;
 import java.io.IOException;

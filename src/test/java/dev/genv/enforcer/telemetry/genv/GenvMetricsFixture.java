@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.testsupport.Exposition;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import io.prometheus.client.CollectorRegistry;

@@ -2,6 +2,8 @@ package dev.genv.enforcer.telemetry.genv;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.telemetry.genv.GenvCollector.Series;
+import dev.genv.enforcer.telemetry.genv.GenvCollector.SeriesLimit;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

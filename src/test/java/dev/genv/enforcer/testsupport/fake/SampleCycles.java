@@ -12,7 +12,7 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.telemetry.ActionMetrics;
+import dev.genv.enforcer.telemetry.CycleMetrics.ActionMetrics;
 import dev.genv.enforcer.telemetry.DeliveryMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;

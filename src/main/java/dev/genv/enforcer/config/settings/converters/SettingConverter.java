@@ -1,5 +1,9 @@
 package dev.genv.enforcer.config.settings.converters;
 
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import org.eclipse.microprofile.config.spi.Converter;
 import org.jspecify.annotations.Nullable;
 
@@ -38,4 +42,55 @@ public abstract class SettingConverter<T extends @Nullable Object> implements Co
      */
     @Override
     public abstract T convert(String value);
+
+    /**
+     * Converts one of a few words, in upper or lower case.
+     *
+     * @param <T> the type of the constants
+     */
+    @SuppressWarnings("serial")
+    public abstract static class ChoiceConverter<T> extends SettingConverter<T> {
+        private final Map<String, T> choices = new LinkedHashMap<>();
+
+        /** Accepts these constants by their names, with {@code -} for {@code _}. */
+        public ChoiceConverter(List<? extends T> constants) {
+            super(enumeration(constants.stream().map(ChoiceConverter::word).toList()));
+            constants.forEach(constant -> choices.put(word(constant), constant));
+        }
+
+        /** Accepts one more word for a constant, which the documentation of the setting names. */
+        public final void addAlias(String word, T constant) {
+            choices.put(word, constant);
+        }
+
+        /** Returns the constant of a word. SmallRye Config finds the type in {@code convert}, so each converter declares it. */
+        public final T choose(String value) {
+            var choice = choices.get(value.toLowerCase(Locale.ROOT));
+            if (choice == null) {
+                throw invalid();
+            }
+            return choice;
+        }
+
+        private static String word(Object constant) {
+            return constant.toString().toLowerCase(Locale.ROOT).replace('_', '-');
+        }
+
+        private static String enumeration(List<String> words) {
+            var last = words.size() - 1;
+            return String.join(", ", words.subList(0, last)) + " or " + words.get(last);
+        }
+    }
+
+    /** Converts one of the constants of an enum. SmallRye Config itself does so too, but has its own words for an invalid value. */
+    public static final class EnumConverter extends ChoiceConverter<Object> {
+        public EnumConverter(Class<?> type) {
+            super(List.of(type.getEnumConstants()));
+        }
+
+        @Override
+        public Object convert(String value) {
+            return choose(value);
+        }
+    }
 }

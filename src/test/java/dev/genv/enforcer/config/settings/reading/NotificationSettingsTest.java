@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
 import dev.genv.enforcer.config.settings.SettingsReader;
-import dev.genv.enforcer.notification.mail.MailServer;
-import dev.genv.enforcer.notification.webhook.WebhookFormat;
+import dev.genv.enforcer.notification.mail.MailSender.MailServer;
+import dev.genv.enforcer.notification.webhook.WebhookBodies.WebhookFormat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

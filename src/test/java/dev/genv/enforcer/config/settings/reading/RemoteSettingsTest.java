@@ -9,6 +9,7 @@ import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.config.settings.RemoteSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.remote.HostAddress;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

@@ -4,6 +4,7 @@ import static dev.genv.enforcer.config.settings.reading.SettingsReading.errors;
 import static dev.genv.enforcer.config.settings.reading.SettingsReading.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import java.util.List;
 import java.util.Map;
 

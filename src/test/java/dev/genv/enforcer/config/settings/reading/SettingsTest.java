@@ -4,6 +4,7 @@ import static dev.genv.enforcer.config.settings.reading.SettingsReading.errors;
 import static dev.genv.enforcer.config.settings.reading.SettingsReading.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SettingsTest {
     @Test
@@ -119,5 +121,11 @@ class SettingsTest {
         var settings = read(Map.of("GENV_ENFORCER_REMOTE_HOSTS", ",", "GENV_ENFORCER_REMOTE_KNOWN_HOSTS", known));
 
         assertThat(settings.isRemote()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"audit", "AUDIT", "aUdIt", " audit "})
+    void aWordIsReadInAnyCase(String text) throws InvalidSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_MODE", text)).general().mode()).isEqualTo(ServiceMode.AUDIT);
     }
 }
