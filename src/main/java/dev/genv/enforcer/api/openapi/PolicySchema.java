@@ -31,7 +31,7 @@ final class PolicySchema {
     private static Schema field(RuleSetting setting) {
         var field = OASFactory.createSchema().description(setting.meaning().strip());
         return switch (setting.kind()) {
-            case MODE -> field.addType(SchemaType.BOOLEAN);
+            case MODE, REPORT_MODE -> field.addType(SchemaType.BOOLEAN);
             case LIMIT -> field.addType(SchemaType.INTEGER).addType(SchemaType.NULL);
             case LIMITS_OF_USERS ->
                 field.addType(SchemaType.OBJECT)

@@ -23,8 +23,8 @@ public record Enforcement(Predicate<RuleDefinition> rules, boolean signals, Dura
         return rules.test(rule) && (signals || action instanceof Action.Detach);
     }
 
-    /** Whether a process that breaks this rule is also terminated if its environment is not active. */
-    boolean enforcesWithoutEnvironment(RuleDefinition broken) {
-        return broken.isOfUnlistedProcesses() ? rules.test(broken) : rules.test(Rules.INACTIVE_ENV_PROCESSES);
+    /** Whether processes are also terminated if their environment is not active. */
+    boolean enforcesWithoutEnvironment() {
+        return rules.test(Rules.INACTIVE_ENV_PROCESSES);
     }
 }

@@ -109,7 +109,7 @@ public enum ProblemCode {
             With genv's Python SDK and Ray this is normal. Otherwise see the reason."""),
     GPU_UNLISTED(REPORTED_ONLY, """
             More of a GPU's memory is used than the listed processes explain. The detail names a process that holds the GPU's device file, if one was found.
-            If the process should not run, stop it, or set `GENV_ENFORCER_UNLISTED_PROCESSES`. Without a process, reset the GPU."""),
+            If the process should not run, stop it. Without a process, reset the GPU."""),
     MEMORY_UNKNOWN(MEMORY_NOT_CHECKED, "The GPU driver does not report how much memory a process uses."),
     TERMINATION_LIMIT_REACHED(TERMINATIONS_WAIT, """
             More processes are to be terminated than `GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE` allows for one cycle.

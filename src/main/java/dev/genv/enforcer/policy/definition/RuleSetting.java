@@ -12,6 +12,8 @@ public record RuleSetting(String name, Kind kind, String meaning) {
     public enum Kind {
         /** A {@link RuleMode}. */
         MODE,
+        /** A {@link RuleMode} other than {@link RuleMode#ENFORCE}: the rule has no action. */
+        REPORT_MODE,
         /** A whole number from 0; unset for no limit. */
         LIMIT,
         /** A whole number from 0 for each of some users. */

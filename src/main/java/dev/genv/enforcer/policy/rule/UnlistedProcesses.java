@@ -8,9 +8,9 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -18,17 +18,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Violated by a process that is not listed, and proves to use a device on which memory is unexplained, although the process is in no
- * active environment, or in one to which none of these devices is attached.
+ * active environment, or in one to which none of these devices is attached. No action follows, because the evidence is weak.
  */
 final class UnlistedProcesses implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("unlisted-processes")
             .texts(
                     "GPU memory of a process that the GPU tool does not list",
                     "Stop the job, or attach GPU N, if it is free, with `genv attach --index N` in the shell of its environment.")
-            .mode(RuleMode.OFF, """
+            .reportMode("""
                     Processes that the GPU tool does not list, which map the device file of a GPU whose memory the listed processes do \
-                    not explain, and which are in no environment that the GPU is attached to. `enforce` terminates them. Use `audit` \
-                    first: nvidia-smi does not list graphics programs either.""")
+                    not explain, and which are in no environment that the GPU is attached to. The rule only reports. nvidia-smi does not \
+                    list graphics programs either.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
             .ofUnlistedProcesses()
@@ -92,13 +92,10 @@ final class UnlistedProcesses implements Rule {
         var message = Messages.on(fleet, snapshot.host())
                 + "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
                         .formatted(process.pid(), Messages.list(holder.used()));
-        return Finding.ofProcess(
-                DEFINITION,
-                snapshot,
-                process,
-                message,
-                environment == null ? process.account() : environment.user().orElse(null),
-                eid,
-                holder.used());
+        var user = environment == null ? process.account() : environment.user().orElse(null);
+        var subject = Violation.subjectOf(process.id());
+        var violation = new Violation(
+                DEFINITION, snapshot.host(), subject, message, user, eid, holder.used(), List.of(process));
+        return new Finding(violation, List.of());
     }
 }

@@ -37,6 +37,23 @@ public final class Choices {
         }
     }
 
+    /** The mode of a rule that only reports. */
+    public static final class ModeOfReport extends ChoiceConverter<RuleMode> {
+        public ModeOfReport() {
+            super(List.of(RuleMode.OFF, RuleMode.AUDIT));
+            addAlias("false", RuleMode.OFF);
+        }
+
+        @Override
+        public RuleMode convert(String value) {
+            try {
+                return choose(value);
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException(e.getMessage() + ", because this rule only reports", e);
+            }
+        }
+    }
+
     /** Which of genv's own metrics are exported. */
     public static final class MetricsOfGenv extends ChoiceConverter<GenvMetrics> {
         public MetricsOfGenv() {
