@@ -111,7 +111,7 @@ class SignallerDeviceTest {
         var order = new Order.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), Set.of(), Set.of(), null, Addresses.UNKNOWN, null),
+                new Order.Expected(process.uid(), Set.of(), Set.of(), null, Addresses.UNKNOWN),
                 new SignalCheck(
                         process,
                         ProgramEnviron.unavailable(new Membership.Unknown("")),

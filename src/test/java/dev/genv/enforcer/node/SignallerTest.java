@@ -236,7 +236,7 @@ class SignallerTest {
         var order = new Order.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN, null),
+                new Order.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN),
                 new SignalCheck(
                         process,
                         ProgramEnviron.unavailable(new Membership.Unknown("")),
