@@ -32,16 +32,8 @@ final class UnwrittenEvents {
      * Returns the events to be written.
      *
      * @param ofCycle the events of this cycle, which the log does not show yet
-     * @param ofEarlierRuns the position of the last event of earlier runs, which may become known late
      */
-    List<Event> with(List<Event> ofCycle, long ofEarlierRuns) {
-        if (ofEarlierRuns
-                > written) { // the journal was read late: its events have the positions of the first events of this run
-            lost += log.since(written).stream()
-                    .filter(event -> event.sequence() <= ofEarlierRuns)
-                    .count();
-            written = ofEarlierRuns;
-        }
+    List<Event> with(List<Event> ofCycle) {
         return Stream.concat(log.since(written).stream(), ofCycle.stream()).toList();
     }
 

@@ -17,11 +17,6 @@ final class NoJournal implements Journal {
     }
 
     @Override
-    public long lastSequence() {
-        return 0;
-    }
-
-    @Override
     public void begin(List<ActionIntent> intents) {
         // nothing is kept
     }

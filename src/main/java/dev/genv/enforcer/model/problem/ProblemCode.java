@@ -196,14 +196,14 @@ public enum ProblemCode {
             The output of the agent's command is not in the agent's format, or is cut off.
             Log in as the same user and look at what the login prints. The detail gives the beginning."""),
     JOURNAL_UNWRITABLE(MEMORY_ONLY, """
-            The service cannot read or write its journal in `GENV_ENFORCER_JOURNAL_DIR`: the folder is missing, read-only or full, or its disk does not answer within 2 s.
+            The service cannot read or write its journal in `GENV_ENFORCER_JOURNAL_DIR`: the folder is missing, read-only or full, or its disk does not answer within 2 s, or within 30 s at the start.
             See the detail for the kernel's reason. It is reported for every machine, because the journal is about all of them."""),
     JOURNAL_FOREIGN(MEMORY_ONLY, """
             The folder of `GENV_ENFORCER_JOURNAL_DIR`, or a file of the journal in it, belongs to another user than root and the service's own, or others can write to it. The service does not touch it.
             Give the service a folder of its own, for example with `install -d -m 0700`."""),
     JOURNAL_LOCKED(MEMORY_ONLY, """
             Another service uses the same `GENV_ENFORCER_JOURNAL_DIR`.
-            Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped."""),
+            Give each service a folder of its own. Then restart this service. During an update, the start waits 30 s for the earlier service to stop."""),
     RECORDING_UNWRITABLE(REPORTED_ONLY, """
             The service cannot record its observations in `GENV_ENFORCER_JOURNAL_DIR`. `/report` and the replay of a policy count this time as not observed.
             See the detail for the reason. It is reported for every machine, because the recording is about all of them."""),

@@ -46,7 +46,7 @@ public enum ProblemConsequence {
     NO_EXEMPTIONS("All rules act, also on protected programs and exempt users of this machine."),
     NOT_ALL_LISTED("All rules act. The list has 100 problems; those of the most frequent codes are cut first."),
     MEMORY_ONLY(
-            "All rules act. The service keeps what happens in memory only, so its next run does not know it. The service tries again in every cycle."),
+            "All rules act. The service keeps what happens in memory only, so its next run does not know it. It tries again in every cycle, or only after a restart if the start could not read the journal."),
     REPORTED_ONLY("All rules act.");
 
     private final String text;
