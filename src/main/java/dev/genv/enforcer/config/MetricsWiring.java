@@ -52,7 +52,6 @@ class MetricsWiring {
 
     /** Registers all metrics, and returns those that take their values from each cycle. */
     List<Consumer<CycleReport>> listeners(ViolationRegistry violations) {
-        countDroppedLines();
         countReaders();
         var listeners = new ArrayList<Consumer<CycleReport>>(List.of(
                 new CycleMetrics(registry)::record,
@@ -65,13 +64,6 @@ class MetricsWiring {
             listeners.add(collector::record);
         }
         return listeners;
-    }
-
-    /** Lines are counted where they are dropped, because some are dropped before the registry exists. */
-    private void countDroppedLines() {
-        FunctionCounter.builder("genv.enforcer.log.lines.dropped", registry, _ -> ConsoleOutput.dropped())
-                .description("Lines of the log that were dropped because no process read the output in time")
-                .register(registry);
     }
 
     private void countReaders() {

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.config.start;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
-import dev.genv.enforcer.config.ConsoleOutput;
 import dev.genv.enforcer.config.ProcessSettings;
 import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
 import dev.genv.enforcer.model.SafeText;
@@ -15,7 +14,6 @@ import org.jspecify.annotations.Nullable;
 public final class Main {
     /** Runs the service; exits with 2 if a setting is invalid. */
     public static void main(String... arguments) {
-        ConsoleOutput.install();
         try {
             var settings = ProcessSettings.get();
             if (arguments.length > 0) {
@@ -28,6 +26,7 @@ public final class Main {
                 System.setProperty("quarkus.management.host-enabled", "false");
                 System.setProperty("quarkus.banner.enabled", "false");
                 System.setProperty("quarkus.log.console.stderr", "true");
+                System.setProperty("quarkus.log.console.async.enabled", "false"); // its last lines would be lost at the exit
             }
             ServerConnections.enable(DescriptorLimit.connectionsPerPort());
             Quarkus.run(Service.class, Main::exit, arguments);
