@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A folder that cannot be used costs the memory of the service, and nothing else. */
 class JournalFaultTest extends JournalFixture {
-    private static final Set<Thread.State> WAITS = Set.of(Thread.State.TIMED_WAITING, Thread.State.TERMINATED);
+    private static final Set<Thread.State> WAITS = Set.of(Thread.State.WAITING, Thread.State.TERMINATED);
 
     @BeforeEach
     void findAStray() {
