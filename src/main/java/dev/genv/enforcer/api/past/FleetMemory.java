@@ -5,10 +5,8 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.RecordedCycle;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.LongPredicate;
-
-/** Reserves the heap for one fleet while the past is read: what is in it may have been larger than now. */
-final class FleetMemory {
+/** Limits the heap for one fleet while the past is read: what is in it may have been larger than now. */
+public final class FleetMemory {
     /**
      * A process, a device of a process, an environment, a pid, an attachment or a range of subordinate uids: before and after a
      * change, and as JSON.
@@ -18,27 +16,17 @@ final class FleetMemory {
     /** The results for users, whose number is limited, and the longest record. */
     private static final int FIXED = 4 << 20;
 
-    private final LongPredicate reserve;
+    private final long most;
     private final Map<String, Long> entriesOf = new HashMap<>();
     private long entries;
-    private long reserved;
 
-    /**
-     * Reserves what every reading needs.
-     *
-     * @param reserve reserves bytes of heap, and returns false if they are not available
-     * @throws ApiException if that is too much
-     */
-    FleetMemory(LongPredicate reserve) {
-        this.reserve = reserve;
-        if (!reserve.test(FIXED)) {
-            throw ApiException.serviceUnavailable("other requests need the memory at present; try again soon");
-        }
-        reserved = FIXED;
+    /** Creates a limit of this number of bytes. */
+    FleetMemory(long most) {
+        this.most = most;
     }
 
     /**
-     * Reserves what a cycle needs more than those before.
+     * Counts what a cycle needs more than those before.
      *
      * @throws ApiException if that is too much
      */
@@ -49,18 +37,19 @@ final class FleetMemory {
             entries += count - entriesOf.getOrDefault(name, 0L);
             entriesOf.put(name, count);
         }
-        var more = FIXED + entries * ENTRY - reserved;
-        if (more > 0) {
-            if (!reserve.test(more)) {
-                throw ApiException.contentTooLarge(
-                        "the past contains a fleet that needs an estimated %d bytes of memory; choose a shorter period"
-                                .formatted(FIXED + entries * ENTRY));
-            }
-            reserved += more;
+        if (bytes() > most) {
+            throw ApiException.contentTooLarge(
+                    "the past contains a fleet that needs an estimated %d bytes of memory; choose a shorter period"
+                            .formatted(bytes()));
         }
     }
 
-    private static long entries(Snapshot snapshot) {
+    long bytes() {
+        return FIXED + entries * ENTRY;
+    }
+
+    /** Returns the number of entries of a host. */
+    public static long entries(Snapshot snapshot) {
         var entries = (long) snapshot.processes().size() + snapshot.uidsOfPids().size();
         for (var process : snapshot.processes()) {
             entries += process.usage().size();

@@ -2,6 +2,7 @@ package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.past.FleetMemory;
 import dev.genv.enforcer.api.past.Period;
 import dev.genv.enforcer.api.view.PlanRequestView;
 import dev.genv.enforcer.api.view.PlanView;
@@ -30,7 +31,6 @@ import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
-
 /** Computes what a policy would do, and executes nothing. */
 @Path(PlanResource.PATH)
 @Consumes(MediaType.APPLICATION_JSON)
@@ -40,6 +40,8 @@ public class PlanResource {
     static final int LARGEST_BODY = 32 << 20;
     /** Each plan occupies a processor, and cycles need one too. */
     private static final int MAX_CONCURRENT = 2;
+    /** The heap for a process, a device of a process, an environment or an attachment of the last cycle. */
+    private static final int ENTRY = 1500;
 
     private final Enforcer enforcer;
     private final PlanReplay replay;
@@ -93,15 +95,15 @@ public class PlanResource {
     }
 
     private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
-        var query = new PlanRequest(body.open());
+        var query = new PlanRequest(body.open(), memory.largestTree());
         if (query.snapshots().isPresent()) {
             throw ApiException.badRequest("since replays the recorded past, so the body cannot have snapshots");
         }
-        return replay.run(request, body, period, query.policy().orElseGet(enforcer::policy));
+        return replay.run(request, period, query.policy().orElseGet(enforcer::policy));
     }
 
     private Query read(PlanBody body) {
-        var request = new PlanRequest(body.open());
+        var request = new PlanRequest(body.open(), memory.largestTree());
         var policy = request.policy().orElseGet(enforcer::policy);
         var snapshots = request.snapshots();
         if (snapshots.isPresent()) {
@@ -112,8 +114,18 @@ public class PlanResource {
                             enforcer.isRemote() || snapshots.get().size() > 1));
         }
         var fleet = lastFleet();
-        body.reserveFurther(PlanCost.of(fleet));
+        checkSize(fleet);
         return new Query(policy, fleet);
+    }
+
+    private void checkSize(Fleet fleet) {
+        var bytes = ENTRY
+                * fleet.snapshots().stream().mapToLong(FleetMemory::entries).sum();
+        if (bytes > memory.largestFleet()) {
+            throw ApiException.contentTooLarge(
+                    "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
+                            .formatted(bytes, memory.largestFleet()));
+        }
     }
 
     private Fleet lastFleet() {

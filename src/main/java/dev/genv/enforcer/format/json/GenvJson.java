@@ -39,8 +39,6 @@ public final class GenvJson {
     private static final int LONGEST_NAME = Fields.LONGEST_TEXT;
     /** The heap limit of a parsed state file. An environment takes 2 KiB. */
     private static final long MAX_BYTES = 24L << 20;
-    /** The heap limit of the snapshots of a fleet. */
-    private static final long MAX_FLEET_BYTES = 10 * MAX_BYTES;
 
     private static final ObjectMapper MAPPER = mapper();
     private static final ObjectWriter WRITER = MAPPER.writer(fileWriter()).with(new PythonEscapes());
@@ -58,9 +56,13 @@ public final class GenvJson {
         return read(new ByteArrayInputStream(bytes), MAX_BYTES).orElseThrow(() -> new UnreadableException("is empty"));
     }
 
-    /** The same with the limit for the snapshots of a fleet; empty if there is no JSON value. */
-    public static Optional<JsonNode> readFleet(InputStream json) throws UnreadableException {
-        return read(json, MAX_FLEET_BYTES);
+    /**
+     * The same with another limit; empty if there is no JSON value.
+     *
+     * @throws UnreadableException.TooLarge if the values would take more bytes of heap
+     */
+    public static Optional<JsonNode> readUpTo(long maxBytes, InputStream json) throws UnreadableException {
+        return read(json, maxBytes);
     }
 
     private static Optional<JsonNode> read(InputStream json, long maxBytes) throws UnreadableException {
@@ -68,6 +70,8 @@ public final class GenvJson {
         var text = new InputStreamReader(json, StandardCharsets.UTF_8.newDecoder());
         try (var parser = new TreeLimitedParser(MAPPER.createParser(text), maxBytes)) {
             return Optional.ofNullable(MAPPER.<JsonNode>readTree(parser)).filter(node -> !node.isMissingNode());
+        } catch (MemoryLimitedParser.LimitException e) {
+            throw new UnreadableException.TooLarge("is too large: " + e.getOriginalMessage() + position(e.getLocation()));
         } catch (StreamConstraintsException e) {
             throw new UnreadableException("is too large: " + e.getOriginalMessage() + position(e.getLocation()));
         } catch (JsonProcessingException e) {
