@@ -4,8 +4,8 @@ import static java.util.Objects.requireNonNullElse;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.format.json.Entries.OptionalFields;
 import dev.genv.enforcer.format.json.Entries;
+import dev.genv.enforcer.format.json.Entries.OptionalFields;
 import dev.genv.enforcer.format.json.Fields;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
@@ -21,7 +21,6 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-
 
 /**
  * The content of {@code envs.json}. An invalid entry is dropped, an invalid field is ignored, and everything else counts. An

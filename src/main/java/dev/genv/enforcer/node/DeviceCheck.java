@@ -47,7 +47,6 @@ final class DeviceCheck {
     }
 
     private static Result unexamined(String reason) {
-        return Result.failed(
-                "it is listed, but its open files cannot be examined, so it is not terminated: " + reason);
+        return Result.failed("it is listed, but its open files cannot be examined, so it is not terminated: " + reason);
     }
 }

@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.RecordedCycle;
 import java.util.HashMap;
 import java.util.Map;
+
 /** Limits the heap for one fleet while the past is read: what is in it may have been larger than now. */
 public final class FleetMemory {
     /**

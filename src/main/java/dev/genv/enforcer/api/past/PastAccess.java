@@ -6,6 +6,7 @@ import io.vertx.ext.web.RoutingContext;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
+
 /** Lets one request at a time read the recorded past, because each occupies a processor and the disk. */
 @Singleton
 public class PastAccess {

@@ -7,6 +7,7 @@ import java.io.SequenceInputStream;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+
 /**
  * The body of a plan request while it arrives. It holds no more memory than it has reserved, even if the pieces are small.
  */

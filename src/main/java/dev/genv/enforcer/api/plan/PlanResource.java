@@ -31,6 +31,7 @@ import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
+
 /** Computes what a policy would do, and executes nothing. */
 @Path(PlanResource.PATH)
 @Consumes(MediaType.APPLICATION_JSON)

@@ -80,9 +80,7 @@ public class RequestLimits {
         request.addEndHandler(_ -> HttpErrors.closeIfBodyFollows(request));
         if (!isUri(request.request().uri())) {
             HttpErrors.send(
-                    request,
-                    400,
-                    "the request target is no URI; perhaps a character in it must be percent-encoded");
+                    request, 400, "the request target is no URI; perhaps a character in it must be percent-encoded");
             return;
         }
         var plan = isPlan(request);

@@ -26,7 +26,8 @@ public final class Main {
                 System.setProperty("quarkus.management.host-enabled", "false");
                 System.setProperty("quarkus.banner.enabled", "false");
                 System.setProperty("quarkus.log.console.stderr", "true");
-                System.setProperty("quarkus.log.console.async.enabled", "false"); // its last lines would be lost at the exit
+                // Its last lines would be lost at the exit.
+                System.setProperty("quarkus.log.console.async.enabled", "false");
             }
             ServerConnections.enable(DescriptorLimit.connectionsPerPort());
             Quarkus.run(Service.class, Main::exit, arguments);

@@ -186,8 +186,7 @@ public final class Evidence {
             return Optional.empty();
         }
         var isStranger = isStranger(host, process, environment);
-        if (!enforcement.enforcesWithoutEnvironment()
-                && its.shieldsFromEnvironment(process, environment, isStranger)) {
+        if (!enforcement.enforcesWithoutEnvironment() && its.shieldsFromEnvironment(process, environment, isStranger)) {
             return Optional.of("the process is older than the entry of environment %s"
                     .formatted(SafeText.escape(environment.eid())));
         }

@@ -14,8 +14,8 @@ import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
-import com.fasterxml.jackson.core.util.Separators.Spacing;
 import com.fasterxml.jackson.core.util.Separators;
+import com.fasterxml.jackson.core.util.Separators.Spacing;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -71,7 +71,8 @@ public final class GenvJson {
         try (var parser = new TreeLimitedParser(MAPPER.createParser(text), maxBytes)) {
             return Optional.ofNullable(MAPPER.<JsonNode>readTree(parser)).filter(node -> !node.isMissingNode());
         } catch (MemoryLimitedParser.LimitException e) {
-            throw new UnreadableException.TooLarge("is too large: " + e.getOriginalMessage() + position(e.getLocation()));
+            throw new UnreadableException.TooLarge(
+                    "is too large: " + e.getOriginalMessage() + position(e.getLocation()));
         } catch (StreamConstraintsException e) {
             throw new UnreadableException("is too large: " + e.getOriginalMessage() + position(e.getLocation()));
         } catch (JsonProcessingException e) {

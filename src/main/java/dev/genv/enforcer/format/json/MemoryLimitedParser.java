@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
+
 /** Estimates the heap that the values of JSON take, from its tokens, and fails above a limit. */
 public abstract class MemoryLimitedParser extends JsonParserDelegate {
     private static final int MEBIBYTE = 1 << 20;

@@ -13,6 +13,7 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+
 class FleetMemoryTest {
     @Test
     void refusesAFleetAboveTheLimit() {

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
+
 class PlanBodyTest {
     private static final long HEAP = 192L << 20;
     private final PlanMemory memory = new PlanMemory(HEAP);
