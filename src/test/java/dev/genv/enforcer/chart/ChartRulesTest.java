@@ -116,7 +116,8 @@ class ChartRulesTest {
 
     private static String defaultOf(RuleDefinition rule, RuleSetting setting) {
         return switch (setting.kind()) {
-            case MODE, REPORT_MODE -> "Default: `%s`".formatted(rule.defaultMode().name().toLowerCase(Locale.ROOT));
+            case MODE, REPORT_MODE ->
+                "Default: `%s`".formatted(rule.defaultMode().name().toLowerCase(Locale.ROOT));
             case LIMIT -> "Default: no limit";
             case LIMITS_OF_USERS -> "";
         };
