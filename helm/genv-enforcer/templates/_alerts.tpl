@@ -213,15 +213,6 @@ did not exist a while ago counts as well. The series of a problem exists only wh
     description: >-
       The kernel holds the process, mostly in the driver, and the process keeps its devices. /violations?status=active names it
       (outcome unkillable). In most cases only a reset of the GPU or a restart of the machine helps.
-- alert: GenvEnforcerLogLinesDropped
-  expr: {{ printf `increase(genv_enforcer_log_lines_dropped_total{%s}[%s]) > 0` $is $window | toJson }}
-  labels:
-    severity: warning
-  annotations:
-    summary: genv-enforcer on {{ $where }} drops lines of its log
-    description: >-
-      No process reads its output fast enough, so the log lacks actions and problems. Check whether the container runtime reads
-      the log of the pod, and whether its disk is full.
 - alert: GenvEnforcerJournalFailing
   expr: {{ printf `max without (host) (genv_enforcer_host_problems{%s,code=~"journal_unwritable|journal_foreign|journal_locked|recording_unwritable"}) > 0` $is | toJson }}
   for: {{ $rule.problemFor }}

@@ -63,13 +63,13 @@ The text of a value for the service; empty if the value is not set. Helm reads n
 ones with an exponent. It reads "off" without quotes as false.
 */ -}}
 {{- define "genv-enforcer.text" -}}
-{{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "unlistedProcesses" "maxDevicesPerUserMode" -}}
+{{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "maxDevicesPerUserMode" -}}
 {{- $name := .path | default "" | splitList "." | last -}}
 {{- if kindIs "invalid" .value -}}
 {{- else if kindIs "bool" .value -}}
 {{- if has $name $modes -}}
 {{- ternary "enforce" "off" .value -}}
-{{- else if eq $name "genvMetrics" -}}
+{{- else if has $name (list "genvMetrics" "unlistedProcesses") -}}
 off
 {{- else if eq $name "terminateProcesses" -}}
 {{- ternary "1" "0" .value -}}

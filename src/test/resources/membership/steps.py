@@ -4,14 +4,11 @@ Arguments: the file, and the steps; a step is a name, or a name and a value with
 behind sleeps too, and is in the file after that pid. No step returns before the other process of the step has done its part.
 After a pause, the last pid is in a second file.
 """
-import array
 import ctypes
 import mmap
 import os
 import signal
-import socket
 import sys
-import threading
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -135,30 +132,6 @@ def hold(path):
         pass
 
 
-def listen(path):
-    """Accepts a descriptor of any user."""
-    server = socket.socket(socket.AF_UNIX)
-    server.bind(path)
-    os.chmod(path, 0o777)
-    server.listen(1)
-
-    def accept():
-        connection = server.accept()[0]
-        held.append(connection.recvmsg(1, socket.CMSG_SPACE(4)))
-        connection.send(b"x")
-    threading.Thread(target=accept, daemon=True).start()
-
-
-def pass_file(paths):
-    """Passes an open file over a socket to the process that listens there."""
-    address, path = paths.split(",")
-    client = socket.socket(socket.AF_UNIX)
-    client.connect(address)
-    files = array.array("i", [os.open(path, os.O_RDWR | os.O_NOCTTY)])
-    client.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
-    client.recv(1)
-
-
 def pause(_):
     """Waits until the test creates a file."""
     write_pids()
@@ -187,8 +160,8 @@ def write_pids():
 
 
 STEPS = {"again": again, "cgroup": cgroup, "clear": clear, "exec": execute, "fork": fork, "fork-beside": fork_beside,
-         "fork-exec": fork_and_exec, "fork-uid": fork_and_change_uid, "hold": hold, "listen": listen,
-         "orphan": orphan, "overflow": overflow, "pass": pass_file, "pause": pause, "setsid": setsid,
+         "fork-exec": fork_and_exec, "fork-uid": fork_and_change_uid, "hold": hold,
+         "orphan": orphan, "overflow": overflow, "pause": pause, "setsid": setsid,
          "subreaper": subreaper, "title": title, "uid": change_uid}
 
 remaining = sys.argv[2:]

@@ -3,7 +3,6 @@ import { followViolations } from './data/stream.js';
 import { setHidden, setText } from './dom/dom.js';
 import { connectionText, showAlerts } from './views/alerts.js';
 import { announceViolations } from './views/announcements.js';
-import { chartView } from './views/chart.js';
 import { hostsView } from './views/hosts.js';
 import { readRoute, showNavigation } from './views/navigation.js';
 import { planView } from './views/plan.js';
@@ -20,7 +19,6 @@ const VIEWS = {
   hosts: hostsView,
   violations: violationsView,
   users: userView,
-  chart: chartView,
   plan: planView,
   report: reportView,
 };

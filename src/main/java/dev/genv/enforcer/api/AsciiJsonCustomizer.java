@@ -2,7 +2,7 @@ package dev.genv.enforcer.api;
 
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.format.json.PythonEscapes;
+import dev.genv.enforcer.format.json.GenvJson;
 import io.quarkus.jackson.ObjectMapperCustomizer;
 import jakarta.inject.Singleton;
 
@@ -14,6 +14,6 @@ public class AsciiJsonCustomizer implements ObjectMapperCustomizer {
         mapper.getFactory()
                 .configure(JsonWriteFeature.ESCAPE_NON_ASCII.mappedFeature(), true)
                 .configure(JsonWriteFeature.WRITE_HEX_UPPER_CASE.mappedFeature(), false) // as in genv's files
-                .setCharacterEscapes(new PythonEscapes());
+                .setCharacterEscapes(new GenvJson.PythonEscapes());
     }
 }

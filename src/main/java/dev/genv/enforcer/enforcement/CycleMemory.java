@@ -7,7 +7,6 @@ import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
 import dev.genv.enforcer.enforcement.journal.Journal;
@@ -38,8 +37,6 @@ final class CycleMemory {
     private static final Logger LOG = Logger.getLogger(CycleMemory.class);
     /** A longer stop ends all grace periods: users had no reason to expect that they continue. */
     private static final Duration LONGEST_STOP = Duration.ofHours(1);
-
-    private static final Result BY_EARLIER_RUN = Result.lost("an earlier run of the service executed it");
 
     private final Journal journal;
     private final ViolationRegistry registry;
@@ -107,44 +104,11 @@ final class CycleMemory {
         return taken;
     }
 
-    /**
-     * Takes over what earlier runs left, if it was read only after the start. The clock that counts towards an action cannot be
-     * continued then. So processes that were signalled count as possibly signalled, and everything else begins anew.
-     */
-    void takeOverLate() {
-        journal.takeRestored().ifPresent(late -> {
-            var signalled = late.memory()
-                    .filter(memory -> memory.scope() != Scope.WITHOUT_PROCESSES)
-                    .map(memory -> PendingTerminations.lastActions(memory.state()))
-                    .orElse(List.of());
-            LOG.warnf(
-                    "The journal was read after the start: %d processes count as possibly signalled by an earlier run",
-                    signalled.size() + late.actions().size());
-            intents.raise(late.lastIntent());
-            late.memory().ifPresent(memory -> events.restore(memory.state()));
-            signalled.forEach(planned -> record(planned, BY_EARLIER_RUN));
-            restoredActions = late.actions();
-            restoredActions.forEach(action -> {
-                logRestored(action);
-                record(action.planned(), mayHaveSignalled(action) ? BY_EARLIER_RUN : action.result());
-            });
-        });
-    }
-
-    private static boolean mayHaveSignalled(ActionRecord action) {
-        return action.result().outcome() == Outcome.SIGNALLED || action.result().uncertain();
-    }
-
     /** Returns what is wrong with the journal, and once what is lost. */
     List<Problem> problems() {
         return Stream.of(journal.problems(), unwritten.takeLoss(), notRestored)
                 .flatMap(List::stream)
                 .toList();
-    }
-
-    /** The position of the last event of earlier runs. It may become known late, if the disk was not available at the start. */
-    long lastSequenceOfEarlierRuns() {
-        return journal.lastSequence();
     }
 
     /** Writes a cycle to the journal, after its clock has ended and before readers see it. */
@@ -156,7 +120,7 @@ final class CycleMemory {
         var openIntents = intents.save();
         var lastIntent = intents.last();
         var progress = registry.progress();
-        var toWrite = unwritten.with(ofCycle, journal.lastSequence());
+        var toWrite = unwritten.with(ofCycle);
         var cycle = new SavedCycle(
                 counted.mark(),
                 history.recordedAt(),
@@ -257,17 +221,8 @@ final class CycleMemory {
          * Returns the events to be written.
          *
          * @param ofCycle the events of this cycle, which the log does not show yet
-         * @param ofEarlierRuns the position of the last event of earlier runs, which may become known late
          */
-        List<Event> with(List<Event> ofCycle, long ofEarlierRuns) {
-            if (ofEarlierRuns
-                    > written) { // the journal was read late: its events have the positions of the first events of this
-                // run
-                lost += log.since(written).stream()
-                        .filter(event -> event.sequence() <= ofEarlierRuns)
-                        .count();
-                written = ofEarlierRuns;
-            }
+        List<Event> with(List<Event> ofCycle) {
             return Stream.concat(log.since(written).stream(), ofCycle.stream()).toList();
         }
 

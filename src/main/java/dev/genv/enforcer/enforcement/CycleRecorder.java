@@ -101,7 +101,6 @@ final class CycleRecorder {
         clock.endCycle();
         var outcome = new ViolationRegistry.CycleOutcome(actions, seen.ended(), seen.at(), next);
         var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
-        events.raise(memory.lastSequenceOfEarlierRuns());
         var numbered = events.number(ticker.now(), contents(changes, update));
         memory.commit(numbered, seen.at());
         registry.publish();

@@ -143,7 +143,6 @@ public final class Enforcer {
      */
     private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
         var seen = observer.observe(processesToVerify());
-        memory.takeOverLate();
         var plan = policy.check(seen.fleet(), terminations.expectedToExit());
         var evidence = history.record(seen, plan);
         var review = escalation.review(evidence);

@@ -82,7 +82,7 @@ record NextActions(Safeguards safeguards, PendingTerminations pending, Ticker ti
     /** Returns the signal with the process as it is now: its user may have become exempt. */
     private static Action.Terminate asObserved(Action.Terminate signal, Evidence evidence) {
         return evidence.seen().host(signal.host()).stream()
-                .flatMap(host -> host.snapshot().allProcesses().stream())
+                .flatMap(host -> host.snapshot().processes().stream())
                 .filter(process -> process.id().equals(signal.process().id()))
                 .findFirst()
                 .map(process -> new Action.Terminate(signal.host(), process, signal.signal()))

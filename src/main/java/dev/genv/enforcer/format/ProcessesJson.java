@@ -2,8 +2,8 @@ package dev.genv.enforcer.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.json.Entries;
+import dev.genv.enforcer.format.json.Entries.OptionalFields;
 import dev.genv.enforcer.format.json.Fields;
-import dev.genv.enforcer.format.json.OptionalFields;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.model.GpuProcess;

@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.Journal.CycleCommit;
 import dev.genv.enforcer.enforcement.journal.Journal.Restored;
 import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -16,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The journal in a folder. A thread of its own does all input and output, because a disk may hang for ever. Those who must know that
@@ -34,10 +36,13 @@ public final class DiskJournal implements Journal {
     private final JournalThread thread;
     private final BlockingQueue<JournalTask> tasks = new LinkedBlockingQueue<>(MAX_WAITING);
     private final Duration limit;
+    private final boolean isOpen;
+    private final Problem notRead;
+    private @Nullable Restored restored;
     private volatile boolean hangs;
     private volatile boolean isClosed;
 
-    /** Opens the journal and reads it. If that fails, the service has no memory yet, and later cycles try again. */
+    /** Opens the journal and reads it. If that fails, nothing is restored, and nothing is written until the next start. */
     public DiskJournal(JournalConfig config) {
         this(config, WRITE_LIMIT, START_LIMIT);
     }
@@ -51,25 +56,28 @@ public final class DiskJournal implements Journal {
     DiskJournal(JournalConfig config, Duration limit, Duration startLimit) {
         this.limit = limit;
         thread = new JournalThread(config, tasks);
+        notRead = new Problem(
+                ProblemCode.JOURNAL_UNWRITABLE,
+                "%s: it could not be read within %d s of the start"
+                        .formatted(config.directory(), startLimit.toSeconds()));
         thread.start(startLimit);
-        if (!thread.awaitReading(startLimit)) {
-            LOG.warnf("The journal in %s is not available: the service starts without its memory", config.directory());
+        restored = thread.awaitReading(startLimit).orElse(null);
+        isOpen = restored != null;
+        if (!isOpen) {
+            LOG.warnf("The journal in %s is not available: the service runs without it", config.directory());
         }
     }
 
     @Override
     public boolean isEnabled() {
-        return true;
+        return isOpen;
     }
 
     @Override
     public Optional<Restored> takeRestored() {
-        return thread.takeRestored();
-    }
-
-    @Override
-    public long lastSequence() {
-        return thread.lastSequence();
+        var taken = Optional.ofNullable(restored);
+        restored = null;
+        return taken;
     }
 
     @Override
@@ -79,7 +87,7 @@ public final class DiskJournal implements Journal {
 
     @Override
     public void end(ActionIntent.Outcome outcome) {
-        if (!tasks.offer(new JournalTask.End(outcome))) {
+        if (isOpen && !tasks.offer(new JournalTask.End(outcome))) {
             thread.recordLoss();
         }
     }
@@ -91,6 +99,9 @@ public final class DiskJournal implements Journal {
 
     @Override
     public List<Problem> problems() {
+        if (!isOpen) {
+            return List.of(thread.problem().orElse(notRead));
+        }
         return Stream.of(thread.problem(), hanging(), thread.takeLoss())
                 .flatMap(Optional::stream)
                 .limit(1)
@@ -100,7 +111,7 @@ public final class DiskJournal implements Journal {
     /** Writes what is left, as far as the disk allows it in time, and releases the journal. */
     @Override
     public void close() {
-        if (isClosed) {
+        if (isClosed || !isOpen) {
             return;
         }
         isClosed = true;
@@ -119,7 +130,7 @@ public final class DiskJournal implements Journal {
      * whether the task is done.
      */
     private boolean write(JournalTask.Awaited task) {
-        if (isClosed) {
+        if (isClosed || !isOpen) {
             return false;
         }
         if ((hangs && !thread.isIdle()) || !tasks.offer(task)) {

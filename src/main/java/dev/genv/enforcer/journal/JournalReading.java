@@ -36,16 +36,11 @@ final class JournalReading {
         state = new StateReplay(config.kinds());
     }
 
-    /** Reads the last segment, without the events. */
-    Restored readMemory() throws IOException {
+    /** Reads everything. Damaged lines are left out and counted in the log. */
+    Content read(JournalDirectory eventDirectory) throws IOException {
         if (!segments.isEmpty()) {
             readState(segments.getLast());
         }
-        return restored(new EventTail());
-    }
-
-    /** Reads the events after {@link #readMemory}. Damaged lines are left out and counted in the log. */
-    Content readEvents(JournalDirectory eventDirectory) throws IOException {
         var lastComplete = state.memory(config.processes())
                 .map(memory -> memory.cycle().lastEvent())
                 .orElse(Long.MAX_VALUE);

@@ -12,7 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -20,8 +21,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens the journal, and writes the tasks. Several waiting tasks need the disk only once. Nothing is written before the service has
- * taken what earlier runs left, because the first cycle replaces it.
+ * Opens the journal, and writes the tasks. Several waiting tasks need the disk only once. If the start does not get what earlier runs
+ * left in time, nothing is ever written, because the first cycle would replace it.
  */
 final class JournalThread {
     private static final Logger LOG = Logger.getLogger(JournalThread.class);
@@ -30,11 +31,9 @@ final class JournalThread {
 
     private final JournalConfig config;
     private final BlockingQueue<JournalTask> tasks;
-    private final CountDownLatch started = new CountDownLatch(1);
-    private final RestoredHandover restored = new RestoredHandover();
+    private final CompletableFuture<Optional<Restored>> read = new CompletableFuture<>();
     private final AtomicBoolean hasLost = new AtomicBoolean();
     private final AtomicLong losses = new AtomicLong();
-    private volatile long lastSequence;
     private volatile @Nullable Problem problem;
     private volatile boolean isIdle;
     private @Nullable JournalWriter writer;
@@ -49,26 +48,18 @@ final class JournalThread {
         Thread.ofPlatform().name("journal").daemon().start(() -> run(lockLimit));
     }
 
-    /** Waits until the journal is read; returns false if nothing was read in time. */
-    boolean awaitReading(Duration limit) {
+    /** Returns what was read; empty if the journal was not read in time. */
+    Optional<Restored> awaitReading(Duration limit) {
         try {
-            if (!started.await(limit.toNanos(), TimeUnit.NANOSECONDS)) {
-                LOG.warnf("The journal in %s could not be read within %d s", config.directory(), limit.toSeconds());
-            }
+            return read.completeOnTimeout(Optional.empty(), limit.toNanos(), TimeUnit.NANOSECONDS)
+                    .get();
         } catch (InterruptedException e) {
+            read.complete(Optional.empty());
             Thread.currentThread().interrupt();
+            return Optional.empty();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e); // the thread of the journal completes it with a result
         }
-        return restored.isOffered();
-    }
-
-    /** Takes what was read so far; empty if nothing was read, or it was taken before. */
-    Optional<Restored> takeRestored() {
-        return restored.take();
-    }
-
-    /** The position of the last event of earlier runs; 0 if there is none, or the journal was never open. */
-    long lastSequence() {
-        return lastSequence;
     }
 
     Optional<Problem> problem() {
@@ -100,9 +91,12 @@ final class JournalThread {
 
     private void run(Duration lockLimit) {
         try {
-            openAtStart(System.nanoTime() + lockLimit.toNanos());
-            started.countDown();
-            var isOpen = true;
+            var restored = openAtStart(System.nanoTime() + lockLimit.toNanos());
+            if (!read.complete(restored) && writer != null) {
+                close(writer); // too late
+                return;
+            }
+            var isOpen = writer != null;
             while (isOpen) {
                 isOpen = write(next());
             }
@@ -112,12 +106,13 @@ final class JournalThread {
     }
 
     /** During an update the earlier service may still stop. */
-    private void openAtStart(long end) throws InterruptedException {
-        open();
+    private Optional<Restored> openAtStart(long end) throws InterruptedException {
+        var restored = open();
         while (isLocked() && System.nanoTime() - end < 0) {
             Thread.sleep(RETRY);
-            open();
+            restored = open();
         }
+        return restored;
     }
 
     private boolean isLocked() {
@@ -144,9 +139,8 @@ final class JournalThread {
     private boolean write(List<JournalTask> batch) {
         var isWritten = false;
         try {
-            // Not before an action, which must be decided with what is read.
             if (writer == null && batch.stream().anyMatch(JournalTask.Commit.class::isInstance)) {
-                open();
+                open(); // it was displaced
             }
             isWritten = writer != null && write(batch, writer);
         } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next cycle tries again
@@ -165,15 +159,12 @@ final class JournalThread {
     /** Returns whether the tasks are on the disk. */
     private boolean write(List<JournalTask> batch, JournalWriter open) {
         try {
-            var isWritable = restored.isTaken();
-            if (isWritable) {
-                writeAll(batch, open);
-                problem = null;
-            }
+            writeAll(batch, open);
+            problem = null;
             if (batch.getLast() instanceof JournalTask.Close) {
                 open.close();
             }
-            return isWritable;
+            return true;
         } catch (IOException e) {
             fail(e);
             return false;
@@ -200,7 +191,7 @@ final class JournalThread {
             if (writer.isInPlace()) {
                 writer.recover(why);
             } else {
-                closeDisplaced(writer);
+                close(writer);
                 writer = null;
             }
         }
@@ -208,21 +199,22 @@ final class JournalThread {
                 JournalException.unwritable(config.directory().toString(), why).problem();
     }
 
-    /** The next cycle opens what is there then. */
-    private static void closeDisplaced(JournalWriter open) {
+    private static void close(JournalWriter open) {
         try {
             open.close();
         } catch (IOException e) {
-            LOG.debug("The displaced journal was not closed", e);
+            LOG.debug("The journal was not closed", e);
         }
     }
 
-    private void open() {
+    /** Returns what was read; empty if that failed. */
+    private Optional<Restored> open() {
         try {
             var directory = JournalDirectory.open(config.directory(), FileNames.JOURNAL);
             try {
-                writer = open(directory);
+                var content = open(directory);
                 problem = null;
+                return Optional.of(content);
             } catch (IOException | RuntimeException | Error e) {
                 directory.close();
                 throw e;
@@ -240,17 +232,15 @@ final class JournalThread {
             }
             problem = found;
         }
+        return Optional.empty();
     }
 
-    private JournalWriter open(JournalDirectory directory) throws IOException {
-        var reading = new JournalReading(directory, config);
-        restored.offer(reading.readMemory()); // all of the events may take longer than the start waits
+    private Restored open(JournalDirectory directory) throws IOException {
         var events = JournalDirectory.open(config.directory(), FileNames.EVENTS);
         try {
-            var content = reading.readEvents(events);
-            lastSequence = content.restored().lastSequence();
-            restored.offer(content.restored());
-            return new JournalWriter(config, directory, events, content);
+            var content = new JournalReading(directory, config).read(events);
+            writer = new JournalWriter(config, directory, events, content);
+            return content.restored();
         } catch (IOException | RuntimeException | Error e) {
             events.close();
             throw e;

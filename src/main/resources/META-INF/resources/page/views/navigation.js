@@ -4,7 +4,6 @@ import { element, setAttribute } from '../dom/dom.js';
 const LINKS = [
   ['hosts', 'Hosts'],
   ['violations', 'Violations'],
-  ['chart', 'Over time'],
   ['plan', 'What if'],
   ['report', 'Report'],
 ];

@@ -36,7 +36,7 @@ export class Timeline {
   }
 }
 
-/** A place for a timeline: a chart with its legend, and the same as a table. A reader keeps the focus while it is drawn again. */
+/** A place for a timeline: a chart with its legend, and the same as a table. */
 export function createChart() {
   const figure = element('figure', { class: 'chart' });
   const table = element('div');

@@ -155,14 +155,6 @@ class ChartQueriesTest {
     }
 
     @Test
-    void alertsOnDroppedLinesOfTheLog() {
-        assertThat(rule("{}", "LogLinesDropped").path("expr").asText())
-                .isEqualTo(
-                        "increase(genv_enforcer_log_lines_dropped_total{namespace=\"gpu\",job=\"genv-enforcer\"}[600s])"
-                                + " > 0");
-    }
-
-    @Test
     void dashboardPanelsHaveUniqueIdsAndDescriptions() {
         var board = ChartQueries.board();
         var ids = new HashSet<Integer>();

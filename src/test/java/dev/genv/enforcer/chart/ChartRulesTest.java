@@ -98,7 +98,8 @@ class ChartRulesTest {
 
     private static String defaultOf(RuleDefinition rule, RuleSetting setting) {
         return switch (setting.kind()) {
-            case MODE -> "Default: `%s`".formatted(rule.defaultMode().name().toLowerCase(Locale.ROOT));
+            case MODE, REPORT_MODE ->
+                "Default: `%s`".formatted(rule.defaultMode().name().toLowerCase(Locale.ROOT));
             case LIMIT -> "Default: no limit";
             case LIMITS_OF_USERS -> "";
         };
@@ -107,6 +108,7 @@ class ChartRulesTest {
     private static String typeOf(RuleSetting setting) {
         return switch (setting.kind()) {
             case MODE -> "#/definitions/ruleMode";
+            case REPORT_MODE -> "#/definitions/reportMode";
             case LIMIT -> "#/definitions/limit";
             case LIMITS_OF_USERS -> "object";
         };

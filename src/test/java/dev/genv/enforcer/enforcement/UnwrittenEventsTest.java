@@ -22,14 +22,14 @@ class UnwrittenEventsTest {
     @Test
     void eventsAreWrittenAgainUntilTheDiskHasThem() {
         var first = number(2);
-        assertThat(unwritten.with(first, 0)).isEqualTo(first);
+        assertThat(unwritten.with(first)).isEqualTo(first);
         log.publish(first);
         var second = number(1);
-        var both = unwritten.with(second, 0);
+        var both = unwritten.with(second);
         assertThat(both).extracting(Event::sequence).containsExactly(1L, 2L, 3L);
         unwritten.recordWritten(both);
         log.publish(second);
-        assertThat(unwritten.with(List.of(), 0)).isEmpty();
+        assertThat(unwritten.with(List.of())).isEmpty();
         assertThat(unwritten.takeLoss()).isEmpty();
         assertThat(unwritten.last(List.of())).isEqualTo(3);
     }
@@ -37,28 +37,12 @@ class UnwrittenEventsTest {
     @Test
     void eventsThatAreNoLongerInTheLogAreReportedAsLostOnce() {
         log.publish(number(EventLog.MAX_EVENTS + 5));
-        unwritten.recordWritten(unwritten.with(number(1), 0));
+        unwritten.recordWritten(unwritten.with(number(1)));
         assertThat(unwritten.takeLoss())
                 .containsExactly(new Problem(
                         ProblemCode.JOURNAL_UNWRITABLE,
                         "the journal lacks 5 events, because it was not available for too long"));
         assertThat(unwritten.takeLoss()).isEmpty();
-    }
-
-    @Test
-    void eventsBeforeAJournalThatIsReadLateAreReportedAsLost() {
-        var before = number(3);
-        assertThat(unwritten.with(before, 0)).isEqualTo(before);
-        log.publish(before);
-        log.raise(100);
-        var after = number(1);
-        assertThat(unwritten.with(after, 100)).isEqualTo(after);
-        unwritten.recordWritten(after);
-        assertThat(unwritten.takeLoss())
-                .extracting(Problem::detail)
-                .singleElement()
-                .asString()
-                .contains("lacks 3 events");
     }
 
     private List<Event> number(int count) {

@@ -56,11 +56,12 @@ class HangingDiskTest {
             });
         }
         try (var journal = new DiskJournal(config(), LIMIT, TestTimeouts.HANG)) {
-            assertThat(journal.takeRestored().orElseThrow().memory())
+            var restored = journal.takeRestored().orElseThrow();
+            assertThat(restored.memory())
                     .map(Restored.Memory::cycle)
                     .map(SavedCycle::cycles)
                     .contains(1_000);
-            assertThat(journal.lastSequence()).isEqualTo(1_000);
+            assertThat(restored.lastSequence()).isEqualTo(1_000);
         }
     }
 

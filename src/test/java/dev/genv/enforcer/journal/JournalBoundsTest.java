@@ -12,6 +12,7 @@ import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
@@ -91,9 +92,13 @@ class JournalBoundsTest extends JournalFixture {
     @Test
     void eventsOfCyclesThatCouldNotBeWrittenAreWrittenLater() throws IOException {
         stop();
-        var folder = directory;
-        directory = folder.resolve("later");
+        directory = Files.createDirectory(directory.resolve("displaced"));
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
         start();
+        for (var file : segmentsAndLocks()) {
+            Files.delete(file);
+        }
+        Files.delete(directory);
         node.setSnapshot(STRAY);
         cycle();
         node.setSnapshot(host().devices(2));
@@ -142,6 +147,12 @@ class JournalBoundsTest extends JournalFixture {
         var found = new ArrayList<Event>();
         new DiskPast(directory).readEvents(Instant.EPOCH, Instant.MAX, () -> false, found::add);
         return found;
+    }
+
+    private List<Path> segmentsAndLocks() throws IOException {
+        try (var files = Files.list(directory)) {
+            return files.toList();
+        }
     }
 
     private long bytes() throws IOException {

@@ -39,8 +39,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** A service with a journal that is stopped and started again. */
 abstract class JournalFixture {
     static final Duration INTERVAL = Duration.ofSeconds(10);
-    /** A start does not wait for another service to release the journal. */
-    static final Duration NO_TIME = Duration.ofNanos(1);
+    /** How long a start waits for another service that does not release the journal. */
+    static final Duration SHORT_START = Duration.ofSeconds(2);
 
     @TempDir
     Path directory;

@@ -197,11 +197,6 @@ class RestartPropertyTest {
         }
 
         @Override
-        public long lastSequence() {
-            return journal.lastSequence();
-        }
-
-        @Override
         public void begin(List<ActionIntent> intents) {
             journal.begin(intents);
         }

@@ -112,7 +112,7 @@ class SignallerDeviceTest {
         var order = new Instruction.Terminate(
                 process.id(),
                 false,
-                new Instruction.Expected(process.uid(), Set.of(), Set.of(), null, Addresses.UNKNOWN, null),
+                new Instruction.Expected(process.uid(), Set.of(), Set.of(), null, Addresses.UNKNOWN),
                 new SignalCheck(
                         process,
                         ProgramEnviron.unavailable(new Membership.Unknown("")),

@@ -236,7 +236,7 @@ class SignallerTest {
         var order = new Instruction.Terminate(
                 process.id(),
                 false,
-                new Instruction.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN, null),
+                new Instruction.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN),
                 new SignalCheck(
                         process,
                         ProgramEnviron.unavailable(new Membership.Unknown("")),

@@ -31,12 +31,7 @@ record PolicyOracle(Fleet fleet, Limits limits) {
                         before.processes().stream()
                                 .filter(process -> !ended.contains(new HostProcess(before.host(), process.id())))
                                 .toList(),
-                        new Unlisted(
-                                before.unlisted().memory(),
-                                before.unlisted().holders().stream()
-                                        .filter(holder -> !ended.contains(new HostProcess(
-                                                before.host(), holder.process().id())))
-                                        .toList()),
+                        before.unlisted(),
                         before.environments(),
                         before.devices().stream()
                                 .map(device -> without(detached, before.host(), device))

@@ -1,9 +1,7 @@
 package dev.genv.enforcer.testsupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
@@ -12,8 +10,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
@@ -117,11 +113,6 @@ public abstract class UnlistedSuite extends UnlistedUseSuite {
                     assertThat(process.membershipBy()).isEqualTo(MembershipSource.ANCESTOR);
                 });
             }
-            var process = observe().unlisted().processes().getFirst();
-            assertThat(execute(new Action.Terminate("gpu-1", process, Signal.KILL))
-                            .outcome())
-                    .isEqualTo(Outcome.SIGNALLED);
-            await().until(() -> !holder.isAlive());
         }
     }
 

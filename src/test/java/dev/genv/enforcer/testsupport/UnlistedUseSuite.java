@@ -2,25 +2,17 @@ package dev.genv.enforcer.testsupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Action.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -58,31 +50,6 @@ abstract class UnlistedUseSuite extends ListedUseSuite {
         DeviceFileHolder.write(proc(), FakeNvidiaSmi.uuid(0), pids);
     }
 
-    @Test
-    void signalsAHolderOnlyWhileItMapsTheFile() throws Exception {
-        var release = """
-            import os, signal
-            signal.signal(signal.SIGUSR1, lambda *_: (mapping.close(), os.close(device)))
-            """;
-        try (var holder = DeviceFileHolder.start(Map.of(), "");
-                var released = DeviceFileHolder.start(Map.of(), release)) {
-            link(holder.pid(), released.pid());
-            use(4096);
-            var processes = observe(4).unlisted().processes();
-            assertThat(processes).hasSize(2);
-            released.release();
-            var results = new ArrayList<Result>();
-            for (var process : sorted(processes, holder.pid())) {
-                results.add(execute(new Action.Terminate("gpu-1", process, Signal.TERM)));
-            }
-            assertThat(results.getFirst().outcome()).isEqualTo(Outcome.SIGNALLED);
-            assertThat(results.getLast().outcome()).isNotEqualTo(Outcome.SIGNALLED);
-            assertThat(results.getLast().detail()).contains("no longer maps");
-            holder.child().awaitExit();
-            assertThat(released.child().isAlive()).isTrue();
-        }
-    }
-
     /** Another user can pass a descriptor to a process that accepts it. */
     @Test
     void fileThatAnotherProcessHasPassedProvesNoUse(@TempDir Path folder) throws Exception {
@@ -93,39 +60,6 @@ abstract class UnlistedUseSuite extends ListedUseSuite {
             assertThat(found)
                     .extracting(holder -> holder.process().pid(), Unlisted.Holder::used)
                     .containsExactly(Tuple.tuple(receiver.pid(), List.of()));
-            var process = found.getFirst().process();
-            assertThat(execute(new Action.Terminate("gpu-1", process, Signal.TERM))
-                            .outcome())
-                    .isEqualTo(Outcome.FAILED);
-            assertThat(receiver.child().isAlive()).isTrue();
-        }
-    }
-
-    /** Nothing is waited for between the check of the environ and the signal. */
-    @Test
-    void environIsCheckedAfterTheDevices() throws Exception {
-        try (var child = Child.withEnvironment(Map.of())) {
-            var process = map(child.pid(), DeviceFileHolder.FILE, DeviceFileHolder.FILE)
-                    .environ("GENV_ENVIRONMENT_ID=15971");
-            link();
-            use(4096);
-            var observed = observe(5).unlisted().processes();
-            assertThat(observed).hasSize(1);
-            var devices = proc().resolve("devices");
-            var content = Files.readAllBytes(devices);
-            Files.delete(devices);
-            Fifo.at(devices);
-            Thread.ofPlatform().daemon().start(() -> {
-                try (var answer = Files.newOutputStream(devices)) { // waits for the check of the devices
-                    process.environ("GENV_ENVIRONMENT_ID=15972");
-                    answer.write(content);
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            });
-            var result = execute(new Action.Terminate("gpu-1", observed.getFirst(), Signal.TERM));
-            assertThat(result.outcome()).isNotEqualTo(Outcome.SIGNALLED);
-            assertThat(child.isAlive()).isTrue();
         }
     }
 
@@ -213,11 +147,5 @@ abstract class UnlistedUseSuite extends ListedUseSuite {
         Files.createSymbolicLink(
                 Files.createDirectory(process.file("map_files")).resolve(range), mapped);
         return process;
-    }
-
-    private static List<GpuProcess> sorted(List<GpuProcess> processes, int first) {
-        return processes.stream()
-                .sorted((one, two) -> Boolean.compare(two.pid() == first, one.pid() == first))
-                .toList();
     }
 }

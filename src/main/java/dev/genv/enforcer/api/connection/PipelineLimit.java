@@ -76,7 +76,6 @@ final class PipelineLimit extends ChannelDuplexHandler {
                 bytes.release();
                 return;
             }
-            pipeline.addAfter(encoder.name(), null, new InvalidRequests());
             pipeline.addAfter(encoder.name(), null, new PipelineLimit());
             context.fireChannelRead(bytes);
             pipeline.remove(this);

@@ -7,11 +7,12 @@ import io.vertx.ext.web.RoutingContext;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
-import java.util.function.LongPredicate;
 
 /** Lets one request at a time read the recorded past, because each occupies a processor and the disk. */
 @Singleton
 public class PastAccess {
+    private static final int HEAP_SHARE = 8;
+
     private final Optional<RecordedPast> past;
     private final Semaphore permit = new Semaphore(1);
 
@@ -22,13 +23,12 @@ public class PastAccess {
     /**
      * Begins to read; the caller closes the reading.
      *
-     * @param reserve reserves bytes of heap, and returns false if they are not available
-     * @throws ApiException if nothing is recorded, another request reads, or too little heap is available
+     * @throws ApiException if nothing is recorded, or another request reads
      */
-    public PastReading open(RoutingContext request, Period period, LongPredicate reserve) {
+    public PastReading open(RoutingContext request, Period period) {
         var recorded = past.orElseThrow(() ->
                 ApiException.conflict("the past is not recorded: set GENV_ENFORCER_JOURNAL_DIR to a folder for it"));
-        var memory = new FleetMemory(reserve);
+        var memory = new FleetMemory(Runtime.getRuntime().maxMemory() / HEAP_SHARE);
         if (!permit.tryAcquire()) {
             throw ApiException.serviceUnavailable("another request reads the recorded past; try again soon");
         }

@@ -12,7 +12,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** One request that reads the recorded past. It ends at its time limit, or when its client has disconnected. */
@@ -101,8 +100,8 @@ public final class PastReading implements AutoCloseable {
         release.run();
     }
 
-    /** Reserves the heap for one fleet while the past is read: what is in it may have been larger than now. */
-    static final class FleetMemory {
+    /** Limits the heap for one fleet while the past is read: what is in it may have been larger than now. */
+    public static final class FleetMemory {
         /**
          * A process, a device of a process, an environment, a pid, an attachment or a range of subordinate uids: before and after a
          * change, and as JSON.
@@ -112,27 +111,17 @@ public final class PastReading implements AutoCloseable {
         /** The results for users, whose number is limited, and the longest record. */
         private static final int FIXED = 4 << 20;
 
-        private final LongPredicate reserve;
+        private final long most;
         private final Map<String, Long> entriesOf = new HashMap<>();
         private long entries;
-        private long reserved;
 
-        /**
-         * Reserves what every reading needs.
-         *
-         * @param reserve reserves bytes of heap, and returns false if they are not available
-         * @throws ApiException if that is too much
-         */
-        FleetMemory(LongPredicate reserve) {
-            this.reserve = reserve;
-            if (!reserve.test(FIXED)) {
-                throw ApiException.serviceUnavailable("other requests need the memory at present; try again soon");
-            }
-            reserved = FIXED;
+        /** Creates a limit of this number of bytes. */
+        FleetMemory(long most) {
+            this.most = most;
         }
 
         /**
-         * Reserves what a cycle needs more than those before.
+         * Counts what a cycle needs more than those before.
          *
          * @throws ApiException if that is too much
          */
@@ -143,18 +132,19 @@ public final class PastReading implements AutoCloseable {
                 entries += count - entriesOf.getOrDefault(name, 0L);
                 entriesOf.put(name, count);
             }
-            var more = FIXED + entries * ENTRY - reserved;
-            if (more > 0) {
-                if (!reserve.test(more)) {
-                    throw ApiException.contentTooLarge(
-                            "the past contains a fleet that needs an estimated %d bytes of memory; choose a shorter period"
-                                    .formatted(FIXED + entries * ENTRY));
-                }
-                reserved += more;
+            if (bytes() > most) {
+                throw ApiException.contentTooLarge(
+                        "the past contains a fleet that needs an estimated %d bytes of memory; choose a shorter period"
+                                .formatted(bytes()));
             }
         }
 
-        private static long entries(Snapshot snapshot) {
+        long bytes() {
+            return FIXED + entries * ENTRY;
+        }
+
+        /** Returns the number of entries of a host. */
+        public static long entries(Snapshot snapshot) {
             var entries =
                     (long) snapshot.processes().size() + snapshot.uidsOfPids().size();
             for (var process : snapshot.processes()) {

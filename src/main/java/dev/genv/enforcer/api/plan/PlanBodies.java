@@ -94,12 +94,6 @@ public class PlanBodies {
             if (!over) {
                 over = true;
                 context.vertx().cancelTimer(timer);
-                try {
-                    body.reserve();
-                } catch (ApiException e) {
-                    refuse(e);
-                    return;
-                }
                 timer = context.vertx()
                         .setTimer(
                                 LONGEST_ANSWER_MILLIS, _ -> request.connection().close());

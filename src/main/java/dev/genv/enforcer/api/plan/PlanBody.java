@@ -16,32 +16,26 @@ final class PlanBody implements AutoCloseable {
     private static final int LARGEST_BLOCK = 1 << 16;
 
     private final PlanMemory memory;
-    private final MemoryPool.Reservation reading;
-    private final MemoryPool.Reservation planning;
-    private final PlanCost cost = new PlanCost();
     private List<byte[]> blocks = new ArrayList<>();
     private int lastFilled;
+    private int permits;
     private long length;
     private int users = 1;
 
     PlanBody(PlanMemory memory) {
         this.memory = memory;
-        this.reading = memory.bodies().new Reservation();
-        this.planning = memory.plans().new Reservation();
     }
 
     /**
      * Adds the next piece.
      *
-     * @throws ApiException if the body is too long, or its plan would need too much memory
+     * @throws ApiException if the body is too long, or other bodies use all the memory
      */
     void add(byte[] piece) {
         length += piece.length;
         if (length > memory.largestBody()) {
             throw ApiException.contentTooLarge("the body is larger than %d bytes".formatted(memory.largestBody()));
         }
-        cost.add(piece, piece.length);
-        checkCost(cost.bytes());
         for (var from = 0; from < piece.length; ) {
             if (blocks.isEmpty() || lastFilled == blocks.getLast().length) {
                 addBlock();
@@ -56,45 +50,19 @@ final class PlanBody implements AutoCloseable {
 
     private void addBlock() {
         var size = blocks.isEmpty() ? FIRST_BLOCK : Math.min(LARGEST_BLOCK, 2 * blocks.getLast().length);
-        if (!reading.add(size)) {
+        if (!reserve(size >> 10)) {
             throw ApiException.serviceUnavailable("other plan requests use all the memory for plans; try again soon");
         }
         blocks.add(new byte[size]);
         lastFilled = 0;
     }
 
-    private void checkCost(long bytes) {
-        if (bytes > memory.largestCost()) {
-            throw ApiException.contentTooLarge(
-                    "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
-                            .formatted(bytes, memory.largestCost()));
+    private synchronized boolean reserve(int kibibytes) {
+        if (users == 0 || !memory.bodies().tryAcquire(kibibytes)) {
+            return false;
         }
-    }
-
-    /**
-     * Reserves the memory for computing the plan.
-     *
-     * @throws ApiException if the pool has not enough left
-     */
-    void reserve() {
-        reserve(cost.bytes() + memory.answerCost());
-    }
-
-    /** The same for entries that are not in the body. */
-    void reserveFurther(long bytes) {
-        checkCost(bytes);
-        reserve(bytes);
-    }
-
-    /** Returns whether more memory is available, and reserves it. */
-    boolean reservesFurther(long bytes) {
-        return planning.add(bytes);
-    }
-
-    private void reserve(long bytes) {
-        if (!planning.add(bytes)) {
-            throw ApiException.serviceUnavailable("other plans use all the memory for plans; try again soon");
-        }
+        permits += kibibytes;
+        return true;
     }
 
     /** Opens the body, once. */
@@ -125,8 +93,8 @@ final class PlanBody implements AutoCloseable {
     public synchronized void close() {
         users--;
         if (users == 0) {
-            reading.close();
-            planning.close();
+            memory.bodies().release(permits);
+            permits = 0;
         }
     }
 }

@@ -2,22 +2,22 @@ package dev.genv.enforcer.api.plan;
 
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
+import java.util.concurrent.Semaphore;
 
 /**
- * The share of the heap for all plan requests together. The service exits if it runs out of memory, so a request reserves an estimate
- * before it is parsed. The cycles need the rest of the heap.
+ * The limits of plan requests, as shares of the heap. The service exits if it runs out of memory, and the cycles need it too. Two plans
+ * are computed at the same time. Each takes up to three times the memory of its tree for the objects of the plan, and a growing buffer
+ * needs up to three times its content. All this is at most half of the heap.
  */
 @Singleton
 public class PlanMemory {
     private static final int BODIES_SHARE = 16;
-    private static final int PLANS_SHARE = 4;
-    /** The share of this for bodies. A growing buffer needs up to three times its content. */
-    private static final int ANSWER_SHARE = 12;
+    private static final int TREE_SHARE = 24;
+    private static final int ANSWER_SHARE = 48;
+    private static final int FLEET_SHARE = 16;
 
-    private static final int GROWTH = 3;
-
-    private final MemoryPool bodies;
-    private final MemoryPool plans;
+    private final long heap;
+    private final Semaphore bodies;
 
     @Inject
     PlanMemory() {
@@ -25,35 +25,31 @@ public class PlanMemory {
     }
 
     PlanMemory(long heap) {
-        bodies = new MemoryPool(heap / BODIES_SHARE);
-        plans = new MemoryPool(heap / PLANS_SHARE);
+        this.heap = heap;
+        bodies = new Semaphore((int) (heap / BODIES_SHARE / 1024));
     }
 
-    /** The memory for bodies while they arrive. */
-    MemoryPool bodies() {
+    /** A permit for each kibibyte of the bodies that arrive. */
+    Semaphore bodies() {
         return bodies;
-    }
-
-    /** The memory for computing plans. */
-    public MemoryPool plans() {
-        return plans;
     }
 
     /** Returns the size limit of one body, so that one request cannot use all the memory for bodies. */
     int largestBody() {
-        return (int) Math.min(PlanResource.LARGEST_BODY, bodies.size() / 2);
+        return (int) Math.min(PlanResource.LARGEST_BODY, heap / BODIES_SHARE / 2);
     }
 
-    /** Returns the estimate above which a request is always refused. */
-    long largestCost() {
-        return plans.size() - answerCost();
+    /** Returns the limit of a parsed body. */
+    long largestTree() {
+        return heap / TREE_SHARE;
     }
 
-    long answerCost() {
-        return GROWTH * (long) largestAnswer();
+    /** Returns the limit of the plan of an observed fleet. */
+    long largestFleet() {
+        return heap / FLEET_SHARE;
     }
 
     int largestAnswer() {
-        return (int) Math.min(PlanResource.LARGEST_BODY, plans.size() / ANSWER_SHARE);
+        return (int) Math.min(PlanResource.LARGEST_BODY, heap / ANSWER_SHARE);
     }
 }

@@ -44,8 +44,8 @@ public class PlanReplay {
         return Optional.of(Period.between(Period.instant(SINCE, since, Instant.EPOCH), until));
     }
 
-    ReplayView run(RoutingContext request, PlanBody body, Period period, Policy policy) {
-        try (var reading = past.open(request, period, body::reservesFurther)) {
+    ReplayView run(RoutingContext request, Period period, Policy policy) {
+        try (var reading = past.open(request, period)) {
             var recordedSince = reading.recordedSince();
             var replay =
                     new Replay(policy, enforcer.config().safetyLimits().grace().isZero(), enforcer.isRemote());

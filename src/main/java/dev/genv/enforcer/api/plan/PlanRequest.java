@@ -36,9 +36,12 @@ final class PlanRequest {
 
     private final JsonNode body;
 
-    PlanRequest(InputStream json) {
+    /** Reads a body, whose tree takes at most this number of bytes. */
+    PlanRequest(InputStream json, long maxBytes) {
         try {
-            body = GenvJson.readFleet(json).orElseGet(JsonNodeFactory.instance::objectNode);
+            body = GenvJson.readUpTo(maxBytes, json).orElseGet(JsonNodeFactory.instance::objectNode);
+        } catch (UnreadableException.TooLarge e) {
+            throw ApiException.contentTooLarge("the body " + e.getMessage() + "; request fewer hosts at once");
         } catch (UnreadableException e) {
             throw ApiException.badRequest("the body " + e.getMessage());
         }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.past.PastReading.FleetMemory;
 import dev.genv.enforcer.api.past.Period;
 import dev.genv.enforcer.api.view.PlanView;
 import dev.genv.enforcer.api.view.ReplayView;
@@ -37,6 +38,8 @@ public class PlanResource {
     static final int LARGEST_BODY = 32 << 20;
     /** Each plan occupies a processor, and cycles need one too. */
     private static final int MAX_CONCURRENT = 2;
+    /** The heap for a process, a device of a process, an environment or an attachment of the last cycle. */
+    private static final int ENTRY = 1500;
 
     private final Enforcer enforcer;
     private final PlanReplay replay;
@@ -89,15 +92,15 @@ public class PlanResource {
     }
 
     private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
-        var query = new PlanRequest(body.open());
+        var query = new PlanRequest(body.open(), memory.largestTree());
         if (query.snapshots().isPresent()) {
             throw ApiException.badRequest("since replays the recorded past, so the body cannot have snapshots");
         }
-        return replay.run(request, body, period, query.policy().orElseGet(enforcer::policy));
+        return replay.run(request, period, query.policy().orElseGet(enforcer::policy));
     }
 
     private Query read(PlanBody body) {
-        var request = new PlanRequest(body.open());
+        var request = new PlanRequest(body.open(), memory.largestTree());
         var policy = request.policy().orElseGet(enforcer::policy);
         var snapshots = request.snapshots();
         if (snapshots.isPresent()) {
@@ -108,8 +111,18 @@ public class PlanResource {
                             enforcer.isRemote() || snapshots.get().size() > 1));
         }
         var fleet = lastFleet();
-        body.reserveFurther(PlanCost.of(fleet));
+        checkSize(fleet);
         return new Query(policy, fleet);
+    }
+
+    private void checkSize(Fleet fleet) {
+        var bytes = ENTRY
+                * fleet.snapshots().stream().mapToLong(FleetMemory::entries).sum();
+        if (bytes > memory.largestFleet()) {
+            throw ApiException.contentTooLarge(
+                    "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
+                            .formatted(bytes, memory.largestFleet()));
+        }
     }
 
     private Fleet lastFleet() {

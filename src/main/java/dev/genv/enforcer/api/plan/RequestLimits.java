@@ -9,6 +9,8 @@ import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
+import java.net.URI;
+import java.net.URISyntaxException;
 
 /**
  * Refuses request bodies, which only plan requests need, and invalid requests. Every user of the machine can send them, so they are
@@ -76,6 +78,11 @@ public class RequestLimits {
 
     private void check(RoutingContext request) {
         request.addEndHandler(_ -> HttpErrors.closeIfBodyFollows(request));
+        if (!isUri(request.request().uri())) {
+            HttpErrors.send(
+                    request, 400, "the request target is no URI; perhaps a character in it must be percent-encoded");
+            return;
+        }
         var plan = isPlan(request);
         var largest = plan ? memory.largestBody() : LARGEST_OTHER;
         if (declaredLength(request) > largest) {
@@ -85,6 +92,16 @@ public class RequestLimits {
             HttpErrors.send(request, 413, "only POST %s accepts a body without a length".formatted(PlanResource.PATH));
         } else {
             request.next();
+        }
+    }
+
+    /** The framework would log a failure for a target that it cannot parse. */
+    private static boolean isUri(String target) {
+        try {
+            var _ = new URI(target);
+            return true;
+        } catch (URISyntaxException e) {
+            return false;
         }
     }
 

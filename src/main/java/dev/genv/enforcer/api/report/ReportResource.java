@@ -4,7 +4,6 @@ import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.past.PastAccess;
 import dev.genv.enforcer.api.past.PastReading;
 import dev.genv.enforcer.api.past.Period;
-import dev.genv.enforcer.api.plan.PlanMemory;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.report.ReportView.ReportCsv;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -44,12 +43,10 @@ public class ReportResource {
 
     private final Enforcer enforcer;
     private final PastAccess past;
-    private final PlanMemory memory;
 
-    ReportResource(Enforcer enforcer, PastAccess past, PlanMemory memory) {
+    ReportResource(Enforcer enforcer, PastAccess past) {
         this.enforcer = enforcer;
         this.past = past;
-        this.memory = memory;
     }
 
     @GET
@@ -69,8 +66,7 @@ public class ReportResource {
         var isCsv = isCsv(query.get("format"), headers);
         var to = Period.instant("to", query.get("to"), now());
         var period = Period.between(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
-        try (var reserved = memory.plans().new Reservation();
-                var reading = past.open(request, period, reserved::add)) {
+        try (var reading = past.open(request, period)) {
             var report = report(reading, period);
             if (isCsv && !report.complete()) {
                 throw ApiException.contentTooLarge(

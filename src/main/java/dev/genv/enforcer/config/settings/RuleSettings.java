@@ -19,6 +19,7 @@ import java.util.Optional;
 public final class RuleSettings {
     private static final String PREFIX = "genv.enforcer.";
     private static final SettingConverter<RuleMode> MODE = new Values.ModeOfRule();
+    private static final SettingConverter<RuleMode> REPORT_MODE = new Values.ModeOfReport();
     private static final SettingConverter<Integer> LIMIT = new Values.Limit();
     private static final SettingConverter<Map<String, Integer>> LIMITS_OF_USERS = new Values.UserLimits();
 
@@ -54,6 +55,7 @@ public final class RuleSettings {
     static String accepted(RuleSetting.Kind kind) {
         return switch (kind) {
             case MODE -> MODE.accepted();
+            case REPORT_MODE -> REPORT_MODE.accepted();
             case LIMIT -> LIMIT.accepted();
             case LIMITS_OF_USERS -> LIMITS_OF_USERS.accepted();
         };
@@ -66,6 +68,7 @@ public final class RuleSettings {
         for (var setting : rule.settings()) {
             switch (setting.kind()) {
                 case MODE -> mode = read(setting, MODE).orElse(mode);
+                case REPORT_MODE -> mode = read(setting, REPORT_MODE).orElse(mode);
                 case LIMIT -> limit = read(setting, LIMIT);
                 case LIMITS_OF_USERS ->
                     limitsOfUsers = read(setting, LIMITS_OF_USERS).orElse(limitsOfUsers);

@@ -2,7 +2,6 @@ package dev.genv.enforcer.config.start;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
 import dev.genv.enforcer.config.Configuration;
-import dev.genv.enforcer.config.ConsoleOutput;
 import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.model.SafeText;
 import io.quarkus.runtime.Quarkus;
@@ -15,7 +14,6 @@ import org.jspecify.annotations.Nullable;
 public final class Main {
     /** Runs the service; exits with 2 if a setting is invalid. */
     public static void main(String... arguments) {
-        ConsoleOutput.install();
         try {
             var settings = Configuration.settings();
             if (arguments.length > 0) {
@@ -28,6 +26,8 @@ public final class Main {
                 System.setProperty("quarkus.management.host-enabled", "false");
                 System.setProperty("quarkus.banner.enabled", "false");
                 System.setProperty("quarkus.log.console.stderr", "true");
+                // Its last lines would be lost at the exit.
+                System.setProperty("quarkus.log.console.async.enabled", "false");
             }
             ServerConnections.enable();
             Quarkus.run(Service.class, Main::exit, arguments);

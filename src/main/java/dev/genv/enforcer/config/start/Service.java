@@ -10,6 +10,7 @@ import io.quarkus.runtime.QuarkusApplication;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +39,8 @@ public final class Service implements QuarkusApplication {
         if (cycleSchedule.interval().isZero()) {
             return once();
         }
+        // At the exit Quarkus flushes System.out. That must not wait for the log, which has the original stream.
+        System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.out), false, System.out.charset()));
         notifications.start();
         loop.start();
         Quarkus.waitForExit();

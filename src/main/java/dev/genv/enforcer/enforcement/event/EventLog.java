@@ -83,14 +83,6 @@ public final class EventLog {
                 .toList();
     }
 
-    /** Gives later events higher positions than this one. */
-    public synchronized void raise(long position) {
-        if (position > numbered) {
-            numbered = position;
-            streams.beginAfter(position);
-        }
-    }
-
     /** Returns the runs that showed events, for later runs. It is written together with all events that have a position. */
     public synchronized SavedState save() {
         return streams.save(numbered);
@@ -111,7 +103,11 @@ public final class EventLog {
      * @param last the position of the last event of the earlier runs
      */
     public synchronized void continueFrom(List<Event> earlier, long last) {
-        raise(Math.max(last, streams.last()));
+        var position = Math.max(last, streams.last());
+        if (position > numbered) {
+            numbered = position;
+            streams.beginAfter(position);
+        }
         latest = Math.max(latest, numbered);
         add(earlier);
     }

@@ -188,8 +188,7 @@ public final class Evidence {
             return Optional.empty();
         }
         var isStranger = isStranger(host, process, environment);
-        if (!enforcement.enforcesWithoutEnvironment(cause.rule())
-                && its.shieldsFromEnvironment(process, environment, isStranger)) {
+        if (!enforcement.enforcesWithoutEnvironment() && its.shieldsFromEnvironment(process, environment, isStranger)) {
             return Optional.of("the process is older than the entry of environment %s"
                     .formatted(SafeText.escape(environment.eid())));
         }
@@ -251,9 +250,9 @@ public final class Evidence {
             return rules.test(rule) && (signals || action instanceof Action.Detach);
         }
 
-        /** Whether a process that breaks this rule is also terminated if its environment is not active. */
-        boolean enforcesWithoutEnvironment(RuleDefinition broken) {
-            return broken.isOfUnlistedProcesses() ? rules.test(broken) : rules.test(Rules.INACTIVE_ENV_PROCESSES);
+        /** Whether processes are also terminated if their environment is not active. */
+        boolean enforcesWithoutEnvironment() {
+            return rules.test(Rules.INACTIVE_ENV_PROCESSES);
         }
     }
 }

@@ -46,11 +46,6 @@ public final class ActionIntents {
         return List.copyOf(state.get(INTENTS).values());
     }
 
-    /** Gives later intents higher numbers than this one. */
-    public synchronized void raise(long number) {
-        last = Math.max(last, number);
-    }
-
     /** Records that these actions are about to be executed, in the journal first. */
     public void begin(List<PlannedAction> actions) {
         if (!actions.isEmpty()) {

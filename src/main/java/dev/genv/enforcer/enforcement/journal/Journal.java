@@ -18,17 +18,11 @@ public interface Journal extends AutoCloseable {
     /** Keeps nothing. */
     Journal NONE = new NoJournal();
 
-    /** Whether it keeps anything. */
+    /** Whether it keeps anything. It does not if it could not be read at the start. */
     boolean isEnabled();
 
-    /**
-     * Returns what the earlier runs left, once. Empty as long as it is not read. Until it is taken nothing is written, because the
-     * first cycle replaces it.
-     */
+    /** Returns what the earlier runs left, once. Empty if it could not be read. */
     Optional<Restored> takeRestored();
-
-    /** The position of the last event of earlier runs, which may become known late; 0 if there is none. */
-    long lastSequence();
 
     /** Records actions that are about to be executed. They are on the disk when it returns, unless the disk takes too long. */
     void begin(List<ActionIntent> intents);
@@ -113,11 +107,6 @@ public interface Journal extends AutoCloseable {
         @Override
         public Optional<Restored> takeRestored() {
             return Optional.empty();
-        }
-
-        @Override
-        public long lastSequence() {
-            return 0;
         }
 
         @Override

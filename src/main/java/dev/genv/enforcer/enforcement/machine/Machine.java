@@ -101,15 +101,13 @@ public interface Machine {
          * @param files the protected programs that a process of this uid must not run
          * @param environ null if it could not be read
          * @param addresses where its environ is
-         * @param minors the device files of GPUs of which it must map one, by their minor numbers; null if the GPU tool lists it
          */
         record Expected(
                 @Nullable Long uid,
                 Set<Long> exempt,
                 Set<ProgramFile> files,
                 @Nullable EnvironFacts environ,
-                Addresses addresses,
-                @Nullable Set<Integer> minors) {}
+                Addresses addresses) {}
     }
 
     /** What came of an instruction. */

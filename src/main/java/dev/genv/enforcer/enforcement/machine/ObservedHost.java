@@ -124,8 +124,7 @@ public final class ObservedHost implements Host {
                         immunity.exempt(),
                         immunity.protectedFiles(process.uid()),
                         environs.get(process.id()),
-                        observer.environ(process.id()).addresses(),
-                        observer.unlisted().minors(process.id())),
+                        observer.environ(process.id()).addresses()),
                 new SignalCheck(
                         process, observer.environ(process.id()), observer::immunity, immunity, identityFlapping));
     }
@@ -146,13 +145,13 @@ public final class ObservedHost implements Host {
 
     private static Map<ProcessId, EnvironFacts> environs(HostFacts facts, Observation observation) {
         var byPid = new HashMap<Integer, EnvironFacts>();
-        for (var process : facts.allProcesses()) {
+        for (var process : facts.processes()) {
             if (process.environ() instanceof Reading.Value<EnvironFacts>(var environ)) {
                 byPid.put(process.pid(), environ);
             }
         }
         var environs = new HashMap<ProcessId, EnvironFacts>();
-        for (var process : observation.snapshot().allProcesses()) {
+        for (var process : observation.snapshot().processes()) {
             var environ = byPid.get(process.pid());
             if (environ != null) {
                 environs.put(process.id(), environ);

@@ -49,12 +49,12 @@ public final class KillEscalation {
         var unconfirmed = new LinkedHashMap<HostProcess, Action.Terminate>();
         var wanted = wanted(evidence.plan());
         for (var host : evidence.seen().hosts()) {
-            var present = host.snapshot().allProcesses().stream()
+            var present = host.snapshot().processes().stream()
                     .collect(Collectors.toMap(GpuProcess::id, Function.identity(), (one, _) -> one));
             for (var target : pending.processesOn(host.host())) {
                 var process = present.get(target.id());
                 if (process == null) {
-                    pending.record(target, wouldBeFound(target, host) ? Sighting.COMPLIES : Sighting.UNKNOWN);
+                    pending.record(target, wouldBeFound(host) ? Sighting.COMPLIES : Sighting.UNKNOWN);
                     continue;
                 }
                 var check = check(target, process, host, wanted.getOrDefault(target, List.of()), evidence);
@@ -96,11 +96,8 @@ public final class KillEscalation {
     }
 
     /** Whether a process would have been observed if it were still on a GPU. */
-    private boolean wouldBeFound(HostProcess target, HostReport host) {
-        return host.snapshot().has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)
-                && (host.snapshot().unlisted().isComplete()
-                        || pending.causesOf(target).stream()
-                                .noneMatch(cause -> cause.rule().isOfUnlistedProcesses()));
+    private static boolean wouldBeFound(HostReport host) {
+        return host.snapshot().has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS);
     }
 
     private Check check(

@@ -48,13 +48,6 @@ public final class PendingTerminations {
         return List.of(TERMINATIONS);
     }
 
-    /** Returns the last action on each process in a saved state. */
-    public static List<PlannedAction> lastActions(SavedState saved) {
-        return saved.get(TERMINATIONS).values().stream()
-                .map(termination -> termination.pending.progress().last())
-                .toList();
-    }
-
     /** Returns the pending terminations, to continue them in another run of the service. */
     public synchronized SavedState save() {
         var saved = new HashMap<HostProcess, Saved>();

@@ -2,10 +2,15 @@ package dev.genv.enforcer.format.json;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.core.io.CharacterEscapes;
 import com.fasterxml.jackson.core.io.JsonEOFException;
+import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
@@ -34,8 +39,6 @@ public final class GenvJson {
     private static final int LONGEST_NAME = Fields.LONGEST_TEXT;
     /** The heap limit of a parsed state file. An environment takes 2 KiB. */
     private static final long MAX_BYTES = 24L << 20;
-    /** The heap limit of the snapshots of a fleet. */
-    private static final long MAX_FLEET_BYTES = 10 * MAX_BYTES;
 
     private static final ObjectMapper MAPPER = mapper();
     private static final ObjectWriter WRITER = MAPPER.writer(fileWriter()).with(new PythonEscapes());
@@ -52,9 +55,13 @@ public final class GenvJson {
         return read(new ByteArrayInputStream(bytes), MAX_BYTES).orElseThrow(() -> new UnreadableException("is empty"));
     }
 
-    /** The same with the limit for the snapshots of a fleet; empty if there is no JSON value. */
-    public static Optional<JsonNode> readFleet(InputStream json) throws UnreadableException {
-        return read(json, MAX_FLEET_BYTES);
+    /**
+     * The same with another limit; empty if there is no JSON value.
+     *
+     * @throws UnreadableException.TooLarge if the values would take more bytes of heap
+     */
+    public static Optional<JsonNode> readUpTo(long maxBytes, InputStream json) throws UnreadableException {
+        return read(json, maxBytes);
     }
 
     private static Optional<JsonNode> read(InputStream json, long maxBytes) throws UnreadableException {
@@ -62,6 +69,9 @@ public final class GenvJson {
         var text = new InputStreamReader(json, StandardCharsets.UTF_8.newDecoder());
         try (var parser = new TreeLimitedParser(MAPPER.createParser(text), maxBytes)) {
             return Optional.ofNullable(MAPPER.<JsonNode>readTree(parser)).filter(node -> !node.isMissingNode());
+        } catch (MemoryLimitedParser.LimitException e) {
+            throw new UnreadableException.TooLarge(
+                    "is too large: " + e.getOriginalMessage() + position(e.getLocation()));
         } catch (StreamConstraintsException e) {
             throw new UnreadableException("is too large: " + e.getOriginalMessage() + position(e.getLocation()));
         } catch (JsonProcessingException e) {
@@ -138,5 +148,60 @@ public final class GenvJson {
                 .withObjectFieldValueSpacing(Spacing.AFTER)
                 .withObjectEmptySeparator("")
                 .withArrayEmptySeparator("");
+    }
+
+    /**
+     * Estimates the heap of a JSON tree. Three bytes of a file can become an object of 160 bytes, so the size of the file is no limit.
+     */
+    private static final class TreeLimitedParser extends MemoryLimitedParser {
+        /** An object node with its map and the map's first table. */
+        private static final int OBJECT = 160;
+        /** An array node with its list and the list's first array. */
+        private static final int ARRAY = 104;
+        /** A map entry with its key. */
+        private static final int FIELD = 96;
+        /** A text node with its string and its list slot. */
+        private static final int STRING = 64;
+        /** A number node with its number and its list slot. */
+        private static final int NUMBER = 24;
+        /** A list slot. */
+        private static final int OTHER = 8;
+
+        private static final int BYTES_PER_CHAR = 2;
+
+        TreeLimitedParser(JsonParser parser, long maxBytes) {
+            super(parser, maxBytes);
+        }
+
+        @Override
+        protected long size(JsonToken token) throws IOException {
+            return switch (token) {
+                case START_OBJECT -> OBJECT;
+                case START_ARRAY -> ARRAY;
+                case FIELD_NAME -> FIELD + BYTES_PER_CHAR * (long) getTextLength();
+                case VALUE_STRING -> STRING + BYTES_PER_CHAR * (long) getTextLength();
+                case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> NUMBER + (long) getTextLength();
+                default -> OTHER;
+            };
+        }
+    }
+
+    /** Escapes DEL like Python; Jackson does not escape it. */
+    public static final class PythonEscapes extends CharacterEscapes {
+        private static final long serialVersionUID = 1L;
+        private static final int DELETE = 0x7f;
+        private static final SerializedString ESCAPED = new SerializedString("\\u007f");
+
+        @Override
+        public int[] getEscapeCodesForAscii() {
+            var codes = standardAsciiEscapesForJSON();
+            codes[DELETE] = ESCAPE_CUSTOM;
+            return codes;
+        }
+
+        @Override
+        public @Nullable SerializableString getEscapeSequence(int character) {
+            return character == DELETE ? ESCAPED : null;
+        }
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.format.json;
 
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
@@ -10,6 +11,15 @@ import org.jspecify.annotations.Nullable;
 /** Estimates the heap that the values of JSON take, from its tokens, and fails above a limit. */
 public abstract class MemoryLimitedParser extends JsonParserDelegate {
     private static final int MEBIBYTE = 1 << 20;
+
+    /** The values would take more than the limit. */
+    static final class LimitException extends StreamConstraintsException {
+        private static final long serialVersionUID = 1L;
+
+        private LimitException(String message, JsonLocation location) {
+            super(message, location);
+        }
+    }
 
     private final long maxBytes;
     private long bytes;
@@ -25,7 +35,7 @@ public abstract class MemoryLimitedParser extends JsonParserDelegate {
     /**
      * {@inheritDoc}
      *
-     * @throws StreamConstraintsException if the values take more than the limit
+     * @throws LimitException if the values take more than the limit
      */
     @Override
     public @Nullable JsonToken nextToken() throws IOException {
@@ -33,7 +43,7 @@ public abstract class MemoryLimitedParser extends JsonParserDelegate {
         if (token != null) {
             bytes += size(token);
             if (bytes > maxBytes) {
-                throw new StreamConstraintsException(
+                throw new LimitException(
                         "it would take more than %d MiB of memory".formatted(maxBytes / MEBIBYTE), currentLocation());
             }
         }

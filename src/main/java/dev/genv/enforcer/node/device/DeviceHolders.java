@@ -22,7 +22,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -150,19 +149,6 @@ public final class DeviceHolders {
             search.leaveOut(HeldGpus.reason(e));
         }
         return new Found(gpus, search.held, search.incomplete);
-    }
-
-    /**
-     * Whether a process maps one of these device files.
-     *
-     * @param uid its real uid
-     * @param minors which minor numbers the files have: N of {@code /dev/nvidiaN}
-     * @throws IOException if that is unknown
-     */
-    public boolean mapsOneOf(ProcessId process, long uid, IntPredicate minors) throws IOException {
-        var held = new HeldGpus(proc, devices);
-        return proc.guarded(process, uid, () -> held.examine(process.pid())).mapped().stream()
-                .anyMatch(minors::test);
     }
 
     /**

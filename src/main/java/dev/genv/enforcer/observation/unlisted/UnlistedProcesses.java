@@ -32,7 +32,6 @@ import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The processes that hold devices with unexplained memory without being listed. It keeps how long the memory is unexplained, and since
@@ -47,7 +46,8 @@ public final class UnlistedProcesses {
 
     private final UnexplainedMemory unexplained;
     private Map<ProcessId, Long> since = Map.of();
-    private Map<ProcessId, Set<Integer>> minors = Map.of();
+    /** The device files that each process mapped in the last observation, by their minor numbers. */
+    private Map<ProcessId, Set<Integer>> mapped = Map.of();
 
     public UnlistedProcesses(Memory tolerated) {
         unexplained = new UnexplainedMemory(tolerated);
@@ -61,11 +61,6 @@ public final class UnlistedProcesses {
     /** Whether the next observation must look for processes that hold devices without being listed. */
     public boolean needsDeviceHolders() {
         return unexplained.isLasting();
-    }
-
-    /** Returns the device files of which an unlisted process must map one to be terminated; null for a listed process. */
-    public @Nullable Set<Integer> minors(ProcessId process) {
-        return minors.get(process);
     }
 
     /**
@@ -89,7 +84,7 @@ public final class UnlistedProcesses {
         var amounts = unexplained.lasting();
         if (!wereSought || amounts.isEmpty() || listing.missing().contains(SnapshotPart.PROCESSES)) {
             since = Map.of();
-            minors = Map.of();
+            mapped = Map.of();
             return Found.of(Unlisted.NONE);
         }
         var devices = devicesByMinor(facts.holders().gpus(), amounts);
@@ -133,16 +128,16 @@ public final class UnlistedProcesses {
                     && pid != ownPid) {
                 var first = before.getOrDefault(process.id(), facts.machine().beforeListing());
                 // A process that was just started may be listed in a moment, so it must have been found before.
-                var earlier = minors.getOrDefault(process.id(), Set.of());
-                var mapped = holder.mapped().stream().filter(held::contains).collect(Collectors.toUnmodifiableSet());
+                var earlier = mapped.getOrDefault(process.id(), Set.of());
+                var now = holder.mapped().stream().filter(held::contains).collect(Collectors.toUnmodifiableSet());
                 found.add(new Unlisted.Holder(
-                        member.apply(process, uses), first, used(process, earlier, mapped, devices, descent)));
-                mappings.put(process.id(), mapped);
+                        member.apply(process, uses), first, used(process, earlier, now, devices, descent)));
+                mappings.put(process.id(), now);
             }
         }
         since = found.stream()
                 .collect(Collectors.toMap(holder -> holder.process().id(), Unlisted.Holder::since, Math::min));
-        minors = Map.copyOf(mappings);
+        mapped = Map.copyOf(mappings);
         return new Unlisted(
                 amounts.values().stream().collect(Collectors.toMap(Amount::index, Amount::now, (first, _) -> first)),
                 found,

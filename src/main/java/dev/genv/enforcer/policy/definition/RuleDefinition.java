@@ -159,6 +159,13 @@ public final class RuleDefinition {
             return this;
         }
 
+        /** Sets what the setting of a rule means that only reports. It is off by default. */
+        public Builder reportMode(String meaning) {
+            defaultMode = RuleMode.OFF;
+            settings.add(new RuleSetting(name, Kind.REPORT_MODE, meaning));
+            return this;
+        }
+
         /** Declares that the rule acts only on the uids of processes. */
         public Builder enforcedByUids() {
             enforcedByUids = true;
@@ -214,6 +221,8 @@ public final class RuleDefinition {
         public enum Kind {
             /** A {@link RuleMode}. */
             MODE,
+            /** A {@link RuleMode} other than {@link RuleMode#ENFORCE}: the rule has no action. */
+            REPORT_MODE,
             /** A whole number from 0; unset for no limit. */
             LIMIT,
             /** A whole number from 0 for each of some users. */

@@ -8,9 +8,9 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.policy.rule.Rule.RuleContext;
 import dev.genv.enforcer.policy.rule.Rule.RuleFinding;
 import dev.genv.enforcer.policy.rule.Rule.RuleResult;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Violated by a process that is not listed, and proves to use a device on which memory is unexplained, although the process is in no
- * active environment, or in one to which none of these devices is attached.
+ * active environment, or in one to which none of these devices is attached. No action follows, because the evidence is weak.
  */
 final class UnlistedProcessesRule implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("unlisted-processes")
@@ -29,10 +29,10 @@ final class UnlistedProcessesRule implements Rule {
                     "GPU memory of a process that the GPU tool does not list",
                     "Stop the job, or attach GPU N, if it is free, with `genv attach --index N` in the shell of its"
                             + " environment.")
-            .mode(RuleMode.OFF, """
+            .reportMode("""
                 Processes that the GPU tool does not list, which map the device file of a GPU whose memory the listed processes do \
-                not explain, and which are in no environment that the GPU is attached to. `enforce` terminates them. Use `audit` \
-                first: nvidia-smi does not list graphics programs either.\
+                not explain, and which are in no environment that the GPU is attached to. The rule only reports. nvidia-smi does not \
+                list graphics programs either.\
                 """)
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
@@ -97,13 +97,10 @@ final class UnlistedProcessesRule implements Rule {
         var message = Messages.on(fleet, snapshot.host())
                 + "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
                         .formatted(process.pid(), Messages.list(holder.used()));
-        return RuleFinding.ofProcess(
-                DEFINITION,
-                snapshot,
-                process,
-                message,
-                environment == null ? process.account() : environment.user().orElse(null),
-                eid,
-                holder.used());
+        var user = environment == null ? process.account() : environment.user().orElse(null);
+        var subject = Violation.subjectOf(process.id());
+        var violation = new Violation(
+                DEFINITION, snapshot.host(), subject, message, user, eid, holder.used(), List.of(process));
+        return new RuleFinding(violation, List.of());
     }
 }

@@ -5,7 +5,6 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.Device.Attachment;
 import java.util.HashSet;
@@ -34,7 +33,7 @@ final class ReplayedHost {
     void forgetAbsent(Snapshot snapshot) {
         if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS) || processes.size() > MAX_REMEMBERED) {
             processes.retainAll(
-                    snapshot.allProcesses().stream().map(GpuProcess::id).collect(Collectors.toSet()));
+                    snapshot.processes().stream().map(GpuProcess::id).collect(Collectors.toSet()));
         }
         if (snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS) || attachments.size() > MAX_REMEMBERED) {
             attachments.retainAll(snapshot.devices().stream()
@@ -52,13 +51,6 @@ final class ReplayedHost {
         return snapshot.withProcesses(snapshot.processes().stream()
                         .filter(process -> !processes.contains(process.id()))
                         .toList())
-                .with(new Unlisted(
-                        snapshot.unlisted().memory(),
-                        snapshot.unlisted().holders().stream()
-                                .filter(holder ->
-                                        !processes.contains(holder.process().id()))
-                                .toList(),
-                        snapshot.unlisted().isComplete()))
                 .withDevices(snapshot.devices().stream().map(this::removeFrom).toList());
     }
 

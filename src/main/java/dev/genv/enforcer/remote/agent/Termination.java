@@ -14,15 +14,11 @@ import dev.genv.enforcer.remote.agent.message.Request;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A process to terminate on a machine if its identity has not changed. */
 final class Termination {
     static final Result OTHER = Result.failed("its identity has changed since the rules were checked");
-
-    private static final Result RELEASED =
-            Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
     private static final Result WITHOUT_DEVICE = Result.failed(
             "it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not terminated");
@@ -70,7 +66,6 @@ final class Termination {
                 order.expected().exempt().stream().sorted().toList(),
                 order.kill() ? "KILL" : "TERM",
                 List.copyOf(files),
-                minors(order.expected().minors()),
                 environ.id(),
                 environ.digest(),
                 numbers(addresses));
@@ -86,7 +81,6 @@ final class Termination {
             case TIMEOUT -> Optional.of(Result.failed("its environ does not answer"));
             case LATE -> Optional.of(Result.failed(RemoteActions.ABANDONED));
             case UNREADABLE -> Optional.of(OTHER);
-            case RELEASED -> Optional.of(RELEASED);
             case WITHOUT_DEVICE -> Optional.of(WITHOUT_DEVICE);
             case UNEXAMINED -> Optional.of(UNEXAMINED);
             case OTHER_USER -> ofOtherUser(answer.uid());
@@ -111,10 +105,6 @@ final class Termination {
         environ = now;
         addresses = ProcStat.tryParse(stat.text()).map(ProcStat::addresses).orElse(Addresses.UNKNOWN);
         return order.check().refusal(order.expected().uid(), new SignalCheck.Present(now, stat));
-    }
-
-    private static @Nullable List<Integer> minors(@Nullable Set<Integer> minors) {
-        return minors == null ? null : minors.stream().sorted().toList();
     }
 
     private static List<Long> numbers(Addresses addresses) {

@@ -100,13 +100,10 @@ def refusal(machine, action):
 
 def device_refusal(machine, action):
     """Returns why a process is not shown to use a device; None if it is. A listed pid can be that of a later process."""
-    is_listed = action["minors"] is None
     try:
-        if is_listed:
-            return None if holds_device(machine, action["pid"]) else {"result": "WITHOUT_DEVICE"}
-        return None if maps_one_of(machine, action["pid"], action["minors"]) else {"result": "RELEASED"}
+        return None if holds_device(machine, action["pid"]) else {"result": "WITHOUT_DEVICE"}
     except (NoAnswer, OSError):
-        return {"result": "UNEXAMINED" if is_listed else "RELEASED"}
+        return {"result": "UNEXAMINED"}
 
 
 def may_be_one_of(facts, files):

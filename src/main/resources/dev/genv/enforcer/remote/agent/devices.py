@@ -230,12 +230,6 @@ class DeviceUse:
         return False
 
 
-def maps_one_of(machine, pid, minors):
-    """Whether a process maps one of these files. Raises NoAnswer, OSError."""
-    held = call(lambda: HeldGpus(machine, majors_of(machine, GPU_DRIVERS)).examine(pid), machine.limit(1, 0.05))
-    return not set(minors).isdisjoint(held["mapped"])
-
-
 def holds_device(machine, pid):
     """Whether a process has a device file of the driver open or maps one, if the driver has any. Raises NoAnswer, OSError."""
     majors = majors_of(machine, ALL_DRIVERS)

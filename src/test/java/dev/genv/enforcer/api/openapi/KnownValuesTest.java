@@ -98,7 +98,7 @@ class KnownValuesTest {
 
     private static String type(RuleSetting setting) {
         return switch (setting.kind()) {
-            case MODE -> "\"boolean\"";
+            case MODE, REPORT_MODE -> "\"boolean\"";
             case LIMIT -> "[\"integer\",\"null\"]";
             case LIMITS_OF_USERS -> "\"object\"";
         };

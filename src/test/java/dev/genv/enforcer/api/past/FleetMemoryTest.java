@@ -13,18 +13,14 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class FleetMemoryTest {
-    private final AtomicLong reserved = new AtomicLong();
-
     @Test
-    void reservesTheFixedPartAtOnce() {
-        var _ = new FleetMemory(this::reserve);
-
-        assertThat(reserved.get()).isPositive();
-        assertThatThrownBy(() -> new FleetMemory(_ -> false)).isInstanceOf(ApiException.class);
+    void refusesAFleetAboveTheLimit() {
+        var cycle = cycle(host("a").devices(1).with(process(7).uses(0)));
+        assertThatThrownBy(() -> new FleetMemory(4 << 20).hold(cycle)).isInstanceOf(ApiException.class);
+        new FleetMemory(5 << 20).hold(cycle);
     }
 
     @Test
@@ -37,15 +33,13 @@ class FleetMemoryTest {
                 .isGreaterThan(listed);
     }
 
-    private long bytesFor(HostBuilder host) {
-        reserved.set(0);
-        new FleetMemory(this::reserve)
-                .hold(new RecordedCycle(Instant.EPOCH, Duration.ZERO, 1, Set.of("a"), Map.of("a", host.snapshot())));
-        return reserved.get();
+    private static long bytesFor(HostBuilder host) {
+        var memory = new FleetMemory(Long.MAX_VALUE);
+        memory.hold(cycle(host));
+        return memory.bytes();
     }
 
-    private boolean reserve(long bytes) {
-        reserved.addAndGet(bytes);
-        return true;
+    private static RecordedCycle cycle(HostBuilder host) {
+        return new RecordedCycle(Instant.EPOCH, Duration.ZERO, 1, Set.of("a"), Map.of("a", host.snapshot()));
     }
 }

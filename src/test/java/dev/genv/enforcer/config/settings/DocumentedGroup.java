@@ -64,6 +64,7 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
                                 RuleSettings.variableOf(setting),
                                 RuleSettings.accepted(setting.kind()),
                                 setting.kind() == RuleSetting.Kind.MODE
+                                                || setting.kind() == RuleSetting.Kind.REPORT_MODE
                                         ? rule.defaultMode().name().toLowerCase(Locale.ROOT)
                                         : "",
                                 setting.meaning())))

@@ -15,6 +15,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RuleSettingsTest {
 
@@ -34,6 +35,20 @@ class RuleSettingsTest {
                 .containsEntry(KnownRules.NON_ENV_PROCESSES, RuleConfig.of(mode));
         assertThat(read(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE", text)).rules())
                 .containsEntry(KnownRules.MAX_DEVICES_PER_USER, RuleConfig.of(mode));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"off,OFF", "false,OFF", "Audit,AUDIT"})
+    void readsModesOfTheRuleThatOnlyReports(String text, RuleMode mode) throws InvalidSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_UNLISTED_PROCESSES", text)).rules())
+                .containsEntry(KnownRules.UNLISTED_PROCESSES, RuleConfig.of(mode));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"enforce", "true"})
+    void refusesToEnforceTheRuleThatOnlyReports(String text) {
+        assertThatThrownBy(() -> read(Map.of("GENV_ENFORCER_UNLISTED_PROCESSES", text)))
+                .hasMessageContaining("expected off or audit, because this rule only reports");
     }
 
     @Test

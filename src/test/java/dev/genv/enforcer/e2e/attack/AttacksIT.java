@@ -59,8 +59,7 @@ class AttacksIT {
                         EscapeAttacks.all(),
                         MemoryAttacks.all(),
                         HistoryAttacks.all(),
-                        UnobservedAttacks.all(),
-                        UnlistedAttacks.all())
+                        UnobservedAttacks.all())
                 .flatMap(List::stream)
                 .toList();
     }

@@ -115,8 +115,8 @@ class PageDataIT extends PageSuite {
         window.awaitText("h1", "User a");
         var listeners = window.page().evaluate("visibilityListeners");
         for (var i = 0; i < 5; i++) {
-            window.go("#/chart");
-            window.awaitText("h1", "Violations over time");
+            window.go("#/violations");
+            window.awaitText("h1", "Violations");
             window.go("#/users/" + i);
             window.awaitText("h1", "User " + i);
         }

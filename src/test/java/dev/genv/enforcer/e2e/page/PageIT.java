@@ -5,15 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Route;
-import com.microsoft.playwright.options.AriaRole;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
-import java.time.Instant;
 import java.util.Map;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -167,67 +163,6 @@ class PageIT extends PageSuite {
             window.awaitText(".violation", "more than the maximum allowed");
             window.awaitText("main", "detach this GPU with");
         }
-    }
-
-    @Test
-    void theChartShowsViolationsByRule() throws IOException {
-        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit").set("MAX_DEVICES_PER_USER", 0);
-        try (var shell = Child.withEnvironment(Map.of());
-                var stray = Child.withEnvironment(Map.of())) {
-            writeEnvironment(shell);
-            node.gpus.process(1, stray.pid(), "10");
-            startService();
-            client().awaitObservation();
-
-            var window = openWindow().open("#/chart");
-
-            window.awaitText("main .facts", "2 violations began in this period");
-            assertThat(window.page().locator(".chart > svg rect[class]")).hasCount(2);
-            assertThat(window.page().getByRole(AriaRole.IMG))
-                    .hasAttribute(
-                            "aria-label",
-                            "Violations that began, by rule: max-devices-per-user 1, non-env-processes 1");
-            window.page().locator("summary").click();
-            assertThat(window.page().locator("table tbody tr").first()).isVisible();
-        }
-    }
-
-    @Test
-    void thePeriodOfTheChartIsPartOfTheAddress() throws IOException {
-        startService();
-        var window = openWindow().open("#/chart");
-        var period = window.page().getByLabel("Period");
-        assertThat(period).hasValue("3600");
-
-        period.selectOption("last 24 hours");
-
-        assertThat(window.page()).hasURL(Pattern.compile("#/chart\\?seconds=86400$"));
-        assertThat(openWindow().open(window.view()).page().getByLabel("Period")).hasValue("86400");
-        window.page().goBack();
-        assertThat(period).hasValue("3600");
-    }
-
-    /** The service answers with a thousand violations at most. */
-    @Test
-    void theChartBeginsWithTheOldestViolationOfTheAnswer() throws IOException {
-        startService();
-        var window = openWindow();
-        var oldest = Instant.now().minusSeconds(120);
-        var newest = IntStream.rangeClosed(1, 1000)
-                .mapToObj(number -> "{\"rule\": \"env-memory\", \"first_seen\": \"%s\"}"
-                        .formatted(oldest.plusMillis(100L * (1000 - number))))
-                .collect(Collectors.joining(", ", "[", "]"));
-        window.page()
-                .route(
-                        "**/violations?*since=*",
-                        route -> route.fulfill(new Route.FulfillOptions()
-                                .setContentType("application/json")
-                                .setBody(newest)));
-
-        window.open("#/chart");
-
-        window.awaitText("main .facts", "The newest 1000 violations began since ");
-        assertThat(window.page().locator(".chart > svg rect[class]").nth(15)).isVisible();
     }
 
     @Test

@@ -14,7 +14,6 @@ import org.junit.jupiter.api.Test;
 @Tag("long")
 class PagePlaceIT extends PageSuite {
     private static final Pattern ACTIVE = Pattern.compile("/violations\\?status=active");
-    private static final Pattern PERIOD = Pattern.compile("/violations\\?limit=.*since=");
 
     @Test
     void anUpdateOfTheStoryKeepsTheFocus() throws IOException {
@@ -54,20 +53,6 @@ class PagePlaceIT extends PageSuite {
                 assertThat(user).isFocused();
             }
         }
-    }
-
-    @Test
-    void anUpdateOfTheChartKeepsTheFocus() throws IOException {
-        startService();
-        client().awaitObservation();
-        var window = openWindow().withClock().open("#/chart");
-        window.awaitText("main .facts", "began in this period");
-        var summary = window.page().locator("summary");
-        summary.focus();
-
-        window.passAnswers(PERIOD, 3);
-
-        assertThat(summary).isFocused();
     }
 
     @Test

@@ -82,7 +82,7 @@ class EventLogTest {
     @Test
     void returnsEventsUpToOneThatIsLost() {
         append("a");
-        log.raise(3);
+        log.continueFrom(List.of(), 3);
         append("d", "e");
 
         assertThat(log.after(0, 10).hasGap()).isFalse();
@@ -94,9 +94,9 @@ class EventLogTest {
     }
 
     @Test
-    void readerOfARunBeforeItsPositionsWereRaisedIsUnknownLater() {
+    void readerOfPositionsBeforeARunIsUnknownLater() {
         append("a");
-        log.raise(3);
+        log.continueFrom(List.of(), 3);
         append("d");
         var next = new EventLog();
         next.restore(log.save());

@@ -51,20 +51,6 @@ class ComplianceTest extends TerminationFixture {
         assertThat(signals()).containsExactly("1 TERM", "1 KILL");
     }
 
-    /** A user can start so many processes that the search does not reach the holder. */
-    @Test
-    void unlistedProcessDoesNotComplyWhileTheSearchIsIncomplete() {
-        var holding = host().devices(1).withUnlisted(process(1).uses(0));
-        node.setSnapshot(holding);
-        runCycles(0);
-        assertThat(signals()).containsExactly("1 TERM");
-        node.setSnapshot(empty().withUnexaminedProcesses());
-        runCycles(10, 20, 70, 90);
-        node.setSnapshot(holding);
-        runCycles(100, 110, 130);
-        assertThat(signals()).containsExactly("1 TERM", "1 KILL");
-    }
-
     /** When it stopped in a long time between two observations is not known. */
     @Test
     void longIntervalEndingInComplianceCountsForHalfTheKillDelay() {

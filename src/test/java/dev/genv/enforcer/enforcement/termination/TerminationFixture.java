@@ -79,13 +79,7 @@ abstract class TerminationFixture {
     }
 
     Enforcer enforcer(SafetyLimits safetyLimits) {
-        var modes = Map.of(
-                KnownRules.NON_ENV_PROCESSES,
-                RuleMode.ENFORCE,
-                KnownRules.ENV_MEMORY,
-                RuleMode.ENFORCE,
-                KnownRules.UNLISTED_PROCESSES,
-                RuleMode.ENFORCE);
+        var modes = Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE, KnownRules.ENV_MEMORY, RuleMode.ENFORCE);
         var config = EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(hosts))
                 .rules(modes, Limits.NONE)
                 .safetyLimits(safetyLimits)

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
@@ -15,7 +14,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -212,16 +210,5 @@ class DeviceHoldersTest {
         link(6, "fd/3", GPU);
         assertThat(search().incomplete()).isNotEmpty();
         assertThat(found()).containsExactly(6);
-    }
-
-    @Test
-    void comparesTheFilesOfOneProcess() throws Exception {
-        try (var holder = DeviceFileHolder.start(Map.of(), "")) {
-            DeviceFileHolder.write(root, "GPU-5", holder.pid());
-            var id = new ProcessId(holder.pid(), holder.child().startTime());
-            assertThat(holders.mapsOneOf(id, 0, minor -> minor == DeviceFileHolder.MINOR))
-                    .isTrue();
-            assertThat(holders.mapsOneOf(id, 0, minor -> minor == 3)).isFalse();
-        }
     }
 }

@@ -51,7 +51,7 @@ class RulesTest {
         assertThat(rule.name()).matches("[a-z]+(-[a-z]+)+");
         assertThat(rule.settings())
                 .allSatisfy(setting -> assertThat(setting.meaning()).matches("[A-Z][^|\n]+\\."));
-        assertThat(rule.modeSetting().kind()).isEqualTo(RuleSetting.Kind.MODE);
+        assertThat(rule.modeSetting().kind()).isIn(RuleSetting.Kind.MODE, RuleSetting.Kind.REPORT_MODE);
     }
 
     @ParameterizedTest

@@ -1,23 +1,15 @@
 package dev.genv.enforcer.recording.replay;
 
-import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
-import static dev.genv.enforcer.testsupport.KnownRules.UNLISTED_PROCESSES;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.recording.replay.ReplayedAction.DetachedAttachment;
 import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
-import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.List;
-import java.util.Map;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** A replay takes those devices from a user that the enforcement takes. */
@@ -56,20 +48,6 @@ class NewAttachmentReplayTest extends ReplayFixture {
 
         past.cycle(idle);
         assertThat(targets(replay(0))).containsExactly(new DetachedAttachment("2", 1));
-    }
-
-    @Test
-    void processThatBreaksARuleOnlyAfterADetachmentIsTerminatedInTheNextCycle() {
-        var holder =
-                new Unlisted.Holder(process(5).inEnvironment("1").usesUnknown(0).build(), 1, List.of(0));
-        var node =
-                host().devices(1).with(env("1").attached(0)).snapshot().with(new Unlisted(Map.of(), List.of(holder)));
-        IntStream.range(0, 20).forEach(_ -> past.cycle(node));
-        var policy = KnownRules.policy(
-                Map.of(MAX_DEVICES_PER_USER, RuleMode.ENFORCE, UNLISTED_PROCESSES, RuleMode.ENFORCE),
-                new Limits(0, Map.of()));
-
-        assertThat(targets(replay(policy, 0))).hasSize(2).contains(new DetachedAttachment("1", 0));
     }
 
     private Replay replay(int observed) {

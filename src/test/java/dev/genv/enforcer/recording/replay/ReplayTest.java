@@ -9,7 +9,6 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.GpuProcess.Immunity;
-import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
 import dev.genv.enforcer.recording.Playback;
@@ -17,7 +16,6 @@ import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -82,23 +80,6 @@ class ReplayTest extends ReplayFixture {
                 .singleElement()
                 .satisfies(action ->
                         assertThat(((TerminatedProcess) action.target()).pid()).isEqualTo(2));
-    }
-
-    @Test
-    void unlistedProcessIsTerminatedOnce() {
-        var holder = new Unlisted.Holder(process(5).uid(1001).usesUnknown(0).build(), 1, List.of(0));
-        var node = host().devices(1).snapshot().with(new Unlisted(Map.of(), List.of(holder)));
-        past.cycle(node).cycle(stray(process(1))).cycle(node);
-
-        var users = replay(enforcing(KnownRules.named("unlisted-processes"))).users();
-
-        assertThat(users.getFirst().terminations()).isEqualTo(2); // it was gone in between
-        past.cycles.removeLast();
-        assertThat(replay(enforcing(KnownRules.named("unlisted-processes")))
-                        .users()
-                        .getFirst()
-                        .terminations())
-                .isOne();
     }
 
     @Test

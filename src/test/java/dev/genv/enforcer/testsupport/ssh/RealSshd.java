@@ -138,7 +138,7 @@ public final class RealSshd implements AutoCloseable {
     }
 
     /** Shows a file or folder at another path to all processes of the machine. */
-    public void mount(Path source, Path target) throws IOException {
+    private void mount(Path source, Path target) throws IOException {
         MountNamespace.run(listener.pid(), "mount", "--bind", source.toString(), target.toString());
     }
 

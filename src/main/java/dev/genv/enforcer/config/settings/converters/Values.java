@@ -56,6 +56,23 @@ public final class Values {
         }
     }
 
+    /** The mode of a rule that only reports. */
+    public static final class ModeOfReport extends ChoiceConverter<RuleMode> {
+        public ModeOfReport() {
+            super(List.of(RuleMode.OFF, RuleMode.AUDIT));
+            addAlias("false", RuleMode.OFF);
+        }
+
+        @Override
+        public RuleMode convert(String value) {
+            try {
+                return choose(value);
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException(e.getMessage() + ", because this rule only reports", e);
+            }
+        }
+    }
+
     /** A switch. */
     public static final class TrueOrFalse extends ChoiceConverter<Boolean> {
         public TrueOrFalse() {

@@ -83,7 +83,6 @@ public sealed interface Answer {
             UNREADABLE,
             OTHER_USER,
             /** It is not listed, and maps none of the device files. */
-            RELEASED,
             WITHOUT_DEVICE,
             UNEXAMINED,
             /** Its environ names another environment, or is elsewhere. */

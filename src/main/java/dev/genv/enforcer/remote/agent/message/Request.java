@@ -119,7 +119,6 @@ public sealed interface Request {
      * @param uid the real uid that it must have; null for any but an exempt one
      * @param exempt the exempt uids
      * @param files the protected programs that it must not run
-     * @param minors the device files of GPUs of which it must map one, by their minor numbers; null if the GPU tool lists it
      * @param id the id of the environment that its environ must name, see {@code EnvironFacts}
      * @param digest the digest of a long id; otherwise empty
      * @param addresses the fields 48 to 51 that its stat must have; empty for any
@@ -132,7 +131,6 @@ public sealed interface Request {
             List<Long> exempt,
             String signal,
             List<ProgramFile> files,
-            @Nullable List<Integer> minors,
             Bytes id,
             String digest,
             List<Long> addresses) {}

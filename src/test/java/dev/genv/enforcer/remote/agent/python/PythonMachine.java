@@ -219,7 +219,6 @@ public final class PythonMachine {
                 .limit(4)
                 .mapToLong(Long::parseUnsignedLong)
                 .forEach(addresses::add);
-        action.putNull("minors");
         return action;
     }
 
