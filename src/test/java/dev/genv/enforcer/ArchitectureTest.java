@@ -3,7 +3,6 @@ package dev.genv.enforcer;
 import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
-import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
@@ -21,24 +20,25 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Dependencies point one way: {@code api, telemetry, remote, node, config -> enforcement -> observation, policy -> facts, model}. */
+/** Dependencies point one way: {@code api, telemetry, remote, node, config -> enforcement -> observation, policy -> host, model}. */
 class ArchitectureTest {
     private static final String ROOT = "dev.genv.enforcer";
     /** Only config knows the adapters, and no other package knows config. */
     private static final Map<String, List<String>> MAY_KNOW = Map.ofEntries(
             entry("model", List.of()),
-            entry("files", List.of()),
+            entry("linux", List.of()),
+            entry("host", List.of()),
             entry("policy", List.of("model")),
-            entry("format", List.of("model")),
-            entry("facts", List.of()),
-            entry("observation", List.of("facts", "model", "format")),
-            entry("enforcement", List.of("observation", "policy", "facts", "model", "format")),
-            entry("node", List.of("enforcement", "facts", "model", "format", "files")),
-            entry("journal", List.of("recording", "enforcement", "policy", "model", "format", "files")),
-            entry("remote", List.of("enforcement", "facts", "model", "format", "files")),
-            entry("recording", List.of("enforcement", "policy", "model", "format")),
-            entry("api", List.of("recording", "enforcement", "observation", "policy", "model", "format", "files")),
-            entry("notification", List.of("enforcement", "observation", "policy", "model", "format", "files")),
+            entry("genv", List.of("model")),
+            entry("gpu", List.of()),
+            entry("observation", List.of("host", "model", "genv", "gpu", "linux")),
+            entry("enforcement", List.of("observation", "policy", "host", "model", "genv")),
+            entry("node", List.of("enforcement", "host", "model", "genv", "gpu", "linux")),
+            entry("journal", List.of("recording", "enforcement", "policy", "model", "genv", "linux")),
+            entry("remote", List.of("enforcement", "host", "model", "genv", "gpu", "linux")),
+            entry("recording", List.of("enforcement", "policy", "model", "genv")),
+            entry("api", List.of("recording", "enforcement", "observation", "policy", "model", "genv", "linux")),
+            entry("notification", List.of("enforcement", "observation", "policy", "model", "linux")),
             entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
                     "config",
@@ -46,9 +46,8 @@ class ArchitectureTest {
                             "enforcement",
                             "policy",
                             "model",
-                            "format",
-                            "files",
-                            "facts",
+                            "genv",
+                            "linux",
                             "observation",
                             "node",
                             "journal",
@@ -166,8 +165,8 @@ class ArchitectureTest {
                 .that()
                 .resideInAnyPackage(in("node"), in("remote"))
                 .should()
-                .dependOnClassesThat(resideInAPackage(in("enforcement"))
-                        .and(not(resideInAnyPackage(in("enforcement.machine"), in("enforcement.host")))))
+                .dependOnClassesThat(
+                        resideInAPackage(in("enforcement")).and(not(resideInAPackage(in("enforcement.host")))))
                 .check(CLASSES);
     }
 

@@ -2,12 +2,12 @@ package dev.genv.enforcer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode.ProblemConsequence;
+import dev.genv.enforcer.model.ProblemTexts;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence;
-import dev.genv.enforcer.model.problem.ProblemTexts;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import java.io.IOException;
 import java.nio.file.Files;

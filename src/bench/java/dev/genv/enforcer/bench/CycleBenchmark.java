@@ -1,13 +1,13 @@
 package dev.genv.enforcer.bench;
 
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
-import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;

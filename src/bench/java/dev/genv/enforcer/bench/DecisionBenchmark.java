@@ -6,10 +6,10 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -4,12 +4,12 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.recording.FleetPlayer;
 import dev.genv.enforcer.recording.FleetRecorder;
 import dev.genv.enforcer.recording.RecordedLine;

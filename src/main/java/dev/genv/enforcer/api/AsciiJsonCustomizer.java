@@ -2,7 +2,7 @@ package dev.genv.enforcer.api;
 
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.genv.GenvJson;
 import io.quarkus.jackson.ObjectMapperCustomizer;
 import jakarta.inject.Singleton;
 

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.JsonSerializer;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.annotation.JsonSerialize;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.format.SnapshotJson;
+import dev.genv.enforcer.genv.SnapshotJson;
 import dev.genv.enforcer.model.Snapshot;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api;
 
+import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.report.CycleReport;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.query.ViolationFilter;
+import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.api.stream.EventId;
 import dev.genv.enforcer.api.view.ViolationView;
-import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.Problem;
 import java.util.List;
 
 /** A part of the service that takes over each cycle at its end. */

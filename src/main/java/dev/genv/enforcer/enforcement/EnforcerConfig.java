@@ -1,11 +1,11 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;

@@ -1,8 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.CycleMemory.Restoration;
-import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
-import dev.genv.enforcer.enforcement.event.Event.EventContent;
-import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.Journal.Restored;
-import dev.genv.enforcer.enforcement.journal.Journal.Restored.Scope;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.enforcement.record.DeliveryCursors;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.Journal;
+import dev.genv.enforcer.enforcement.record.Journal.Restored;
+import dev.genv.enforcer.enforcement.record.Journal.Restored.Scope;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.journal.ActionIntents.ActionIntent;
-import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.Journal.CycleCommit;
-import dev.genv.enforcer.enforcement.journal.Journal.Restored;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.enforcement.record.ActionIntents.ActionIntent;
+import dev.genv.enforcer.enforcement.record.Journal;
+import dev.genv.enforcer.enforcement.record.Journal.CycleCommit;
+import dev.genv.enforcer.enforcement.record.Journal.Restored;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -1,17 +1,12 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.format.json.UnreadableException;
-import dev.genv.enforcer.journal.line.JournalLine;
-import dev.genv.enforcer.journal.line.LineTypes;
-import dev.genv.enforcer.journal.segment.FileNames;
-import dev.genv.enforcer.journal.segment.JournalDirectory;
-import dev.genv.enforcer.journal.segment.RecordedSegments;
+import dev.genv.enforcer.enforcement.record.Event;
+import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.recording.FleetPlayer;
 import dev.genv.enforcer.recording.RecordType;
 import dev.genv.enforcer.recording.RecordedCycle;
-import dev.genv.enforcer.recording.past.RecordedPast;
+import dev.genv.enforcer.recording.RecordedPast;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;

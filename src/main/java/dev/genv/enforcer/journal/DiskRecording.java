@@ -1,13 +1,5 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.journal.line.JournalLine;
-import dev.genv.enforcer.journal.segment.FileNames;
-import dev.genv.enforcer.journal.segment.JournalDirectory;
-import dev.genv.enforcer.journal.segment.JournalException;
-import dev.genv.enforcer.journal.segment.RecordedSegments;
-import dev.genv.enforcer.journal.segment.Segment;
-import dev.genv.enforcer.journal.segment.SegmentLimits;
-import dev.genv.enforcer.journal.segment.SegmentSeries;
 import dev.genv.enforcer.recording.RecordWriter;
 import dev.genv.enforcer.recording.RecordedLine;
 import java.io.IOException;

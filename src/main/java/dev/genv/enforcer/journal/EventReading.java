@@ -1,12 +1,6 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.journal.line.JournalLine;
-import dev.genv.enforcer.journal.line.LineReader;
-import dev.genv.enforcer.journal.line.LineTypes;
-import dev.genv.enforcer.journal.segment.JournalDirectory;
-import dev.genv.enforcer.journal.segment.RecordedSegments;
-import dev.genv.enforcer.journal.segment.Segment;
+import dev.genv.enforcer.linux.FileCalls;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

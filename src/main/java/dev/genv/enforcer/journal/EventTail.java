@@ -1,11 +1,9 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.Event.EventContent;
-import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
-import dev.genv.enforcer.journal.line.JournalLine;
-import dev.genv.enforcer.journal.line.LineTypes;
+import dev.genv.enforcer.enforcement.record.Event;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashMap;

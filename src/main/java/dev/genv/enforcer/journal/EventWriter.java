@@ -1,8 +1,6 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.journal.line.LineTypes;
-import dev.genv.enforcer.journal.segment.SegmentSeries;
+import dev.genv.enforcer.enforcement.record.Event;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.List;

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
-import dev.genv.enforcer.journal.segment.SegmentLimits;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import java.nio.file.Path;
 import java.util.List;
 

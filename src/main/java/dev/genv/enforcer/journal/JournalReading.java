@@ -1,10 +1,7 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.journal.Journal.Restored;
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.journal.line.LineReader;
-import dev.genv.enforcer.journal.segment.JournalDirectory;
-import dev.genv.enforcer.journal.segment.Segment;
+import dev.genv.enforcer.enforcement.record.Journal.Restored;
+import dev.genv.enforcer.linux.FileCalls;
 import java.io.IOException;
 import java.util.List;
 import org.jboss.logging.Logger;

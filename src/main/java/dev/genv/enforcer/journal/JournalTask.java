@@ -1,7 +1,7 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.journal.ActionIntents.ActionIntent;
-import dev.genv.enforcer.enforcement.journal.Journal.CycleCommit;
+import dev.genv.enforcer.enforcement.record.ActionIntents.ActionIntent;
+import dev.genv.enforcer.enforcement.record.Journal.CycleCommit;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 

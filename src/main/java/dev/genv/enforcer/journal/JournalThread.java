@@ -1,11 +1,8 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.journal.Journal.Restored;
-import dev.genv.enforcer.journal.segment.FileNames;
-import dev.genv.enforcer.journal.segment.JournalDirectory;
-import dev.genv.enforcer.journal.segment.JournalException;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.enforcement.record.Journal.Restored;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

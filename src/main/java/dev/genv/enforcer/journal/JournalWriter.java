@@ -1,17 +1,8 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.journal.ActionIntents.ActionIntent;
-import dev.genv.enforcer.enforcement.journal.Journal.CycleCommit;
-import dev.genv.enforcer.enforcement.saved.SavedState;
-import dev.genv.enforcer.journal.line.JournalLine;
-import dev.genv.enforcer.journal.line.LineTypes;
-import dev.genv.enforcer.journal.line.RecordJson;
-import dev.genv.enforcer.journal.line.StateLines;
-import dev.genv.enforcer.journal.segment.JournalDirectory;
-import dev.genv.enforcer.journal.segment.JournalException;
-import dev.genv.enforcer.journal.segment.Segment;
-import dev.genv.enforcer.journal.segment.SegmentFile;
-import dev.genv.enforcer.journal.segment.SegmentSeries;
+import dev.genv.enforcer.enforcement.record.ActionIntents.ActionIntent;
+import dev.genv.enforcer.enforcement.record.Journal.CycleCommit;
+import dev.genv.enforcer.enforcement.record.SavedState;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;

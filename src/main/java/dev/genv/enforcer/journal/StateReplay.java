@@ -1,17 +1,14 @@
 package dev.genv.enforcer.journal;
 
-import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.journal.ActionIntents;
-import dev.genv.enforcer.enforcement.journal.ActionIntents.ActionIntent;
-import dev.genv.enforcer.enforcement.journal.Journal.Restored.Memory;
-import dev.genv.enforcer.enforcement.journal.Journal.Restored.Scope;
-import dev.genv.enforcer.enforcement.saved.SavedState;
-import dev.genv.enforcer.enforcement.saved.SavedState.SavedCycle;
-import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
-import dev.genv.enforcer.journal.line.JournalLine;
-import dev.genv.enforcer.journal.line.LineTypes;
-import dev.genv.enforcer.journal.line.RecordJson;
+import dev.genv.enforcer.enforcement.record.ActionIntents;
+import dev.genv.enforcer.enforcement.record.ActionIntents.ActionIntent;
+import dev.genv.enforcer.enforcement.record.Journal.Restored.Memory;
+import dev.genv.enforcer.enforcement.record.Journal.Restored.Scope;
+import dev.genv.enforcer.enforcement.record.SavedState;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;

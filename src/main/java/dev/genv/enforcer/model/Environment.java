@@ -1,7 +1,5 @@
 package dev.genv.enforcer.model;
 
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.user.Ownership;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.model;
 
-import dev.genv.enforcer.model.problem.Problem;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;

@@ -1,9 +1,6 @@
 package dev.genv.enforcer.model;
 
 import dev.genv.enforcer.model.Membership.MembershipSource;
-import dev.genv.enforcer.model.device.DeviceUsage;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.workload.Workload;
 import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,8 +1,5 @@
 package dev.genv.enforcer.model;
 
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumSet;

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.model;
 
-import dev.genv.enforcer.model.device.Memory;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;

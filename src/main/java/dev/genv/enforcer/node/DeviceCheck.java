@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.enforcement.host.Machine.Instruction;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.node.device.DeviceHolders;
-import dev.genv.enforcer.node.device.NvidiaDevices;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.node.gpu.DeviceHolders;
+import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import java.io.IOException;
 import java.util.Optional;
 

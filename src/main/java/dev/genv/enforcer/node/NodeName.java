@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node;
 
-import dev.genv.enforcer.files.FileTree;
+import dev.genv.enforcer.linux.FileTree;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.enforcement.host.Machine.Instruction;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
-import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.files.Descriptor;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.linux.Descriptor;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import java.io.IOException;
 import java.util.List;

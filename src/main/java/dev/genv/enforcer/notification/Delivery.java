@@ -1,8 +1,8 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
-import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.DeliveryFigures;
+import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.model.SafeText;
 import java.time.Duration;
 import java.time.Instant;

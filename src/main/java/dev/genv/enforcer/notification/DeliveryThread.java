@@ -1,7 +1,7 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.enforcement.event.EventLog.EventSubscription;
+import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
 import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
 import dev.genv.enforcer.notification.Delivery.RetryDelay;
 import java.time.Duration;

@@ -1,8 +1,6 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.notification.notice.Notice;
-import dev.genv.enforcer.notification.notice.PersonalNotice;
+import dev.genv.enforcer.enforcement.record.EventLog;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

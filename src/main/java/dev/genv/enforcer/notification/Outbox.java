@@ -1,9 +1,8 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
-import dev.genv.enforcer.notification.notice.Notice.NoticeKind;
-import dev.genv.enforcer.notification.notice.PersonalNotice;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.notification.Notice.NoticeKind;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;

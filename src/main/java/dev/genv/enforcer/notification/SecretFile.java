@@ -1,7 +1,7 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.WatchedFile;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.WatchedFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.user.Accounts;
-import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.AccountFacts;
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.format.linux.PasswdFile;
-import dev.genv.enforcer.format.linux.SubuidFile;
+import dev.genv.enforcer.host.AccountFacts;
+import dev.genv.enforcer.host.AccountFacts.TextFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.linux.PasswdFile;
+import dev.genv.enforcer.linux.SubuidFile;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.model.user.Accounts;
-import dev.genv.enforcer.model.user.SubordinateUids;
-import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.model.Workload;
 import java.util.Comparator;
 import java.util.Optional;
 import java.util.function.Function;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.problem.Problem;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;

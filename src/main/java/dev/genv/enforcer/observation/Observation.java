@@ -1,13 +1,13 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.StateFacts;
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.device.DeviceStatus;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.membership.Listings;
 import java.time.Duration;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.observation.process.ProtectedExecutable;
 import java.util.List;
 
 /**
@@ -35,7 +35,7 @@ public record ObserverSettings(
         exemptUsers = List.copyOf(exemptUsers);
     }
 
-    /** Returns all protected programs, in the order in which {@link dev.genv.enforcer.facts.HostFacts#programs} answers for them. */
+    /** Returns all protected programs, in the order in which {@link dev.genv.enforcer.host.HostFacts#programs} answers for them. */
     public List<ProtectedExecutable> programs() {
         return ProtectedExecutable.with(protectedExecutables);
     }

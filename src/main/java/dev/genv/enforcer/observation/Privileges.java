@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.host.HostFacts.AccessFacts;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.host.HostFacts.AccessFacts;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.recording;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.model.Snapshot;
 import java.time.Duration;
 import java.time.Instant;

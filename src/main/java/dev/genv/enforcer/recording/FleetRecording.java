@@ -1,9 +1,9 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.enforcement.report.CycleReport;
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.recording;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.genv.enforcer.format.json.BoundedOutput;
+import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.change.HostChange;
+import dev.genv.enforcer.recording.change.HostChangeJson;
 import dev.genv.enforcer.recording.change.HostState;
-import dev.genv.enforcer.recording.change.json.HostChangeJson;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.recording;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.recording.change.HostChangeJson;
 import dev.genv.enforcer.recording.change.HostState;
-import dev.genv.enforcer.recording.change.json.HostChangeJson;
-import dev.genv.enforcer.recording.change.json.RecordFields;
+import dev.genv.enforcer.recording.change.RecordFields;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;

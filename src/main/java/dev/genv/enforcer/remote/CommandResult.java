@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 

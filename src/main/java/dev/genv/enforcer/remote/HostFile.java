@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.files.WatchedFile;
+import dev.genv.enforcer.linux.WatchedFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

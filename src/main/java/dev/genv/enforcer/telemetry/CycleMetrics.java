@@ -1,16 +1,16 @@
 package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleListener;
-import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.Rules;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.telemetry;
 
-import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
+import dev.genv.enforcer.enforcement.record.DeliveryFigures;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleListener;
+import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.report.CycleReport;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.MultiGauge.Row;

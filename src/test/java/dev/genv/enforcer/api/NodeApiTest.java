@@ -11,9 +11,9 @@ import static org.hamcrest.Matchers.not;
 import static org.hamcrest.Matchers.notNullValue;
 import static org.hamcrest.Matchers.nullValue;
 
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.telemetry.RequestLabels;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import io.micrometer.core.instrument.Meter;

@@ -6,7 +6,7 @@ import dev.genv.enforcer.api.StatusResource.StatusView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.util.Arrays;
 import java.util.HashSet;

@@ -3,10 +3,10 @@ package dev.genv.enforcer.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting.Kind;
-import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -3,12 +3,11 @@ package dev.genv.enforcer.enforcement;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;

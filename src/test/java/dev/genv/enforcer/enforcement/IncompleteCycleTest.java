@@ -5,10 +5,10 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.testsupport.fake.FakeHost;

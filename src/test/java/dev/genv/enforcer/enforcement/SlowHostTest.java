@@ -5,11 +5,11 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.List;

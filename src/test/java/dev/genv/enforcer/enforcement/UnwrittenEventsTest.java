@@ -3,11 +3,11 @@ package dev.genv.enforcer.enforcement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleMemory.UnwrittenEvents;
-import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.Event.EventContent;
-import dev.genv.enforcer.enforcement.event.EventLog;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.enforcement.record.Event;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.List;

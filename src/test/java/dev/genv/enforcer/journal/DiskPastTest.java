@@ -2,7 +2,6 @@ package dev.genv.enforcer.journal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.recording.FleetRecorder;
 import dev.genv.enforcer.recording.RecordedCycle;
 import java.io.IOException;

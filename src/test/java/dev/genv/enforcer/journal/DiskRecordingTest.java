@@ -3,7 +3,6 @@ package dev.genv.enforcer.journal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.FleetRecorder;
 import java.io.IOException;

@@ -5,9 +5,9 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.io.IOException;

@@ -5,9 +5,9 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.Event.EventContent;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.enforcement.record.Event;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.io.IOException;

@@ -6,10 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.journal.line.JournalLine;
-import dev.genv.enforcer.journal.segment.FileNames;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

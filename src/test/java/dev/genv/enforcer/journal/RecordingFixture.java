@@ -4,7 +4,6 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.FleetRecorder;
 import dev.genv.enforcer.recording.RecordedCycle;

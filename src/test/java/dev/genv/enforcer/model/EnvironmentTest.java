@@ -3,7 +3,6 @@ package dev.genv.enforcer.model;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.device.Memory;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

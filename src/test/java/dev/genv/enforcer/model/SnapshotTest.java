@@ -6,11 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.model.device.Device.Attachment;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.Device.Attachment;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -2,16 +2,16 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.linux.Libc;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;

@@ -3,14 +3,14 @@ package dev.genv.enforcer.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
-import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
-import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.observation.process.ProtectedExecutable;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;

@@ -5,17 +5,17 @@ import static dev.genv.enforcer.testsupport.state.ExpectedObservation.assertOneE
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.linux.Libc;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.node.linux.Libc;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;

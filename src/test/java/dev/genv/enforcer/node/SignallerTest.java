@@ -2,20 +2,20 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.host.Machine.Instruction;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
-import dev.genv.enforcer.enforcement.machine.SignalCheck;
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.format.linux.ProcStat;
-import dev.genv.enforcer.format.linux.ProcStat.Addresses;
+import dev.genv.enforcer.enforcement.host.SignalCheck;
+import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.immunity.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
+import dev.genv.enforcer.observation.process.ImmunityRules;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;

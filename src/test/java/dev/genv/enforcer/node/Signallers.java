@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node;
 
-import dev.genv.enforcer.node.device.DeviceHolders;
-import dev.genv.enforcer.node.device.NvidiaDevices;
+import dev.genv.enforcer.node.gpu.DeviceHolders;
+import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.UnlistedSuite;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;

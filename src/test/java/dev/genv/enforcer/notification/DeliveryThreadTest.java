@@ -6,7 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
 import dev.genv.enforcer.notification.Delivery.RetryDelay;
 import dev.genv.enforcer.testsupport.fake.FakeTime;

@@ -6,9 +6,8 @@ import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.notification.notice.PersonalNotice;
+import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.util.ArrayList;
 import java.util.List;

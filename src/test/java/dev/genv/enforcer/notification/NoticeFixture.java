@@ -1,11 +1,9 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.Event.EventContent;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
-import dev.genv.enforcer.notification.notice.Notice;
-import dev.genv.enforcer.notification.notice.PersonalNotice;
+import dev.genv.enforcer.enforcement.record.Event;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.util.List;

@@ -9,8 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.notification.notice.Notice.NoticeKind;
-import dev.genv.enforcer.notification.notice.PersonalNotice;
+import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;

@@ -2,13 +2,13 @@ package dev.genv.enforcer.observation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts;
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.facts.StateFacts.FileId;
-import dev.genv.enforcer.facts.StateFacts.LockFacts;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.observation.Observation.MachineStatus;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

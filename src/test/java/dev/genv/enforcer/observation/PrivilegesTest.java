@@ -2,9 +2,9 @@ package dev.genv.enforcer.observation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.host.HostFacts.AccessFacts;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.host.HostFacts.AccessFacts;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.Privileges.MissingPrivilege;
 import java.util.List;

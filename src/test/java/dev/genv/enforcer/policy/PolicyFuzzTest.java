@@ -10,11 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.HashMap;
 import java.util.HashSet;

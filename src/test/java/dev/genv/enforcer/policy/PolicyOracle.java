@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
@@ -8,10 +9,7 @@ import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.math.BigInteger;
 import java.util.Collection;

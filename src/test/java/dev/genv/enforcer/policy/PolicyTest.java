@@ -18,15 +18,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.tuple;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.List;

@@ -4,6 +4,7 @@ import static dev.genv.enforcer.policy.PolicyOracle.environment;
 import static dev.genv.enforcer.policy.PolicyOracle.environmentOf;
 import static dev.genv.enforcer.policy.PolicyOracle.user;
 
+import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
@@ -11,9 +12,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
 import java.time.LocalDateTime;
 import java.util.Comparator;
 import java.util.HashSet;

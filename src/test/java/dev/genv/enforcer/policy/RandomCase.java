@@ -2,12 +2,9 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import java.util.HashMap;

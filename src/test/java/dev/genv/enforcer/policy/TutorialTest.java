@@ -9,8 +9,7 @@ import static dev.genv.enforcer.testsupport.builder.Plans.lines;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.Map;
 import java.util.Set;

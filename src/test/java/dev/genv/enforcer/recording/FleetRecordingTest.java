@@ -4,13 +4,13 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.enforcement.report.CycleReport.CycleResult;
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.IOException;
 import java.time.Duration;

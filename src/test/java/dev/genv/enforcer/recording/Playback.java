@@ -1,7 +1,7 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.model.Snapshot;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

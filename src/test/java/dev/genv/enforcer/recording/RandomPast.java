@@ -1,14 +1,14 @@
 package dev.genv.enforcer.recording;
 
+import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.device.DeviceUsage;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import java.util.ArrayList;
 import java.util.EnumSet;

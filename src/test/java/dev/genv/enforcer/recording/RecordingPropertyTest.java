@@ -2,16 +2,16 @@ package dev.genv.enforcer.recording;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import java.util.Comparator;

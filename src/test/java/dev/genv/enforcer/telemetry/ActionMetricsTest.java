@@ -6,13 +6,13 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.telemetry.CycleMetrics.ActionMetrics;
 import dev.genv.enforcer.telemetry.CycleMetrics.ViolationMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;

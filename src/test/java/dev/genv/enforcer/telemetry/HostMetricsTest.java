@@ -6,11 +6,11 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import io.micrometer.core.instrument.Gauge;

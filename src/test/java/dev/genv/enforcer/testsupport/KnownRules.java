@@ -1,11 +1,11 @@
 package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.RuleConfig;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.Rules;
 import java.util.HashMap;
 import java.util.Map;
 

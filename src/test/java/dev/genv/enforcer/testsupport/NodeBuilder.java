@@ -2,13 +2,13 @@ package dev.genv.enforcer.testsupport;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
-import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.enforcement.host.ObservedHost;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
-import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
+import dev.genv.enforcer.observation.process.ProtectedExecutable;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

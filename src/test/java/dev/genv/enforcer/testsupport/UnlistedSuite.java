@@ -2,14 +2,14 @@ package dev.genv.enforcer.testsupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.HolderFacts;
+import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;

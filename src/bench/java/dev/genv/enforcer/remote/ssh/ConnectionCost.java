@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

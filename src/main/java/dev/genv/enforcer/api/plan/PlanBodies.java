@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.plan;
 
-import dev.genv.enforcer.api.error.ApiException;
-import dev.genv.enforcer.api.error.HttpErrors;
+import dev.genv.enforcer.api.security.ApiException;
+import dev.genv.enforcer.api.security.HttpErrors;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.api.plan;
 
-import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.security.ApiException;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.io.SequenceInputStream;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.api.plan;
 
-import dev.genv.enforcer.api.error.ApiException;
-import dev.genv.enforcer.api.past.PastAccess;
-import dev.genv.enforcer.api.past.Period;
+import dev.genv.enforcer.api.query.PastAccess;
+import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.query.QueryParameters;
+import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.api.view.ReplayView;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.policy.Policy;

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.api.error.ApiException;
-import dev.genv.enforcer.api.past.PastReading.FleetMemory;
-import dev.genv.enforcer.api.past.Period;
+import dev.genv.enforcer.api.query.PastReading.FleetMemory;
+import dev.genv.enforcer.api.query.Period;
+import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.api.view.PlanView;
 import dev.genv.enforcer.api.view.ReplayView;
+import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.format.json.BoundedOutput;
+import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.plan.Plan;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.POST;

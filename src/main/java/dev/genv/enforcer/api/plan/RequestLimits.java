@@ -1,6 +1,6 @@
 package dev.genv.enforcer.api.plan;
 
-import dev.genv.enforcer.api.error.HttpErrors;
+import dev.genv.enforcer.api.security.HttpErrors;
 import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.http.HttpHeaders;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.api.query;
 
-import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.security.ApiException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -3,9 +3,9 @@ package dev.genv.enforcer.api.query;
 import static dev.genv.enforcer.api.query.QueryParameters.unreadable;
 
 import dev.genv.enforcer.api.view.ViolationView;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.Rules;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.api.report;
 
-import dev.genv.enforcer.api.error.ApiException;
-import dev.genv.enforcer.api.past.PastAccess;
-import dev.genv.enforcer.api.past.PastReading;
-import dev.genv.enforcer.api.past.Period;
+import dev.genv.enforcer.api.query.PastAccess;
+import dev.genv.enforcer.api.query.PastReading;
+import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.report.ReportView.ReportCsv;
+import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.recording.usage.EventCounts;
-import dev.genv.enforcer.recording.usage.UsageMeter;
-import dev.genv.enforcer.recording.usage.UserNames;
-import dev.genv.enforcer.recording.usage.ViolationTimeline;
+import dev.genv.enforcer.recording.replay.EventCounts;
+import dev.genv.enforcer.recording.replay.UsageMeter;
+import dev.genv.enforcer.recording.replay.UserNames;
+import dev.genv.enforcer.recording.replay.ViolationTimeline;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.api.report;
 
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.recording.usage.DeviceTime;
-import dev.genv.enforcer.recording.usage.EventCounts;
-import dev.genv.enforcer.recording.usage.UsageMeter;
-import dev.genv.enforcer.recording.usage.ViolationTimeline;
+import dev.genv.enforcer.recording.replay.DeviceTime;
+import dev.genv.enforcer.recording.replay.EventCounts;
+import dev.genv.enforcer.recording.replay.UsageMeter;
+import dev.genv.enforcer.recording.replay.ViolationTimeline;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

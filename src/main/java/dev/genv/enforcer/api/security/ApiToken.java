@@ -1,6 +1,6 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import io.quarkus.runtime.StartupEvent;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;

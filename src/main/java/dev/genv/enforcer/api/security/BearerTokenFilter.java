@@ -1,6 +1,5 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.api.error.HttpErrors;
 import dev.genv.enforcer.api.security.HostFilter.HealthPath;
 import dev.genv.enforcer.model.Sha256;
 import io.quarkus.vertx.http.ManagementInterface;

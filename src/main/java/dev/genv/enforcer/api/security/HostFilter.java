@@ -1,6 +1,5 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.api.error.HttpErrors;
 import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.http.HttpHeaders;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.files.FileTree;
-import dev.genv.enforcer.files.FileTree.Step;
-import dev.genv.enforcer.files.TrustedOwners;
-import dev.genv.enforcer.files.TrustedOwners.UntrustedException;
-import dev.genv.enforcer.files.WatchedFile;
-import dev.genv.enforcer.files.WatchedFile.FileTooLargeException;
+import dev.genv.enforcer.linux.FileTree;
+import dev.genv.enforcer.linux.FileTree.Step;
+import dev.genv.enforcer.linux.TrustedOwners;
+import dev.genv.enforcer.linux.TrustedOwners.UntrustedException;
+import dev.genv.enforcer.linux.WatchedFile;
+import dev.genv.enforcer.linux.WatchedFile.FileTooLargeException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api.stream;
 
 import dev.genv.enforcer.api.stream.EventFrames.GapReason;
-import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.record.Event;
+import dev.genv.enforcer.enforcement.record.EventLog;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerResponse;

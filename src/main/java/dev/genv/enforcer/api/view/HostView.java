@@ -1,10 +1,10 @@
 package dev.genv.enforcer.api.view;
 
+import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.report.CycleReport;
-import dev.genv.enforcer.model.device.DeviceStatus;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -60,8 +60,8 @@ public record HostView(
     /**
      * A problem of the host.
      *
-     * @param code the label of a {@link dev.genv.enforcer.model.problem.ProblemCode}
-     * @param consequence the label of its {@link dev.genv.enforcer.model.problem.ProblemCode.ProblemConsequence}
+     * @param code the label of a {@link dev.genv.enforcer.model.ProblemCode}
+     * @param consequence the label of its {@link dev.genv.enforcer.model.ProblemCode.ProblemConsequence}
      */
     public record ProblemView(String code, String consequence, String detail) {
         public static ProblemView of(Problem problem) {

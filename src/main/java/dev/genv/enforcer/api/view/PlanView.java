@@ -1,11 +1,11 @@
 package dev.genv.enforcer.api.view;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.Violation;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

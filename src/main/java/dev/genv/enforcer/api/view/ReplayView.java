@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.view;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.recording.replay.Replay;
 import dev.genv.enforcer.recording.replay.ReplayedAction;
 import dev.genv.enforcer.recording.replay.ReplayedAction.DetachedAttachment;

@@ -1,8 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.reading.SettingErrors;
-import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.notification.mail.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailSender.MailServer;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.net.URI;
 import java.util.Collection;

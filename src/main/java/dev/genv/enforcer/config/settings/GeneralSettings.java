@@ -1,8 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Values;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.telemetry.genv.GenvCollector.GenvMetrics;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;

@@ -1,9 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Paths;
-import dev.genv.enforcer.config.settings.converters.Values;
-import dev.genv.enforcer.notification.mail.MailSender.MailServer;
-import dev.genv.enforcer.notification.webhook.WebhookBodies.WebhookFormat;
+import dev.genv.enforcer.notification.MailSender.MailServer;
+import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;

@@ -1,7 +1,5 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Paths;
-import dev.genv.enforcer.config.settings.converters.Values;
 import dev.genv.enforcer.remote.HostAddress;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;

@@ -1,15 +1,11 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.SettingConverter;
-import dev.genv.enforcer.config.settings.converters.Values;
-import dev.genv.enforcer.config.settings.reading.SettingErrors;
-import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.policy.definition.RuleConfig;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.Rules;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

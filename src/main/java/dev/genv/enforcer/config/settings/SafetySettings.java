@@ -1,7 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.Values;
-import dev.genv.enforcer.observation.immunity.ProtectedExecutable;
+import dev.genv.enforcer.observation.process.ProtectedExecutable;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.policy.definition.RuleConfig;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.remote.ssh.config.SshSettings;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.remote.ssh.SshSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;

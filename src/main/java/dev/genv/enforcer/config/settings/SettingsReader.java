@@ -1,13 +1,10 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.Contradictions.NotificationContradictions;
-import dev.genv.enforcer.config.settings.converters.SettingConverter;
-import dev.genv.enforcer.config.settings.reading.SettingErrors;
-import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
-import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.config.settings.reading.Variables.UnknownVariables;
-import dev.genv.enforcer.policy.definition.RuleConfig;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.Variables.UnknownVariables;
+import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleDefinition;
 import io.smallrye.config.ConfigMappingInterface.LeafProperty;
 import io.smallrye.config.ConfigMappingInterface.OptionalProperty;
 import io.smallrye.config.ConfigMappingInterface.PrimitiveProperty;

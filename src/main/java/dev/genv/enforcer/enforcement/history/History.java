@@ -1,17 +1,17 @@
 package dev.genv.enforcer.enforcement.history;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.saved.SavedState;
-import dev.genv.enforcer.enforcement.saved.SavedState.SavedCycle;
-import dev.genv.enforcer.enforcement.saved.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.SavedState;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.membership.Listings;
-import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.Plan;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.enforcement.history;
 
-import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.enforcement.host;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.membership.Listings;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.Action;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiConsumer;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.enforcement.host;
 
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.observation.membership.Listings;

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,8 +1,7 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostTasks.HostException;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.observation.membership.Listings;
 import java.util.LinkedHashMap;
 import java.util.List;

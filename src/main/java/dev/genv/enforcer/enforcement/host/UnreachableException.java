@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 
 /** A host gave no answer or no valid one: nothing is known of it in this cycle. */
 public final class UnreachableException extends Exception {

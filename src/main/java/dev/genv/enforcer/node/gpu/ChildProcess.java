@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.gpu.ToolException;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;

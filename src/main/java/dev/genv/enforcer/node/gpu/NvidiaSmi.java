@@ -1,14 +1,14 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.GpuFacts;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.format.gpu.GpuDevices;
-import dev.genv.enforcer.format.gpu.GpuLine;
-import dev.genv.enforcer.format.gpu.GpuQuery;
-import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.gpu.GpuDevices;
+import dev.genv.enforcer.gpu.GpuLine;
+import dev.genv.enforcer.gpu.GpuQuery;
+import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.GpuFacts;
+import dev.genv.enforcer.host.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Found;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.files.FileTree;
-import dev.genv.enforcer.files.TrustedOwners;
-import dev.genv.enforcer.files.TrustedOwners.UntrustedException;
-import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.linux.FileTree;
+import dev.genv.enforcer.linux.TrustedOwners;
+import dev.genv.enforcer.linux.TrustedOwners.UntrustedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.time.Duration;

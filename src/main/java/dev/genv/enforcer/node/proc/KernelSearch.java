@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.LivenessFacts.Kernels;
-import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.host.LivenessFacts.Kernels;
+import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.io.InterruptedIOException;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.host.HostFacts.MachineFacts;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.files.FileTree;
+import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileTree;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.files.Descriptor;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.format.linux.ProcStat;
-import dev.genv.enforcer.format.linux.ProcStatus;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.linux.Descriptor;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.linux.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,15 +1,15 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.format.linux.Environ;
-import dev.genv.enforcer.format.linux.ProcStat;
-import dev.genv.enforcer.format.linux.ProcStat.Addresses;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.linux.Environ;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import java.io.IOException;

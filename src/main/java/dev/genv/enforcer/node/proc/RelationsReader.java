@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.time.Duration;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.host.HostFacts;
-import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.format.linux.Cgroup;
-import dev.genv.enforcer.format.linux.ProcStat;
-import dev.genv.enforcer.format.linux.ProcStat.Relations;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.linux.Cgroup;
+import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.linux.ProcStat.Relations;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;

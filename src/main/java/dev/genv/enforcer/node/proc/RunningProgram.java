@@ -1,10 +1,9 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.node.files.RootFile;
+import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.linux.Errno;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;

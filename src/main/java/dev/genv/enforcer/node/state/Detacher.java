@@ -2,15 +2,15 @@ package dev.genv.enforcer.node.state;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.DevicesFile.AttachmentId;
-import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
+import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.linux.FileStatus;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.EnforcerFacts;
-import dev.genv.enforcer.facts.EnforcerFacts.Other;
-import dev.genv.enforcer.files.Descriptor;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.host.EnforcerFacts;
+import dev.genv.enforcer.host.EnforcerFacts.Other;
+import dev.genv.enforcer.linux.Descriptor;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileStatus;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.files.Descriptor;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.linux.Descriptor;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileStatus;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

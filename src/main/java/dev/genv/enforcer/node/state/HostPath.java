@@ -1,8 +1,8 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.node.files.Mount;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.node.proc.Mount;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.linux.FileStatus;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

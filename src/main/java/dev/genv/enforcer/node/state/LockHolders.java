@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.StateFacts.LockFacts;
-import dev.genv.enforcer.facts.StateFacts.LockFacts.Holder;
-import dev.genv.enforcer.facts.StateFacts.LockFacts.Outcome;
-import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.LockFacts.Holder;
+import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
+import dev.genv.enforcer.linux.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.time.Duration;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.node.state;
 
+import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
-import dev.genv.enforcer.facts.EnforcerFacts;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts;
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.format.DevicesFile.AttachmentId;
+import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
+import dev.genv.enforcer.host.EnforcerFacts;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.enforcement.host.KeptThreads;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.node.files.Mount;
-import dev.genv.enforcer.node.files.UserMounts;
+import dev.genv.enforcer.node.proc.Mount;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.UserMounts;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

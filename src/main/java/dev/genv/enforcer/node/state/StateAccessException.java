@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.Directory;
 
 /** The state directory cannot be accessed. */
 final class StateAccessException extends Exception {

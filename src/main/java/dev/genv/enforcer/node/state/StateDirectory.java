@@ -1,12 +1,12 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
-import dev.genv.enforcer.files.Descriptor;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.host.StateFacts.StateFile.Cause;
+import dev.genv.enforcer.linux.Descriptor;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileStatus;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;

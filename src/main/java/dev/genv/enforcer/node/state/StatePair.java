@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.host.StateFacts.StateFile;
 
 /** The two state files as they were read. */
 record StatePair(StateFile envs, StateFile devices) {

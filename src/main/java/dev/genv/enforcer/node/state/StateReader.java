@@ -1,13 +1,13 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts;
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.facts.StateFacts.FileId;
-import dev.genv.enforcer.facts.StateFacts.LockFacts;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.FileSystemException;

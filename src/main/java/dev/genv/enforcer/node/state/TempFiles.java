@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.linux.Errno;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HexFormat;

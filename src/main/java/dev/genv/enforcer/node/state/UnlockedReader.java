@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.linux.FileStatus;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;

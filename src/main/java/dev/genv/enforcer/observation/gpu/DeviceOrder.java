@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.gpu;
 
-import dev.genv.enforcer.format.gpu.GpuToolProblems;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.gpu.GpuToolProblems;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;

@@ -1,15 +1,15 @@
 package dev.genv.enforcer.observation.gpu;
 
-import dev.genv.enforcer.facts.GpuFacts;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.format.gpu.GpuQuery;
-import dev.genv.enforcer.format.gpu.GpuStatusLine;
-import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.gpu.GpuQuery;
+import dev.genv.enforcer.gpu.GpuStatusLine;
+import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.host.GpuFacts;
+import dev.genv.enforcer.host.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.model.DeviceStatus;
 import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.device.DeviceStatus;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.List;
 
 /** Interprets what nvidia-smi answered about the temperature, the utilization and the memory of the GPUs. Nothing else depends on it. */

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.observation.membership;
 
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.format.linux.Environ;
-import dev.genv.enforcer.format.linux.ProcStat;
-import dev.genv.enforcer.format.linux.ProcStat.Addresses;
+import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.linux.Environ;
+import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.Membership;
 
 /**

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.membership;
 
-import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.format.linux.Cgroup;
-import dev.genv.enforcer.format.linux.ProcStat.Relations;
+import dev.genv.enforcer.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.linux.Cgroup;
+import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import java.util.Collection;

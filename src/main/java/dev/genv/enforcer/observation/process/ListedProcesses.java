@@ -1,16 +1,16 @@
 package dev.genv.enforcer.observation.process;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
 import java.util.ArrayList;

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.observation.process;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.format.linux.ProcStat;
-import dev.genv.enforcer.format.linux.ProcStat.Relations;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
-import dev.genv.enforcer.observation.workload.Workloads.WorkloadReadings;
+import dev.genv.enforcer.observation.process.Workloads.WorkloadReadings;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;

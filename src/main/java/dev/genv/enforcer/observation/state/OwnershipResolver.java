@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.state;
 
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.user.Accounts;
-import dev.genv.enforcer.model.user.Ownership;
+import dev.genv.enforcer.model.Ownership;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;

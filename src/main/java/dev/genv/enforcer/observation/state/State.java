@@ -1,11 +1,11 @@
 package dev.genv.enforcer.observation.state;
 
-import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.format.json.UnreadableException;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

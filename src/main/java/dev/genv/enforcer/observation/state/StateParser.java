@@ -1,15 +1,15 @@
 package dev.genv.enforcer.observation.state;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts;
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.facts.StateFacts.LockFacts;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;

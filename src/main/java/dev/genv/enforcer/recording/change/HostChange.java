@@ -1,12 +1,12 @@
 package dev.genv.enforcer.recording.change;
 
-import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.recording.change;
 
+import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.recording.change;
 
+import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.device.DeviceUsage;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.policy.memory.MemoryVictims.MemoryShare;
+import dev.genv.enforcer.policy.MemoryVictims.MemoryShare;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;

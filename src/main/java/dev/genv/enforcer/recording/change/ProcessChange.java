@@ -1,10 +1,10 @@
 package dev.genv.enforcer.recording.change;
 
-import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.device.DeviceUsage;
-import dev.genv.enforcer.model.device.Memory;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

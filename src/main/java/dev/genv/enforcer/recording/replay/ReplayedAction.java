@@ -1,9 +1,9 @@
 package dev.genv.enforcer.recording.replay;
 
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.RuleDefinition;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.recording.replay;
 
-import dev.genv.enforcer.format.DevicesFile.AttachmentId;
+import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.model.device.Device.Attachment;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.stream.Collectors;

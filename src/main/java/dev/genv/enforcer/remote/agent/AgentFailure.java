@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandResult;
 import java.util.regex.Pattern;
 

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.remote.agent.message.AgentOutput;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

@@ -1,11 +1,10 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
-import dev.genv.enforcer.facts.GpuFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.host.AccountFacts.TextFile;
+import dev.genv.enforcer.host.GpuFacts;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.remote.agent.message.Answer;
 import java.util.Set;
 import java.util.function.LongSupplier;
 

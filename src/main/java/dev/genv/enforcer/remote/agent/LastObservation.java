@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.facts.host.HostFacts;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
 import org.jspecify.annotations.Nullable;
 
 /**

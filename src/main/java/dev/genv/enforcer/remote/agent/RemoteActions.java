@@ -1,16 +1,12 @@
 package dev.genv.enforcer.remote.agent;
 
+import dev.genv.enforcer.enforcement.host.Machine.Instruction;
+import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
-import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRunner;
-import dev.genv.enforcer.remote.agent.message.AgentJson;
-import dev.genv.enforcer.remote.agent.message.Answer;
-import dev.genv.enforcer.remote.agent.message.Request;
-import dev.genv.enforcer.remote.agent.message.UnreadableAnswerException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;

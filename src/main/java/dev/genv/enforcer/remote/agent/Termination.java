@@ -1,16 +1,14 @@
 package dev.genv.enforcer.remote.agent;
 
+import dev.genv.enforcer.enforcement.host.Machine.Instruction;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Machine.Instruction;
-import dev.genv.enforcer.enforcement.machine.SignalCheck;
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.format.linux.ProcStat;
-import dev.genv.enforcer.format.linux.ProcStat.Addresses;
-import dev.genv.enforcer.remote.agent.message.Answer;
-import dev.genv.enforcer.remote.agent.message.Request;
+import dev.genv.enforcer.enforcement.host.SignalCheck;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.linux.ProcStat.Addresses;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;

@@ -1,19 +1,10 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.files.WatchedFile;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.linux.WatchedFile;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.remote.ssh.config.Hop;
-import dev.genv.enforcer.remote.ssh.config.HopResolver;
-import dev.genv.enforcer.remote.ssh.config.SshConfig;
-import dev.genv.enforcer.remote.ssh.config.SshSettings;
-import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
-import dev.genv.enforcer.remote.ssh.transport.SshConnection;
-import dev.genv.enforcer.remote.ssh.transport.SshConnector;
-import dev.genv.enforcer.remote.ssh.transport.socket.DirectSockets;
-import dev.genv.enforcer.remote.ssh.transport.time.BackOff;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.api.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.security.ApiException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

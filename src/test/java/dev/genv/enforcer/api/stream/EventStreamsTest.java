@@ -4,8 +4,8 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.enforcement.event.Event.EventContent;
-import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.sse.SseClient;

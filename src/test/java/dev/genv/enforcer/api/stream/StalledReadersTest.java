@@ -3,7 +3,7 @@ package dev.genv.enforcer.api.stream;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.event.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;

@@ -1,15 +1,13 @@
 package dev.genv.enforcer.config.settings;
 
-import static dev.genv.enforcer.config.settings.reading.SettingsReading.read;
+import static dev.genv.enforcer.config.settings.SettingsReading.read;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.config.settings.reading.SettingErrors;
-import dev.genv.enforcer.config.settings.reading.SettingErrors.InvalidSettingsException;
-import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.policy.definition.RuleConfig;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
+import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
+import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -2,7 +2,6 @@ package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import io.smallrye.config.ConfigMapping;
 import java.io.IOException;

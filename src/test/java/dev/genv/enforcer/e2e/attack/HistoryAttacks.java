@@ -6,7 +6,7 @@ import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.model.device.Device.Attachment;
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostTasks.HostException;
 import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
 import dev.genv.enforcer.testsupport.fake.FakeHost;

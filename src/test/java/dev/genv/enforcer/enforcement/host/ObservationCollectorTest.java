@@ -5,12 +5,11 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostTasks.HostException;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;

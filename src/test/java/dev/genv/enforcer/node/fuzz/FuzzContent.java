@@ -3,8 +3,8 @@ package dev.genv.enforcer.node.fuzz;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.UnreadableException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;

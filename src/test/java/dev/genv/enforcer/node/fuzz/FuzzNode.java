@@ -1,9 +1,9 @@
 package dev.genv.enforcer.node.fuzz;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.state.StateFiles;

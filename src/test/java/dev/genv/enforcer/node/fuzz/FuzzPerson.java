@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node.fuzz;
 
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.util.List;
 import java.util.Map;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.gpu.ToolException;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InterruptedIOException;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.proc;
 
 import com.fasterxml.jackson.core.JsonFactory;
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.LivenessFacts;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.LivenessFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.fake.FakeProc;

@@ -2,8 +2,8 @@ package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
-import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.host.LivenessFacts.LiveProcess;
+import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;

@@ -3,9 +3,9 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.format.linux.Environ;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;

@@ -2,12 +2,12 @@ package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.host.HostFacts;
-import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;

@@ -4,11 +4,11 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
-import dev.genv.enforcer.format.DevicesFile.AttachmentId;
-import dev.genv.enforcer.model.device.Device.Attachment;
+import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.observation.state.StateParser.LockProblem;

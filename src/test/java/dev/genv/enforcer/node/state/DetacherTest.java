@@ -4,13 +4,13 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.machine.Machine.InstructionResult;
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.files.NativeFunction;
-import dev.genv.enforcer.format.DevicesFile.AttachmentId;
-import dev.genv.enforcer.model.device.Device.Attachment;
+import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
+import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.NativeFunction;
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.Detacher.BeforeReplace;
 import dev.genv.enforcer.observation.state.StateParser;

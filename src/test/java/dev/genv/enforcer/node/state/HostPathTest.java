@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.state;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;

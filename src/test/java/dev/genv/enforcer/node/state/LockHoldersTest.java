@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.state;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.linux.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.StateParser.LockProblem;
 import dev.genv.enforcer.testsupport.fake.FakeProc;

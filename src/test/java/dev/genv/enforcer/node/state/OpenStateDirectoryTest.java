@@ -2,7 +2,7 @@ package dev.genv.enforcer.node.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.FileNotFoundException;

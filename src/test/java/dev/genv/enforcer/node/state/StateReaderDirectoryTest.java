@@ -3,10 +3,10 @@ package dev.genv.enforcer.node.state;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;

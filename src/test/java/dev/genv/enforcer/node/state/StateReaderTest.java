@@ -5,11 +5,11 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;

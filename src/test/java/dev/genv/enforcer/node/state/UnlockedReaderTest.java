@@ -5,11 +5,11 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

@@ -3,16 +3,16 @@ package dev.genv.enforcer.observation.gpu;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.GpuFacts;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.GpuFacts;
+import dev.genv.enforcer.host.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.model.DeviceStatus;
 import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.device.DeviceStatus;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

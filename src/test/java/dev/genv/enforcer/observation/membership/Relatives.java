@@ -1,13 +1,13 @@
 package dev.genv.enforcer.observation.membership;
 
-import dev.genv.enforcer.facts.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.format.linux.Cgroup;
-import dev.genv.enforcer.format.linux.ProcStat.Addresses;
-import dev.genv.enforcer.format.linux.ProcStat.Relations;
+import dev.genv.enforcer.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.linux.Cgroup;
+import dev.genv.enforcer.linux.ProcStat.Addresses;
+import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Ownership;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.user.Ownership;
 import dev.genv.enforcer.observation.membership.MembershipResolver.Decision;
 import dev.genv.enforcer.observation.membership.ProgramEnviron.Content;
 import dev.genv.enforcer.observation.membership.RelatedProcesses.RelatedProcess;

@@ -2,13 +2,13 @@ package dev.genv.enforcer.observation.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.process.ListedProcesses.UnreadProcesses;
 import java.util.List;
 import java.util.stream.IntStream;

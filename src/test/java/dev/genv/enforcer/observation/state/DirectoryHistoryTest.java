@@ -2,10 +2,10 @@ package dev.genv.enforcer.observation.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.facts.StateFacts.FileId;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.state.StateParser.DirectoryHistory;
 import org.junit.jupiter.api.Test;
 

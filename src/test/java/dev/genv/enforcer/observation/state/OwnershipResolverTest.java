@@ -3,7 +3,7 @@ package dev.genv.enforcer.observation.state;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.util.HashMap;
 import java.util.List;

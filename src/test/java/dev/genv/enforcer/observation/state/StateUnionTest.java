@@ -2,18 +2,18 @@ package dev.genv.enforcer.observation.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.StateFacts;
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.facts.StateFacts.FileId;
-import dev.genv.enforcer.facts.StateFacts.LockFacts;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.device.Device.Attachment;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -80,7 +80,7 @@ class StateUnionTest {
                 new StateFile.Present(Bytes.of(new byte[] {'{'})),
                 new StateFile.Unreadable(StateFile.Cause.DENIED, 0, ""));
         var failed = new StateFacts(
-                new Directory.Unreadable(dev.genv.enforcer.facts.Reading.Failure.OTHER, "it fails"),
+                new Directory.Unreadable(dev.genv.enforcer.host.Reading.Failure.OTHER, "it fails"),
                 LockFacts.NOT_ATTEMPTED,
                 new StateFile.Absent(),
                 new StateFile.Absent());

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation.table;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;

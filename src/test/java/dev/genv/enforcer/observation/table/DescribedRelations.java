@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.table;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;

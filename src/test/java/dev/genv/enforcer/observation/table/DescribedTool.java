@@ -1,10 +1,10 @@
 package dev.genv.enforcer.observation.table;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.GpuFacts;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.GpuFacts;
+import dev.genv.enforcer.host.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation.table;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.testsupport.Requirements;

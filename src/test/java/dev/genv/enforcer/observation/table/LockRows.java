@@ -4,7 +4,7 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.DescribedMachine.LOCK_LIMIT;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 
-import dev.genv.enforcer.facts.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -8,10 +8,10 @@ import static dev.genv.enforcer.observation.table.FactRow.row;
 import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Sha256;

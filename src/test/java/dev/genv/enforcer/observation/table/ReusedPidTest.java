@@ -3,8 +3,8 @@ package dev.genv.enforcer.observation.table;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.io.IOException;

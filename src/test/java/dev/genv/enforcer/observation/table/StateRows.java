@@ -8,12 +8,12 @@ import static dev.genv.enforcer.observation.table.StateJson.device;
 import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.facts.LivenessFacts.Kernels;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts.Directory;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
-import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.host.LivenessFacts.Kernels;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.host.StateFacts.StateFile.Cause;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.nio.file.Files;

@@ -5,9 +5,9 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.recording.replay.ReplayedAction.DetachedAttachment;
 import dev.genv.enforcer.recording.replay.ReplayedAction.TerminatedProcess;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;

@@ -3,8 +3,8 @@ package dev.genv.enforcer.remote.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.testsupport.linux.Child;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.agent;
 
+import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.remote.ProgramRunner;

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;

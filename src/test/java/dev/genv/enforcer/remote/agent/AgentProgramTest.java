@@ -4,10 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
-import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -2,10 +2,10 @@ package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.device.DeviceStatus;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

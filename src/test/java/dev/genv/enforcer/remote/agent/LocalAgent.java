@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.enforcement.machine.Machine;
+import dev.genv.enforcer.enforcement.host.Machine;
 import dev.genv.enforcer.remote.AgentConfig;
 import java.nio.file.Path;
 import java.security.SecureRandom;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote.agent;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.remote.ProgramRunner;

@@ -3,14 +3,8 @@ package dev.genv.enforcer.remote.ssh;
 import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.remote.ssh.config.Hop;
-import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
-import dev.genv.enforcer.remote.ssh.transport.SshConnection;
-import dev.genv.enforcer.remote.ssh.transport.SshConnection.SessionFactory;
-import dev.genv.enforcer.remote.ssh.transport.SshConnector;
-import dev.genv.enforcer.remote.ssh.transport.time.BackOff;
-import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.ssh.SshConnection.SessionFactory;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.net.InetAddress;

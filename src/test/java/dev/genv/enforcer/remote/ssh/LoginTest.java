@@ -5,10 +5,8 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.ssh.config.SshSettings;
-import dev.genv.enforcer.remote.ssh.keys.ClientKey;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Files;

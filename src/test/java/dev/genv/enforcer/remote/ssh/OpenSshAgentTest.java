@@ -5,14 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.Machine;
+import dev.genv.enforcer.enforcement.host.Machine.ObservationRequest;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.machine.Machine;
-import dev.genv.enforcer.enforcement.machine.Machine.ObservationRequest;
-import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.agent.AgentMachine;
-import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;

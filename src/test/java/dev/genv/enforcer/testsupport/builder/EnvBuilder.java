@@ -1,8 +1,8 @@
 package dev.genv.enforcer.testsupport.builder;
 
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.device.Device.Attachment;
-import dev.genv.enforcer.model.user.Ownership;
+import dev.genv.enforcer.model.Ownership;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

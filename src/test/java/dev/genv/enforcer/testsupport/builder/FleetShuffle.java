@@ -1,10 +1,10 @@
 package dev.genv.enforcer.testsupport.builder;
 
+import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.model.device.Device;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;

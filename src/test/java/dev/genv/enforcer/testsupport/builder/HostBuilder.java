@@ -1,13 +1,13 @@
 package dev.genv.enforcer.testsupport.builder;
 
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.model.device.Device.Attachment;
-import dev.genv.enforcer.model.device.Memory;
-import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.testsupport.builder;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Messages;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.definition.RuleConfig.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Messages;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import java.util.Map;

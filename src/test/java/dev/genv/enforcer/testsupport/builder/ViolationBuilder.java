@@ -1,15 +1,15 @@
 package dev.genv.enforcer.testsupport.builder;
 
-import dev.genv.enforcer.enforcement.action.Order.WaitReason;
+import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord.NextAction;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action.Signal;
-import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Instant;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.testsupport.fake;
 
-import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import java.time.Duration;
 import java.time.Instant;
 

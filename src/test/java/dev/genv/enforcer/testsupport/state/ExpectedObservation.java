@@ -2,15 +2,15 @@ package dev.genv.enforcer.testsupport.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.device.Device;
-import dev.genv.enforcer.model.device.Device.Attachment;
-import dev.genv.enforcer.model.device.DeviceUsage;
-import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.testsupport.state;
 
-import dev.genv.enforcer.model.device.Device.Attachment;
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;

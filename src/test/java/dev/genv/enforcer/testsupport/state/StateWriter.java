@@ -3,7 +3,7 @@ package dev.genv.enforcer.testsupport.state;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.model.device.Device.Attachment;
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;

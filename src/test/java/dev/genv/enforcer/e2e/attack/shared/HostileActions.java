@@ -8,7 +8,7 @@ import static dev.genv.enforcer.e2e.attack.shared.SharedNode.username;
 
 import dev.genv.enforcer.e2e.Suite;
 import dev.genv.enforcer.e2e.load.HostileRequests;
-import dev.genv.enforcer.model.device.Device.Attachment;
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;

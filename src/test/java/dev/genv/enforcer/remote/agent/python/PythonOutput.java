@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.remote.agent.message.AgentOutput;
+import dev.genv.enforcer.remote.agent.AgentOutput;
 import java.io.IOException;
 import java.util.List;
 import java.util.regex.Pattern;

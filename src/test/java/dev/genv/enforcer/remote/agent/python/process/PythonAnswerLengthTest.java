@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.remote.agent.message.AgentJson;
-import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.remote.agent.AgentJson;
+import dev.genv.enforcer.remote.agent.Answer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Base64;

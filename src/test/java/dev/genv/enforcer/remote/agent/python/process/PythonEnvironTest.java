@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote.agent.python.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.format.linux.Environ;
+import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;

@@ -1,0 +1,52 @@
+package dev.genv.enforcer.api.query;
+
+import dev.genv.enforcer.api.security.ApiException;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.format.DateTimeFormatter;
+import org.jspecify.annotations.Nullable;
+
+/** The period that a request asks for; both ends belong to it. */
+public record Period(Instant from, Instant to) {
+    /** Before it is nothing. The bounds keep sums of instants from an overflow. */
+    private static final Instant EARLIEST = Instant.EPOCH;
+
+    private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59Z");
+
+    /**
+     * Returns the period between two instants.
+     *
+     * @throws ApiException if it ends before it begins
+     */
+    public static Period between(Instant from, Instant to) {
+        if (from.isAfter(to)) {
+            throw ApiException.badRequest("the period ends at %s, before it begins at %s".formatted(to, from));
+        }
+        return new Period(from, to);
+    }
+
+    public boolean contains(Instant at) {
+        return !at.isBefore(from) && !at.isAfter(to);
+    }
+
+    /**
+     * Parses an instant of a query.
+     *
+     * @param byDefault the instant if the parameter is absent
+     * @throws ApiException if it is no instant
+     */
+    public static Instant instant(String parameter, @Nullable String value, Instant byDefault) {
+        if (value == null) {
+            return byDefault;
+        }
+        try {
+            var instant = DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
+            if (!instant.isBefore(EARLIEST) && !instant.isAfter(LATEST)) {
+                return instant;
+            }
+        } catch (DateTimeException e) {
+            // The error is the same as for an instant out of bounds.
+        }
+        throw QueryParameters.unreadable(parameter, value, "an instant such as 2026-11-20T09:22:28Z");
+    }
+}

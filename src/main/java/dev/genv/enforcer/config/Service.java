@@ -1,0 +1,69 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
+import dev.genv.enforcer.enforcement.CycleSchedule;
+import io.quarkus.runtime.Quarkus;
+import io.quarkus.runtime.QuarkusApplication;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.Charset;
+import java.util.ArrayList;
+import java.util.List;
+import org.jboss.logging.Logger;
+
+/** The application: runs one cycle, or cycles until the service is stopped. */
+public final class Service implements QuarkusApplication {
+    private static final Logger LOG = Logger.getLogger(Service.class);
+
+    private final CycleLoop loop;
+    private final CycleSchedule cycleSchedule;
+    private final Notifications notifications;
+    private final Storage storage;
+    private final Hosts hosts;
+
+    Service(CycleLoop loop, CycleSchedule cycleSchedule, Notifications notifications, Storage storage, Hosts hosts) {
+        this.notifications = notifications;
+        this.loop = loop;
+        this.cycleSchedule = cycleSchedule;
+        this.storage = storage;
+        this.hosts = hosts;
+    }
+
+    @Override
+    public int run(String... arguments) throws InterruptedException {
+        if (cycleSchedule.interval().isZero()) {
+            return once();
+        }
+        // At the exit Quarkus flushes System.out. That must not wait for the log, which has the original stream.
+        System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.out), false, System.out.charset()));
+        notifications.start();
+        loop.start();
+        Quarkus.waitForExit();
+        notifications.close();
+        return 0;
+    }
+
+    private int once() throws InterruptedException {
+        var report = loop.runOnce();
+        storage.close();
+        hosts.close(); // a slow reader of the output must not block another enforcer
+        var failures = new ArrayList<>(report.incompletenessReasons());
+        try {
+            write(report.lines());
+        } catch (IOException e) {
+            failures.add("standard output cannot be written: " + e.getMessage());
+        }
+        failures.forEach(failure -> LOG.errorf("Exit code 1: %s", failure));
+        return failures.isEmpty() && report.result() == CycleResult.SUCCESS ? 0 : 1;
+    }
+
+    /** Writes to standard output directly, because System.out hides errors. */
+    private static void write(List<String> lines) throws IOException {
+        var text = new StringBuilder();
+        lines.forEach(line -> text.append(line).append('\n'));
+        new FileOutputStream(FileDescriptor.out)
+                .write(text.toString().getBytes(Charset.forName(System.getProperty("stdout.encoding", "UTF-8"))));
+    }
+}

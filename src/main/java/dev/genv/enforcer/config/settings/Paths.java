@@ -1,0 +1,150 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.api.security.TokenFile;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.notification.Addresses.AddressFile;
+import dev.genv.enforcer.notification.SecretFile;
+import dev.genv.enforcer.remote.HostFile;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+
+/**
+ * Converters of absolute paths. A file is read at once, so that an unusable one prevents the start. Later changes are checked when
+ * they happen.
+ */
+@SuppressWarnings("serial")
+public final class Paths {
+    private static final String ABSOLUTE_PATH = "an absolute path";
+
+    private Paths() {}
+
+    /** A path that need not exist. */
+    public static final class AbsolutePath extends SettingConverter<Path> {
+        public AbsolutePath() {
+            super(ABSOLUTE_PATH);
+        }
+
+        @Override
+        public Path convert(String value) {
+            return absolute(value);
+        }
+    }
+
+    /** A file that the service can read now. */
+    public static final class ReadableFile extends SettingConverter<Path> {
+        public ReadableFile() {
+            super("a file that can be read");
+        }
+
+        @Override
+        public Path convert(String value) {
+            var path = absolute(value);
+            if (!Files.isRegularFile(path) || !Files.isReadable(path)) {
+                throw invalid();
+            }
+            return path;
+        }
+    }
+
+    /** A file that lists hosts now. */
+    public static final class FileOfHosts extends SettingConverter<Path> {
+        public FileOfHosts() {
+            super("a file with one host a line");
+        }
+
+        @Override
+        public Path convert(String value) {
+            var path = absolute(value);
+            new HostFile(path); // its message names the invalid lines
+            return path;
+        }
+    }
+
+    /** A file that contains a token now. */
+    public static final class FileOfToken extends SettingConverter<Path> {
+        public FileOfToken() {
+            super("a file with one token of at most 4096 ASCII characters without blanks");
+        }
+
+        @Override
+        public Path convert(String value) {
+            var path = absolute(value);
+            try {
+                new TokenFile(path).read();
+                return path;
+            } catch (IOException e) {
+                throw new IllegalArgumentException(e.getMessage(), e);
+            }
+        }
+    }
+
+    /** A file of mail addresses. */
+    public static final class FileOfAddresses extends SettingConverter<Path> {
+        public FileOfAddresses() {
+            super("a file with name=address on each line");
+        }
+
+        @Override
+        public Path convert(String value) {
+            var path = absolute(value);
+            try {
+                new AddressFile(path).read();
+                return path;
+            } catch (IOException e) {
+                throw unusable(this, e);
+            }
+        }
+    }
+
+    /** A file with the address of a receiver. */
+    public static final class FileOfAddress extends SettingConverter<URI> {
+        public FileOfAddress() {
+            super("a file with an address with https or http and a host");
+        }
+
+        @Override
+        public URI convert(String value) {
+            return Values.webAddress(secret(value, this)).orElseThrow(this::invalid);
+        }
+    }
+
+    /** A file that contains a secret now. */
+    public static final class FileOfSecret extends SettingConverter<Path> {
+        public FileOfSecret() {
+            super("a file with a secret on one line");
+        }
+
+        @Override
+        public Path convert(String value) {
+            secret(value, this);
+            return absolute(value);
+        }
+    }
+
+    private static String secret(String value, SettingConverter<?> converter) {
+        try {
+            return new SecretFile(absolute(value)).read();
+        } catch (IOException e) {
+            throw unusable(converter, e);
+        }
+    }
+
+    /** Says why a file cannot be used, without its path, which may be a secret that was set by mistake. */
+    private static IllegalArgumentException unusable(SettingConverter<?> converter, IOException why) {
+        return new IllegalArgumentException("expected %s: %s".formatted(converter.accepted(), Errno.textOf(why)), why);
+    }
+
+    private static Path absolute(String value) {
+        try {
+            var path = Path.of(value);
+            if (path.isAbsolute()) {
+                return path.normalize();
+            }
+        } catch (InvalidPathException e) { // its message has the value
+        }
+        throw new IllegalArgumentException("expected " + ABSOLUTE_PATH);
+    }
+}

@@ -1,0 +1,481 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.api.security.AllowedHosts;
+import dev.genv.enforcer.config.settings.SettingConverter.ChoiceConverter;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.notification.Addresses;
+import dev.genv.enforcer.notification.Addresses.MailAddress;
+import dev.genv.enforcer.observation.process.ProtectedExecutable;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.HostList;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Converters of what settings hold, by subject: switches and words, numbers, times, texts, lists. Those of files are {@link Paths}. */
+@SuppressWarnings("serial")
+public final class Values {
+    private static final int MAX_DIGITS = 10;
+    /** The largest 32-bit number is no uid: the kernel uses it for none. */
+    private static final long HIGHEST_UID = 0xFFFF_FFFEL;
+
+    private static final Duration LONGEST = Duration.ofDays(1);
+    private static final Duration LONGEST_AGE = Duration.ofDays(3650);
+    private static final Duration SECOND = Duration.ofSeconds(1);
+    private static final Memory SMALLEST_JOURNAL = Memory.ofMebibytes(1);
+    private static final Memory LARGEST_JOURNAL = Memory.ofMebibytes(1L << 20);
+    private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|)");
+    private static final Pattern AGE = Pattern.compile("([0-9]{1,5})\\s*([hd])");
+    private static final Pattern USER = Pattern.compile("[^@/:*=]+");
+
+    private Values() {}
+
+    /** The mode of a rule. genv's own flags use {@code false} and {@code true}. */
+    public static final class ModeOfRule extends ChoiceConverter<RuleMode> {
+        public ModeOfRule() {
+            super(List.of(RuleMode.OFF, RuleMode.AUDIT, RuleMode.ENFORCE));
+            addAlias("false", RuleMode.OFF);
+            addAlias("true", RuleMode.ENFORCE);
+        }
+
+        @Override
+        public RuleMode convert(String value) {
+            return choose(value);
+        }
+    }
+
+    /** The mode of a rule that only reports. */
+    public static final class ModeOfReport extends ChoiceConverter<RuleMode> {
+        public ModeOfReport() {
+            super(List.of(RuleMode.OFF, RuleMode.AUDIT));
+            addAlias("false", RuleMode.OFF);
+        }
+
+        @Override
+        public RuleMode convert(String value) {
+            try {
+                return choose(value);
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException(e.getMessage() + ", because this rule only reports", e);
+            }
+        }
+    }
+
+    /** A switch. */
+    public static final class TrueOrFalse extends ChoiceConverter<Boolean> {
+        public TrueOrFalse() {
+            super(List.of(true, false));
+        }
+
+        @Override
+        public Boolean convert(String value) {
+            return choose(value);
+        }
+    }
+
+    /** A switch of a function. YAML reads {@code on} and {@code off} without quotes as {@code true} and {@code false}. */
+    public static final class OnOrOff extends SettingConverter<Boolean> {
+        public OnOrOff() {
+            super("on or off");
+        }
+
+        @Override
+        public Boolean convert(String value) {
+            return switch (value.toLowerCase(Locale.ROOT)) {
+                case "on", "true" -> true;
+                case "off", "false" -> false;
+                default -> throw invalid();
+            };
+        }
+    }
+
+    /** A switch of genv: every number except 0 means yes. */
+    public static final class GenvSwitch extends SettingConverter<Boolean> {
+        public GenvSwitch() {
+            super("0 or 1");
+        }
+
+        @Override
+        public Boolean convert(String value) {
+            if (!value.matches("[+-]?[0-9]{1,9}")) {
+                throw invalid();
+            }
+            return Integer.parseInt(value) != 0;
+        }
+    }
+
+    /** A whole number. */
+    abstract static class Whole extends SettingConverter<Integer> {
+        private final Pattern digits;
+        private final int highest;
+
+        /** Accepts what matches an expression, which allows at most nine digits. */
+        Whole(String digits, int highest, String accepted) {
+            super(accepted);
+            this.digits = Pattern.compile(digits);
+            this.highest = highest;
+        }
+
+        @Override
+        public final Integer convert(String value) {
+            if (!digits.matcher(value).matches() || Integer.parseInt(value) > highest) {
+                throw invalid();
+            }
+            return Integer.valueOf(value);
+        }
+    }
+
+    /** A limit of devices or processes. */
+    public static final class Limit extends Whole {
+        public Limit() {
+            super("[0-9]{1,9}", Integer.MAX_VALUE, "a whole number from 0");
+        }
+    }
+
+    /** A number of messages in an hour. */
+    public static final class PerHour extends Whole {
+        public PerHour() {
+            super("[1-9][0-9]?", 60, "a whole number from 1 to 60");
+        }
+    }
+
+    /** A TCP port; 0 is any that is free. */
+    public static final class Port extends Whole {
+        public Port() {
+            super("[0-9]{1,5}", 65_535, "a port, 0 to 65535");
+        }
+    }
+
+    /** An amount of memory, as genv writes it. */
+    public static final class OfMemory extends SettingConverter<Memory> {
+        public OfMemory() {
+            super("an amount of memory such as 512mi or 4g");
+        }
+
+        @Override
+        public Memory convert(String value) {
+            return Memory.parse(value).orElseThrow(this::invalid);
+        }
+    }
+
+    /** The size of the journal. It consists of several parts, so it is not too small. */
+    public static final class JournalSize extends SettingConverter<Memory> {
+        public JournalSize() {
+            super("a size from 1MiB to 1024GiB, such as 64MiB or 2GiB");
+        }
+
+        @Override
+        public Memory convert(String value) {
+            return Memory.parse(value)
+                    .filter(size -> size.compareTo(SMALLEST_JOURNAL) >= 0 && size.compareTo(LARGEST_JOURNAL) <= 0)
+                    .orElseThrow(this::invalid);
+        }
+    }
+
+    /** A duration of at most 24 hours. */
+    abstract static class Time extends SettingConverter<Duration> {
+        private final Duration shortest;
+
+        Time(Duration shortest, String accepted) {
+            super(accepted);
+            this.shortest = shortest;
+        }
+
+        @Override
+        public final Duration convert(String value) {
+            return duration(value, shortest).orElseThrow(this::invalid);
+        }
+    }
+
+    /** Reads a whole number with {@code ms}, {@code s}, {@code m} or {@code h}; without a unit, seconds. */
+    private static Optional<Duration> duration(String value, Duration shortest) {
+        var match = DURATION.matcher(value.toLowerCase(Locale.ROOT));
+        if (!match.matches()) {
+            return Optional.empty();
+        }
+        var number = Long.parseLong(match.group(1));
+        var duration = switch (match.group(2)) {
+            case "ms" -> Duration.ofMillis(number);
+            case "m" -> Duration.ofMinutes(number);
+            case "h" -> Duration.ofHours(number);
+            default -> Duration.ofSeconds(number);
+        };
+        return duration.compareTo(shortest) < 0 || duration.compareTo(LONGEST) > 0
+                ? Optional.empty()
+                : Optional.of(duration);
+    }
+
+    /** Zero, or an interval that a scheduler with one tick a second can keep. */
+    public static final class Interval extends SettingConverter<Duration> {
+        public Interval() {
+            super("0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m");
+        }
+
+        @Override
+        public Duration convert(String value) {
+            return duration(value, Duration.ZERO)
+                    .filter(interval -> interval.isZero() || interval.compareTo(SECOND) >= 0)
+                    .orElseThrow(this::invalid);
+        }
+    }
+
+    /** A time limit. */
+    public static final class Timeout extends Time {
+        public Timeout() {
+            super(Duration.ofMillis(1), "a time from 1ms to 24h, such as 500ms or 5s");
+        }
+    }
+
+    /** The delay of an action. */
+    public static final class GracePeriod extends Time {
+        public GracePeriod() {
+            super(Duration.ZERO, "a time from 0s to 24h, such as 30s or 2m");
+        }
+    }
+
+    /** How long a process must break no rule; with 0s one compliant observation would be enough to escape SIGKILL. */
+    public static final class CompliancePeriod extends Time {
+        public CompliancePeriod() {
+            super(SECOND, "a time from 1s to 24h, such as 60s or 10m");
+        }
+    }
+
+    /** Null for {@code never}. */
+    public static final class KillAfter extends SettingConverter<@Nullable Duration> {
+        public KillAfter() {
+            super("never, or a time from 1s to 24h, such as 30s or 2m");
+        }
+
+        @Override
+        public @Nullable Duration convert(String value) {
+            return value.equalsIgnoreCase("never")
+                    ? null
+                    : duration(value, SECOND).orElseThrow(this::invalid);
+        }
+    }
+
+    /** An age of at least an hour; a number of days with {@code d}, or a duration in hours. */
+    public static final class Age extends SettingConverter<Duration> {
+        public Age() {
+            super("a time from 1h to 3650d, such as 12h or 90d");
+        }
+
+        @Override
+        public Duration convert(String value) {
+            var match = AGE.matcher(value.toLowerCase(Locale.ROOT));
+            if (!match.matches()) {
+                throw invalid();
+            }
+            var number = Long.parseLong(match.group(1));
+            var age = match.group(2).equals("d") ? Duration.ofDays(number) : Duration.ofHours(number);
+            if (age.isZero() || age.compareTo(LONGEST_AGE) > 0) {
+                throw invalid();
+            }
+            return age;
+        }
+    }
+
+    /** A text that is taken as it is. */
+    abstract static class Text extends SettingConverter<String> {
+        Text(String accepted) {
+            super(accepted);
+        }
+
+        abstract boolean isValid(String value);
+
+        @Override
+        public final String convert(String value) {
+            if (!isValid(value)) {
+                throw invalid();
+            }
+            return value;
+        }
+    }
+
+    /** The name or the address of a server. */
+    public static final class ServerName extends Text {
+        public ServerName() {
+            super("the name or the address of a host, such as mail.example.org");
+        }
+
+        @Override
+        boolean isValid(String value) {
+            return value.matches("[A-Za-z0-9._:-]{1,253}");
+        }
+    }
+
+    /** The user of a login at a mail server. */
+    public static final class MailLogin extends Text {
+        public MailLogin() {
+            super("ASCII characters without blanks");
+        }
+
+        @Override
+        boolean isValid(String value) {
+            return value.matches("[!-~]{1,320}");
+        }
+    }
+
+    /** A plain mail address. */
+    public static final class AddressOfMail extends Text {
+        public AddressOfMail() {
+            super("a mail address, such as gpu-admin@example.org");
+        }
+
+        @Override
+        boolean isValid(String value) {
+            return MailAddress.isValid(value);
+        }
+    }
+
+    /** The mail addresses of all users. */
+    public static final class AddressTemplate extends Text {
+        public AddressTemplate() {
+            super("a mail address with {user} for the name, such as {user}@example.org");
+        }
+
+        @Override
+        boolean isValid(String value) {
+            return value.contains(Addresses.USER) && MailAddress.isValid(value.replace(Addresses.USER, "user"));
+        }
+    }
+
+    /** The name of a login user. It does not begin with a dash, because people copy it into commands. */
+    public static final class LoginName extends Text {
+        public LoginName() {
+            super("the name of a user, such as raz");
+        }
+
+        @Override
+        boolean isValid(String value) {
+            return value.matches("[^\\s@:/-][^\\s@:/]*");
+        }
+    }
+
+    /** The address of a receiver. */
+    public static final class WebAddress extends SettingConverter<URI> {
+        public WebAddress() {
+            super("an address with https or http and a host, such as https://example.org/hook");
+        }
+
+        @Override
+        public URI convert(String value) {
+            return webAddress(value).orElseThrow(this::invalid);
+        }
+    }
+
+    static Optional<URI> webAddress(String value) {
+        try {
+            var uri = new URI(value);
+            var scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
+            return (scheme.equals("https") || scheme.equals("http"))
+                            && uri.getHost() != null
+                            && uri.getUserInfo() == null
+                            && uri.getFragment() == null
+                    ? Optional.of(uri)
+                    : Optional.empty();
+        } catch (URISyntaxException e) { // its message has the value
+            return Optional.empty();
+        }
+    }
+
+    /** Users, by name or uid. SmallRye Config itself would convert each entry of a List or Set, so lists are Collections. */
+    public static final class UserNames extends SettingConverter<Collection<String>> {
+        public UserNames() {
+            super("names or uids of users, such as alice,1003");
+        }
+
+        @Override
+        public List<String> convert(String value) {
+            var users = entries(value);
+            if (!users.stream().allMatch(UserNames::isUser)) {
+                throw invalid();
+            }
+            return users;
+        }
+
+        private static boolean isUser(String user) {
+            return user.matches("[0-9]+")
+                    ? user.length() <= MAX_DIGITS && Long.parseLong(user) <= HIGHEST_UID
+                    : USER.matcher(user).matches();
+        }
+    }
+
+    /** A limit for each of some users. */
+    public static final class UserLimits extends SettingConverter<Map<String, Integer>> {
+        private final Limit limit = new Limit();
+
+        public UserLimits() {
+            super("users with a limit each, each once, such as john=3,paul=2");
+        }
+
+        @Override
+        public Map<String, Integer> convert(String value) {
+            var limits = new LinkedHashMap<String, Integer>();
+            for (var entry : entries(value)) {
+                var equals = entry.lastIndexOf('=');
+                if (equals < 1
+                        || limits.put(entry.substring(0, equals), limit.convert(entry.substring(equals + 1))) != null) {
+                    throw invalid();
+                }
+            }
+            return limits;
+        }
+    }
+
+    /** Protected programs. */
+    public static final class Programs extends SettingConverter<Collection<ProtectedExecutable>> {
+        public Programs() {
+            super("absolute paths, each with @ and a user, with @*, or with neither, such as"
+                    + " /opt/bin/server,/opt/bin/worker@alice");
+        }
+
+        @Override
+        public List<ProtectedExecutable> convert(String value) {
+            return entries(value).stream().map(ProtectedExecutable::parse).toList();
+        }
+    }
+
+    /** Host names of HTTP requests. */
+    public static final class HostNames extends SettingConverter<Collection<String>> {
+        public HostNames() {
+            super("host names without ports, such as gpu-1.example.org,enforcer");
+        }
+
+        @Override
+        public Set<String> convert(String value) {
+            return entries(value).stream().map(AllowedHosts::requireName).collect(Collectors.toUnmodifiableSet());
+        }
+    }
+
+    /** Machines to enforce on, separated by commas only. For an unset value, SmallRye Config passes an empty one. */
+    public static final class Machines extends SettingConverter<@Nullable Collection<HostAddress>> {
+        public Machines() {
+            super("[user@]host[:port] for each machine, such as gpu-1,raz@gpu-2:2222,[::1]:22");
+        }
+
+        @Override
+        public @Nullable List<HostAddress> convert(String value) {
+            return value.isEmpty() ? null : HostList.parse(value);
+        }
+    }
+
+    /** Returns the entries of a list, which are separated by commas or blanks. */
+    private static List<String> entries(String value) {
+        return Arrays.stream(value.split("[,\\s]+", -1))
+                .filter(entry -> !entry.isEmpty())
+                .toList();
+    }
+}

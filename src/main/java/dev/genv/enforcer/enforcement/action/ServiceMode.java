@@ -1,9 +1,0 @@
-package dev.genv.enforcer.enforcement.action;
-
-/** Whether the service acts at all. */
-public enum ServiceMode {
-    /** The service executes the actions that the rules ask for. */
-    ENFORCE,
-    /** The service reports violations and executes no action. */
-    AUDIT
-}

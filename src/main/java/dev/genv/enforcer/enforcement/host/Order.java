@@ -1,0 +1,52 @@
+package dev.genv.enforcer.enforcement.host;
+
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import java.time.Instant;
+import java.util.Locale;
+import java.util.Optional;
+
+/** What is to be done about an action in this cycle. */
+public sealed interface Order {
+    PlannedAction planned();
+
+    /** Execute it. */
+    record Run(PlannedAction planned) implements Order {}
+
+    /**
+     * Do not execute it, and report this outcome with the reason.
+     *
+     * @param until what it waits for, and the earliest time of its execution; empty if no time alone leads to it
+     */
+    record Hold(PlannedAction planned, Outcome outcome, String reason, Optional<Until> until) implements Order {
+        /** Holds an action back until something changes. */
+        public Hold(PlannedAction planned, Outcome outcome, String reason) {
+            this(planned, outcome, reason, Optional.empty());
+        }
+
+        public Result result() {
+            return new Result(outcome, reason);
+        }
+    }
+
+    /** What an action waits for, and the earliest time of its execution by the wall clock. */
+    record Until(WaitReason because, Instant at) {}
+
+    /** Why the service has not executed an action yet. */
+    enum WaitReason {
+        /** The violation was not observed for the grace period. */
+        GRACE,
+        /** The process got SIGTERM and has time to exit. */
+        KILL_AFTER,
+        /** It is unknown whether the process got SIGTERM, because the answer of its host was lost. */
+        UNCONFIRMED_SIGNAL,
+        /** The termination limit of the cycle is reached. */
+        TERMINATION_LIMIT,
+        /** The action failed, or its observation became too old: the next cycle decides again. */
+        NEXT_CYCLE;
+
+        /** The name in reports, such as {@code kill_after}. */
+        public String label() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+}

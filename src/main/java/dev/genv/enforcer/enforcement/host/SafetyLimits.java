@@ -1,0 +1,26 @@
+package dev.genv.enforcer.enforcement.host;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The grace period and limits of actions.
+ *
+ * @param grace how long a violation must have been observed before the service acts on it; zero to act at once, as genv does
+ * @param killAfter how long after SIGTERM a process that still breaks a rule gets SIGKILL; null for never
+ * @param compliancePeriod how long a signalled process must break no rule before the signal is forgotten
+ * @param maxTerminations the largest number of processes of a host that are terminated in one cycle; 0 for no limit
+ */
+public record SafetyLimits(
+        Duration grace, @Nullable Duration killAfter, Duration compliancePeriod, int maxTerminations) {
+    /** The default of the compliance period. */
+    public static final Duration DEFAULT_COMPLIANCE_PERIOD = Duration.ofSeconds(60);
+
+    /** Limits with the default compliance period. */
+    public SafetyLimits(Duration grace, @Nullable Duration killAfter, int mostTerminations) {
+        this(grace, killAfter, DEFAULT_COMPLIANCE_PERIOD, mostTerminations);
+    }
+
+    /** No limits: the service acts at once and signals once. */
+    public static final SafetyLimits NONE = new SafetyLimits(Duration.ZERO, null, 0);
+}

@@ -1,0 +1,126 @@
+package dev.genv.enforcer.enforcement.record;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.Violation;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The active violations that the last cycle did not find and that may not be over. If a host can never be observed completely, users
+ * choose their number. So their processes are verified, and their memory is bounded in bytes.
+ */
+final class AbsentViolations {
+    /** The approximate number of processes of a host that are verified in one cycle, because the agent of a machine reads files of each one. */
+    static final int MAX_VERIFIED = 1_000;
+
+    private final long maxBytes;
+
+    /** Ordered by the time of the last verification, oldest first. */
+    private final SequencedMap<Violation.Key, ViolationRecord> entries = new LinkedHashMap<>();
+
+    AbsentViolations(long maxBytes) {
+        this.maxBytes = maxBytes;
+    }
+
+    /**
+     * Records the present ones.
+     *
+     * @return the ones above the limit
+     */
+    List<Violation.Key> record(Map<Violation.Key, ViolationRecord> now) {
+        entries.keySet().retainAll(now.keySet());
+        entries.putAll(now);
+        var surplus = new ArrayList<Violation.Key>();
+        var bytes = entries.values().stream().mapToLong(ViolationSize::of).sum();
+        while (bytes > maxBytes) {
+            var first = entries.pollFirstEntry();
+            bytes -= ViolationSize.of(first.getValue());
+            surplus.add(first.getKey());
+        }
+        return surplus;
+    }
+
+    /** Returns the processes that the next cycle verifies. If a host has many, the violations take turns. */
+    Set<HostProcess> processesToVerify() {
+        var byHost = new HashMap<@Nullable String, Set<HostProcess>>();
+        for (var entry : List.copyOf(entries.entrySet())) {
+            var processes = processesOf(entry.getValue().violation());
+            var ofHost = byHost.computeIfAbsent(entry.getKey().host(), _ -> new HashSet<>());
+            if (!processes.isEmpty() && ofHost.size() < MAX_VERIFIED) {
+                ofHost.addAll(processes);
+                entries.putLast(entry.getKey(), entry.getValue());
+            }
+        }
+        return byHost.values().stream().flatMap(Set::stream).collect(Collectors.toUnmodifiableSet());
+    }
+
+    /**
+     * Whether a violation that a cycle did not find is over.
+     *
+     * @param ended the processes that a host reports as exited
+     */
+    static boolean isResolved(Violation violation, Set<HostProcess> ended, Fleet fleet) {
+        var processes = processesOf(violation);
+        return (!processes.isEmpty() && ended.containsAll(processes)) || wouldBeFound(violation, fleet);
+    }
+
+    /** Returns the processes without which the violation is over; none for a quota, which depends on attachments. */
+    private static Set<HostProcess> processesOf(Violation violation) {
+        var host = violation.key().host();
+        return host == null
+                ? Set.of()
+                : violation.processes().stream()
+                        .map(process -> new HostProcess(host, process.id()))
+                        .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /**
+     * Whether enough was observed to find the violation again. No more is required: otherwise a user who makes one file invalid for
+     * ever could keep violations of other files active, and a machine that never answers could keep those of other machines active.
+     * A machine that is no longer in the list does not count.
+     */
+    private static boolean wouldBeFound(Violation violation, Fleet fleet) {
+        return fleet.snapshots().stream()
+                .filter(snapshot -> violation.hosts().contains(snapshot.host()))
+                .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.requiredParts())
+                        && (snapshot.unlisted().isComplete()
+                                || !violation.rule().isOfUnlistedProcesses())
+                        && !isUncertain(violation, snapshot));
+    }
+
+    /** Whether one of its processes still runs and its membership is unknown in this cycle. */
+    private static boolean isUncertain(Violation violation, Snapshot snapshot) {
+        if (violation.rule().scope() == RuleScope.FLEET) {
+            return false; // attachments alone decide
+        }
+        var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
+        return snapshot.allProcesses().stream()
+                .filter(now -> processes.contains(now.id()))
+                .anyMatch(now -> now.membership() instanceof Membership.Unknown unknown && !unknown.listed());
+    }
+
+    /** The hosts that were part of the violation and could not be observed. */
+    static Set<String> unseenHosts(Violation before, Fleet fleet) {
+        return before.rule().scope() != RuleScope.FLEET
+                ? Set.of()
+                : fleet.snapshots().stream()
+                        .filter(snapshot -> before.hosts().contains(snapshot.host()))
+                        .filter(snapshot -> !Collections.disjoint(snapshot.missing(), before.requiredParts()))
+                        .map(Snapshot::host)
+                        .collect(Collectors.toUnmodifiableSet());
+    }
+}

@@ -1,0 +1,45 @@
+package dev.genv.enforcer.enforcement.record;
+
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.model.Problem;
+import java.time.Instant;
+
+/**
+ * Something that happened.
+ *
+ * @param sequence its position among all events, higher than that of every earlier one. It decides the order, because the wall clock
+ *     may be set back
+ * @param at when it was recorded, by the wall clock
+ */
+public record Event(long sequence, Instant at, EventContent content) {
+
+    /** The kinds of events. */
+    public sealed interface EventContent {
+        /** A cycle found a violation for the first time. */
+        record ViolationOpened(ViolationRecord violation) implements EventContent {}
+
+        /**
+         * The result of an action on a violation. An action for several violations has one event for each.
+         *
+         * @param violation the violation after the action
+         */
+        record ActionRecorded(ViolationRecord violation, ActionNote action) implements EventContent {}
+
+        /** A cycle found that a violation is over. */
+        record ViolationResolved(ViolationRecord violation) implements EventContent {}
+
+        /** A cycle found a problem for the first time. */
+        record ProblemBegan(String host, Problem problem) implements EventContent {}
+
+        /** A cycle no longer found a problem. */
+        record ProblemEnded(String host, Problem problem) implements EventContent {}
+
+        /**
+         * The service was started.
+         *
+         * @param version the version of the service
+         * @param mode {@code enforce} or {@code audit}
+         */
+        record ServiceStarted(String version, String mode) implements EventContent {}
+    }
+}

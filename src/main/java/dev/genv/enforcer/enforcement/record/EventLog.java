@@ -1,0 +1,295 @@
+package dev.genv.enforcer.enforcement.record;
+
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jboss.logging.Logger;
+
+/**
+ * The latest events. Users influence their number and their texts, so both are bounded. The cycle appends and never waits for a
+ * reader; every reader reads at its own speed.
+ */
+public final class EventLog {
+    /** The largest number of events in memory. */
+    public static final int MAX_EVENTS = 10_000;
+    /** The largest estimated heap of the events in memory. */
+    public static final long MAX_BYTES = 8L << 20;
+    /** The estimated heap of an event without its texts. */
+    private static final int EVENT_BYTES = 160;
+
+    private final int most;
+    private final long maxBytes;
+    private final EventStreamIds streams = new EventStreamIds();
+    private final TreeMap<Long, Event> events = new TreeMap<>();
+    private final EventListeners listeners = new EventListeners();
+    private long bytes;
+    private long numbered;
+    private long latest;
+
+    public EventLog() {
+        this(MAX_EVENTS, MAX_BYTES);
+    }
+
+    EventLog(int most, long maxBytes) {
+        this.most = most;
+        this.maxBytes = maxBytes;
+    }
+
+    /** The kinds of entries that are saved. */
+    public static List<SavedKind<?, ?>> savedKinds() {
+        return EventStreamIds.savedKinds();
+    }
+
+    /** A random id of this run of the service, which distinguishes its positions from those of other runs. */
+    public UUID streamId() {
+        return streams.own();
+    }
+
+    /**
+     * Whether {@link #after} returns every event that a reader missed.
+     *
+     * @param stream the run that showed the reader its last event
+     * @param sequence the position of that event; 0 for none
+     */
+    public synchronized boolean isKnown(UUID stream, long sequence) {
+        return stream.equals(streams.own()) ? sequence <= latest : streams.isOfEarlierRun(stream, sequence);
+    }
+
+    /** The position of the latest event that readers see; 0 if there is none. */
+    public synchronized long latest() {
+        return latest;
+    }
+
+    /** Appends events in this order. */
+    public void append(Instant at, List<EventContent> contents) {
+        publish(number(at, contents));
+    }
+
+    /** Gives events their positions. Readers see them after {@link #publish}, so that they can be written to the journal before. */
+    public synchronized List<Event> number(Instant at, List<EventContent> contents) {
+        return contents.stream()
+                .map(content -> new Event(++numbered, at, content))
+                .toList();
+    }
+
+    /** Returns the runs that showed events, for later runs. It is written together with all events that have a position. */
+    public synchronized SavedState save() {
+        return streams.save(numbered);
+    }
+
+    /** Shows events to readers. */
+    public void publish(List<Event> numberedEvents) {
+        if (!numberedEvents.isEmpty()) {
+            add(numberedEvents);
+            listeners.inform();
+        }
+    }
+
+    /**
+     * Continues the positions of earlier runs, and shows their latest events. It is called before the first event of this run.
+     *
+     * @param earlier the latest events of the earlier runs, oldest first
+     * @param last the position of the last event of the earlier runs
+     */
+    public synchronized void continueFrom(List<Event> earlier, long last) {
+        var position = Math.max(last, streams.last());
+        if (position > numbered) {
+            numbered = position;
+            streams.beginAfter(position);
+        }
+        latest = Math.max(latest, numbered);
+        add(earlier);
+    }
+
+    /** Restores what an earlier run saved. It is called before {@link #continueFrom}. */
+    public synchronized void restore(SavedState state) {
+        streams.restore(state);
+    }
+
+    /**
+     * Returns the events after a position, at most this number, and only up to the next one that is not in memory.
+     *
+     * @param sequence the position of the last event that the reader knows; 0 for none
+     */
+    public synchronized EventPage after(long sequence, int limit) {
+        var page = new ArrayList<Event>();
+        for (var event : events.tailMap(sequence, false).values()) {
+            if (page.size() == limit
+                    || (!page.isEmpty() && event.sequence() != page.getLast().sequence() + 1)) {
+                break;
+            }
+            page.add(event);
+        }
+        var isNext = page.isEmpty() ? sequence >= latest : page.getFirst().sequence() == sequence + 1;
+        return new EventPage(page, !isNext);
+    }
+
+    /** Returns all events in memory after a position. */
+    public synchronized List<Event> since(long sequence) {
+        return List.copyOf(events.tailMap(sequence, false).values());
+    }
+
+    /**
+     * Has a listener informed of new events until the result is closed. Several events in a short time give one call. A listener
+     * must not block, because one thread informs all listeners; it is never the thread of a cycle.
+     */
+    public EventSubscription subscribe(Runnable listener) {
+        return listeners.add(listener);
+    }
+
+    private synchronized void add(List<Event> more) {
+        for (var event : more) {
+            latest = Math.max(latest, event.sequence());
+            events.put(event.sequence(), event);
+            bytes += size(event);
+        }
+        while (events.size() > most || bytes > maxBytes) {
+            bytes -= size(events.pollFirstEntry().getValue());
+        }
+    }
+
+    /** Returns the estimated heap that an event takes at most; parts that it shares with the registry are included. */
+    private static long size(Event event) {
+        return EVENT_BYTES
+                + switch (event.content()) {
+                    case EventContent.ViolationOpened(var violation) -> ViolationSize.of(violation);
+                    case EventContent.ActionRecorded(var violation, var _) -> ViolationSize.of(violation);
+                    case EventContent.ViolationResolved(var violation) -> ViolationSize.of(violation);
+                    case EventContent.ProblemBegan(var host, var problem) ->
+                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
+                    case EventContent.ProblemEnded(var host, var problem) ->
+                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
+                    case EventContent.ServiceStarted(var version, var mode) ->
+                        ViolationSize.of(version) + ViolationSize.of(mode);
+                };
+    }
+
+    /** A listener of the event log, until it is closed. */
+    public interface EventSubscription extends AutoCloseable {
+        /** Ends the subscription; a call that has begun comes to its end. */
+        @Override
+        void close();
+    }
+
+    /**
+     * The events after a position, oldest first.
+     *
+     * @param hasGap whether events between that position and the first of these are no longer in memory
+     */
+    public record EventPage(List<Event> events, boolean hasGap) {
+        public EventPage {
+            events = List.copyOf(events);
+        }
+    }
+
+    /** Informs listeners of new events on a virtual thread of its own, so that no listener runs on the thread of a cycle. */
+    static final class EventListeners {
+        private static final Logger LOG = Logger.getLogger(EventLog.class);
+
+        private final Map<Object, Runnable> listeners = new ConcurrentHashMap<>();
+        private final AtomicBoolean isDue = new AtomicBoolean();
+
+        EventSubscription add(Runnable listener) {
+            var key = new Object();
+            listeners.put(key, listener);
+            return () -> listeners.remove(key);
+        }
+
+        /** Informs all listeners soon. A call during that time leads to another round. */
+        void inform() {
+            if (!listeners.isEmpty() && isDue.compareAndSet(false, true)) {
+                Thread.ofVirtual().name("event-listeners").start(this::callAll);
+            }
+        }
+
+        private synchronized void callAll() {
+            isDue.set(false); // before the calls, so that an event after them is not missed
+            for (var listener : listeners.values()) {
+                try {
+                    listener.run();
+                } catch (RuntimeException | Error e) {
+                    LOG.error("A listener of the events failed", e);
+                }
+            }
+        }
+    }
+
+    /**
+     * Which run of the service gave which events their positions. Without a journal, each run begins with 1. With a journal the
+     * positions continue, but a run may have shown events that the journal never got: the next run uses their positions again.
+     */
+    static final class EventStreamIds {
+        /** Clients of earlier runs have connected again long before. */
+        static final int MAX_EARLIER = 100;
+
+        private static final SavedKind<Key, Positions> STREAMS = new SavedKind<>("stream", Key.class, Positions.class);
+
+        private final UUID own = UUID.randomUUID();
+        private final Map<UUID, Positions> earlier = new LinkedHashMap<>();
+        private long begin;
+
+        private record Key(UUID id) {}
+
+        /**
+         * The positions of a run, as far as the journal has its events.
+         *
+         * @param begin the last position before its first event
+         * @param end the position of its last event
+         */
+        private record Positions(long begin, long end) {
+            boolean contains(long sequence) {
+                return begin <= sequence && sequence <= end;
+            }
+        }
+
+        static List<SavedKind<?, ?>> savedKinds() {
+            return List.of(STREAMS);
+        }
+
+        /** The id of this run. */
+        UUID own() {
+            return own;
+        }
+
+        /** Records that the next event of this run comes after this position. */
+        void beginAfter(long sequence) {
+            begin = sequence;
+        }
+
+        /** Whether a reader that got its last event from an earlier run knows everything until this position. */
+        boolean isOfEarlierRun(UUID stream, long sequence) {
+            var positions = earlier.get(stream);
+            return positions != null && positions.contains(sequence);
+        }
+
+        /** Returns the runs, to be written together with the events until this position. */
+        SavedState save(long end) {
+            var saved = new LinkedHashMap<Key, Positions>();
+            earlier.forEach((id, positions) -> saved.put(new Key(id), positions));
+            saved.put(new Key(own), new Positions(begin, end));
+            return SavedState.EMPTY.with(STREAMS, saved);
+        }
+
+        void restore(SavedState state) {
+            state.get(STREAMS).entrySet().stream()
+                    .sorted(Comparator.comparingLong((Map.Entry<Key, Positions> run) -> run.getValue().end)
+                            .reversed())
+                    .limit(MAX_EARLIER)
+                    .forEach(run -> earlier.put(run.getKey().id, run.getValue()));
+        }
+
+        /** The highest position of an earlier run; 0 if there is none. */
+        long last() {
+            return earlier.values().stream().mapToLong(Positions::end).max().orElse(0);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package dev.genv.enforcer.enforcement.record;
+
+import java.time.Instant;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** The saved entries of all kinds. */
+public final class SavedState {
+    /** Nothing is saved. */
+    public static final SavedState EMPTY = new SavedState(Map.of());
+
+    private final Map<SavedKind<?, ?>, Map<? extends Record, ? extends Record>> entries;
+
+    private SavedState(Map<SavedKind<?, ?>, Map<? extends Record, ? extends Record>> entries) {
+        this.entries = entries;
+    }
+
+    /** Returns the state with the entries of one kind. */
+    public <K extends Record, V extends Record> SavedState with(SavedKind<K, V> kind, Map<K, V> ofKind) {
+        var all = new LinkedHashMap<>(entries);
+        all.put(kind, Collections.unmodifiableMap(ofKind));
+        return new SavedState(all);
+    }
+
+    /** Returns the state with all entries of another one. */
+    public SavedState with(SavedState other) {
+        var all = new LinkedHashMap<>(entries);
+        all.putAll(other.entries);
+        return new SavedState(all);
+    }
+
+    /** Returns the entries of one kind. */
+    public <K extends Record, V extends Record> Map<K, V> get(SavedKind<K, V> kind) {
+        var typed = new LinkedHashMap<K, V>();
+        entries.getOrDefault(kind, Map.of())
+                .forEach((key, value) ->
+                        typed.put(kind.keyType().cast(key), kind.valueType().cast(value)));
+        return typed;
+    }
+
+    /** Returns the entries of all kinds. */
+    public Map<SavedKind<?, ?>, Map<? extends Record, ? extends Record>> all() {
+        return Collections.unmodifiableMap(entries);
+    }
+
+    /**
+     * A kind of entries that are saved. Keys and values are records without references to mutable objects. A value changes only
+     * with what it describes: it contains no time that grows from cycle to cycle, so that only real changes are written.
+     *
+     * @param name stays the same in all versions
+     */
+    public record SavedKind<K extends Record, V extends Record>(String name, Class<K> keyType, Class<V> valueType) {}
+
+    /**
+     * What changes with every cycle.
+     *
+     * @param counted the clock that counts towards an action, at the end of the cycle, in nanoseconds
+     * @param observed the same clock when the cycle recorded its observation
+     * @param ticks when the environments of each host were last read, in clock ticks since its boot
+     * @param cycles the number of cycles that the registry recorded
+     * @param appearances the number of violations that ever appeared
+     * @param at the wall clock at the observation
+     * @param latest the latest time at which any violation was observed
+     * @param lastIntent the highest number of an action that was about to be executed
+     * @param lastEvent the position of the last event
+     */
+    public record SavedCycle(
+            long counted,
+            long observed,
+            Map<String, Long> ticks,
+            int cycles,
+            long appearances,
+            Instant at,
+            Instant latest,
+            long lastIntent,
+            long lastEvent) {}
+}

@@ -1,0 +1,275 @@
+package dev.genv.enforcer.enforcement.record;
+
+import dev.genv.enforcer.enforcement.host.Order.WaitReason;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.Violation;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A violation from its appearance to its resolution.
+ *
+ * @param id stays the same as long as the violation is active
+ * @param violation as it was last observed
+ * @param mode the weaker one of the modes of its rule and of the service
+ * @param cycles the number of cycles that found it
+ * @param actions the actions on it, oldest first
+ * @param recency its position among all entries, independent of the wall clock
+ * @param next the actions that follow if nothing changes, the earliest first; empty if the last cycle did not find it
+ */
+public record ViolationRecord(
+        String id,
+        Violation violation,
+        RuleMode mode,
+        boolean active,
+        Instant firstSeen,
+        Instant lastSeen,
+        int cycles,
+        List<ActionNote> actions,
+        Recency recency,
+        List<NextAction> next) {
+
+    /**
+     * The position of an entry among all entries.
+     *
+     * @param number the number of its appearance, higher than that of every earlier one
+     * @param latest the latest time at which any entry was observed by then; it is after {@code lastSeen} if the wall clock was set
+     *     back. Queries by time use it
+     */
+    public record Recency(long number, Instant latest) {}
+
+    /**
+     * An action on a violation.
+     *
+     * @param sent the signal that was sent; empty if none was
+     * @param detail the reason for the outcome; null if it needs none
+     */
+    public record ActionNote(
+            Target target,
+            Optional<Signal> sent,
+            Instant at,
+            Outcome outcome,
+            @Nullable String detail) {
+        /** What the action concerns. */
+        public sealed interface Target {
+            static Target of(Action action) {
+                return switch (action) {
+                    case Action.Terminate(var host, var process, var _) -> new TargetProcess(host, process.pid());
+                    case Action.Detach(var host, var environment, var device, var _) ->
+                        new TargetAttachment(host, environment.eid(), device);
+                };
+            }
+
+            /** Where it is; a violation may be on several hosts. */
+            String host();
+
+            /** The kind of action: {@code terminate} or {@code detach}. */
+            default String type() {
+                return switch (this) {
+                    case TargetProcess _ -> "terminate";
+                    case TargetAttachment _ -> "detach";
+                };
+            }
+
+            /** The process that is signalled; null for a detachment. */
+            default @Nullable Integer processId() {
+                return this instanceof TargetProcess(var _, var pid) ? pid : null;
+            }
+
+            /** The environment that is detached; null for a termination. */
+            default @Nullable String detached() {
+                return this instanceof TargetAttachment(var _, var environment, var _) ? environment : null;
+            }
+
+            /** The device that it is detached from; null for a termination. */
+            default @Nullable Integer detachedFrom() {
+                return this instanceof TargetAttachment(var _, var _, var device) ? device : null;
+            }
+        }
+
+        /** A process that is to be terminated. */
+        public record TargetProcess(String host, int pid) implements Target {}
+
+        /** An attachment that is to be removed. */
+        public record TargetAttachment(String host, String environment, int device) implements Target {}
+
+        static ActionNote of(Action action, Result result, Instant at) {
+            Optional<Signal> sent = action instanceof Action.Terminate terminate
+                            && !result.outcome().isSkipped()
+                    ? Optional.of(terminate.signal())
+                    : Optional.empty();
+            return new ActionNote(Target.of(action), sent, at, result.outcome(), result.detail());
+        }
+
+        /** The kind of action: {@code terminate} or {@code detach}. */
+        public String type() {
+            return target.type();
+        }
+
+        /** The process that was signalled; null for a detachment. */
+        public @Nullable Integer pid() {
+            return target.processId();
+        }
+
+        /** The name of the signal; null if none was sent. */
+        public @Nullable String signal() {
+            return sent.map(Signal::name).orElse(null);
+        }
+
+        /** The environment that was detached; null for a termination. */
+        public @Nullable String environment() {
+            return target.detached();
+        }
+
+        /** The device that it was detached from; null for a termination. */
+        public @Nullable Integer device() {
+            return target.detachedFrom();
+        }
+
+        /** Whether another action is the same except for its time. */
+        boolean repeats(ActionNote other) {
+            return equals(new ActionNote(other.target, other.sent, at, other.outcome, other.detail));
+        }
+    }
+
+    /** Creates the entry of a violation that a cycle found for the first time. */
+    public static ViolationRecord begin(Violation violation, RuleMode mode, Instant at, Recency recency) {
+        return new ViolationRecord(
+                UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), recency, List.of());
+    }
+
+    /**
+     * Returns this entry after another cycle found the violation.
+     *
+     * @param at the time by the wall clock, which may have been set back
+     * @param latest see {@link Recency}
+     */
+    ViolationRecord seenAgain(Violation now, RuleMode nowMode, Instant at, Instant latest) {
+        return new ViolationRecord(
+                id,
+                now,
+                nowMode,
+                true,
+                firstSeen,
+                at.isBefore(firstSeen) ? firstSeen : at,
+                cycles + 1,
+                actions,
+                new Recency(recency.number(), latest),
+                next);
+    }
+
+    ViolationRecord with(List<ActionNote> all) {
+        return new ViolationRecord(
+                id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), recency, next);
+    }
+
+    ViolationRecord withNext(List<NextAction> other) {
+        return new ViolationRecord(
+                id, violation, mode, active, firstSeen, lastSeen, cycles, actions, recency, List.copyOf(other));
+    }
+
+    ViolationRecord resolved() {
+        return new ViolationRecord(
+                id, violation, mode, false, firstSeen, lastSeen, cycles, actions, recency, List.of());
+    }
+
+    /**
+     * An action that the service executes if nothing changes until then.
+     *
+     * @param sent the signal of a termination; empty for a detachment
+     * @param notBefore the first cycle after this time, by the wall clock, executes it. The time may have passed: then it is the next cycle,
+     *     or a later one because of the termination limit
+     */
+    public record NextAction(Target target, Optional<Signal> sent, Instant notBefore, WaitReason because) {
+        public static NextAction of(Action action, Instant notBefore, WaitReason because) {
+            return new NextAction(
+                    Target.of(action),
+                    action instanceof Action.Terminate terminate ? Optional.of(terminate.signal()) : Optional.empty(),
+                    notBefore,
+                    because);
+        }
+
+        /** The name of the signal; null for a detachment. */
+        public @Nullable String signal() {
+            return sent.map(Signal::name).orElse(null);
+        }
+    }
+
+    /**
+     * An active violation in a form that stays the same while every cycle finds it.
+     *
+     * @param entry the violation. If the last cycle found it, its number of cycles is relative to the one of the registry, and
+     *     its last time is its first one. What follows next is not included: the next cycle finds it out again
+     * @param isPresent whether the last cycle found it
+     */
+    public record SavedViolation(ViolationRecord entry, boolean isPresent) {
+        /** The id of a violation. */
+        public record Key(String id) {}
+
+        /** Saves a violation after the registry recorded this number of cycles. */
+        static SavedViolation of(ViolationRecord entry, boolean isPresent, int cycles) {
+            return new SavedViolation(
+                    isPresent
+                            ? with(entry, entry.firstSeen(), entry.cycles() - cycles, Instant.EPOCH)
+                            : with(
+                                    entry,
+                                    entry.lastSeen(),
+                                    entry.cycles(),
+                                    entry.recency().latest()),
+                    isPresent);
+        }
+
+        /** Returns the violation as it was after this cycle. */
+        ViolationRecord restore(SavedCycle last) {
+            var at = last.at().isBefore(entry.firstSeen()) ? entry.firstSeen() : last.at();
+            return isPresent ? with(entry, at, entry.cycles() + last.cycles(), last.latest()) : entry;
+        }
+
+        /** Whether another one differs at most in the amounts of memory, which change in every cycle. */
+        boolean isEquivalent(SavedViolation other) {
+            var violation = entry.violation();
+            var others = other.entry.violation();
+            return isPresent == other.isPresent
+                    && entry.cycles() == other.entry.cycles()
+                    && entry.lastSeen().equals(other.entry.lastSeen())
+                    && entry.mode() == other.entry.mode()
+                    && entry.actions().equals(other.entry.actions())
+                    && violation.key().equals(others.key())
+                    && violation.hosts().equals(others.hosts())
+                    && Objects.equals(violation.user(), others.user())
+                    && Objects.equals(violation.environment(), others.environment())
+                    && violation.devices().equals(others.devices())
+                    && violation.processes().stream()
+                            .map(GpuProcess::id)
+                            .toList()
+                            .equals(others.processes().stream()
+                                    .map(GpuProcess::id)
+                                    .toList());
+        }
+
+        private static ViolationRecord with(ViolationRecord entry, Instant lastSeen, int cycles, Instant latest) {
+            return new ViolationRecord(
+                    entry.id(),
+                    entry.violation(),
+                    entry.mode(),
+                    entry.active(),
+                    entry.firstSeen(),
+                    lastSeen,
+                    cycles,
+                    entry.actions(),
+                    new Recency(entry.recency().number(), latest),
+                    List.of());
+        }
+    }
+}

@@ -1,0 +1,375 @@
+package dev.genv.enforcer.enforcement.record;
+
+import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.SavedViolation;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.Violation;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+/** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
+public final class ViolationRegistry {
+    private static final SavedKind<SavedViolation.Key, SavedViolation> VIOLATIONS =
+            new SavedKind<>("violation", SavedViolation.Key.class, SavedViolation.class);
+
+    private static final Comparator<ViolationRecord> NEWEST_FIRST = Comparator.comparingLong(
+                    (ViolationRecord entry) -> entry.recency().number())
+            .reversed();
+
+    private final Map<Violation.Key, ViolationRecord> active = new LinkedHashMap<>();
+    private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MAX_BYTES);
+    private final ResolvedViolations resolved;
+    private final ActionRecorder actionRecorder;
+    private long appearances;
+    private Instant latest = Instant.MIN;
+    private int cycles;
+    /** What the last cycle found. */
+    private Set<Violation.Key> found = Set.of();
+
+    private final SavedViolations saved = new SavedViolations();
+    private volatile List<ViolationRecord> visible = List.of();
+
+    public ViolationRegistry(int maxResolved) {
+        resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_BYTES);
+        actionRecorder = new ActionRecorder(active, resolved);
+    }
+
+    /**
+     * What a cycle added to the registry.
+     *
+     * @param actions the actions that are not repetitions
+     * @param notes the same actions, once for each violation that caused them
+     */
+    public record Update(
+            List<ViolationRecord> appeared,
+            List<ActionRecord> actions,
+            List<NotedAction> notes,
+            List<ViolationRecord> resolved) {}
+
+    /**
+     * An action that was recorded with a violation.
+     *
+     * @param violation the violation after the action
+     */
+    public record NotedAction(ViolationRecord violation, ViolationRecord.ActionNote note) {}
+
+    /**
+     * The result of a cycle besides its plan.
+     *
+     * @param actions the actions of the cycle, and the late results of earlier ones
+     * @param ended the processes that a host reports as exited
+     * @param at when the cycle observed the hosts
+     * @param next the actions that follow on violations if nothing changes, the earliest first
+     */
+    public record CycleOutcome(
+            List<ActionRecord> actions, Set<HostProcess> ended, Instant at, Map<Violation.Key, List<NextAction>> next) {
+        private List<NextAction> next(Violation.Key violation) {
+            return next.getOrDefault(violation, List.of()).stream()
+                    .limit(ActionRecorder.MAX_ACTIONS)
+                    .toList();
+        }
+    }
+
+    /** Records a cycle as {@link #record} does, and shows it to readers at once. */
+    public Update update(Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
+        var update = record(plan, cycleOutcome, modes, fleet);
+        publish();
+        return update;
+    }
+
+    /**
+     * Records a cycle. Readers see it after {@link #publish}, so that it can be written to the journal before.
+     *
+     * @param modes the mode of each rule
+     * @param fleet the observed hosts: a violation is resolved only if it would have been found in them
+     */
+    public synchronized Update record(
+            Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
+        var now = cycleOutcome.at();
+        latest = now.isAfter(latest) ? now : latest;
+        cycles++;
+        var appeared = new ArrayList<ViolationRecord>();
+        var seen = new LinkedHashMap<Violation.Key, ViolationRecord>();
+        for (var found : plan.violations()) {
+            var mode = modes.apply(found.rule());
+            var known = active.get(found.key());
+            var violation =
+                    known == null ? found : found.alsoOn(AbsentViolations.unseenHosts(known.violation(), fleet));
+            var entry = known == null
+                    ? ViolationRecord.begin(violation, mode, now, new ViolationRecord.Recency(++appearances, latest))
+                    : known.seenAgain(violation, mode, now, latest);
+            entry = entry.withNext(cycleOutcome.next(violation.key()));
+            if (known == null) {
+                appeared.add(entry);
+            }
+            seen.put(violation.key(), entry);
+        }
+        var over = new ArrayList<Violation.Key>();
+        var notFound = new LinkedHashMap<Violation.Key, ViolationRecord>();
+        active.forEach((key, entry) -> {
+            if (!seen.containsKey(key)) {
+                if (AbsentViolations.isResolved(entry.violation(), cycleOutcome.ended(), fleet)) {
+                    over.add(key);
+                } else {
+                    notFound.put(key, entry.withNext(List.of()));
+                }
+            }
+        });
+        over.addAll(absent.record(notFound));
+        active.putAll(notFound);
+        active.putAll(seen);
+        found = Set.copyOf(seen.keySet());
+        // Before violations are resolved, so that the exit of a process is recorded with the violation that it
+        // resolves.
+        var recorded = actionRecorder.record(cycleOutcome.actions(), modes);
+        var ended = over.stream()
+                .flatMap(key -> Stream.ofNullable(active.remove(key)))
+                .map(ViolationRecord::resolved)
+                .toList();
+        ended.forEach(resolved::add);
+        return new Update(appeared, recorded.actions(), recorded.notes(), ended);
+    }
+
+    /** Shows to readers what was recorded. */
+    public synchronized void publish() {
+        visible = entries().toList();
+    }
+
+    /** The kinds of entries that are saved. */
+    public static List<SavedKind<?, ?>> savedKinds() {
+        return List.of(VIOLATIONS);
+    }
+
+    /** Returns the active violations, to continue them in another run of the service. */
+    public synchronized SavedState save() {
+        return SavedState.EMPTY.with(
+                VIOLATIONS,
+                saved.save(
+                        active.values(),
+                        entry -> found.contains(entry.violation().key()),
+                        cycles));
+    }
+
+    /** Returns how far the registry has come. */
+    public synchronized RegistryProgress progress() {
+        return new RegistryProgress(cycles, appearances, latest);
+    }
+
+    /** Restores resolved violations, oldest first. */
+    public synchronized void restoreResolved(List<ViolationRecord> earlier) {
+        earlier.forEach(resolved::add);
+        publish();
+    }
+
+    /**
+     * Continues the active violations that an earlier run of the service saved.
+     *
+     * @param areOver whether all of them are over
+     * @return the violations that are over
+     */
+    public synchronized List<ViolationRecord> restore(SavedState state, SavedCycle last, boolean areOver) {
+        cycles = last.cycles();
+        appearances = last.appearances();
+        latest = last.latest();
+        var entries = state.get(VIOLATIONS).values().stream()
+                .map(violation -> violation.restore(last))
+                .sorted(NEWEST_FIRST.reversed())
+                .toList();
+        var over = areOver ? entries.stream().map(ViolationRecord::resolved).toList() : List.<ViolationRecord>of();
+        over.forEach(resolved::add);
+        if (!areOver) {
+            entries.forEach(entry -> active.put(entry.violation().key(), entry));
+            found = Set.copyOf(active.keySet());
+        }
+        publish();
+        return over;
+    }
+
+    /** Returns the processes for which the hosts verify in the next cycle whether they have exited. */
+    public synchronized Set<HostProcess> processesToVerify() {
+        return absent.processesToVerify();
+    }
+
+    /** The keys of the active violations. */
+    public synchronized Set<Violation.Key> active() {
+        return Set.copyOf(active.keySet());
+    }
+
+    public Optional<ViolationRecord> find(String id) {
+        return visible.stream().filter(entry -> entry.id().equals(id)).findFirst();
+    }
+
+    /** The entries that match, newest first. */
+    public List<ViolationRecord> find(Predicate<ViolationRecord> which, int limit) {
+        return visible.stream().filter(which).sorted(NEWEST_FIRST).limit(limit).toList();
+    }
+
+    private Stream<ViolationRecord> entries() {
+        return Stream.concat(active.values().stream(), resolved.stream());
+    }
+
+    /**
+     * How far a registry has come.
+     *
+     * @param cycles the number of recorded cycles
+     * @param appearances the number of violations that ever appeared
+     * @param latest the latest time at which any violation was observed
+     */
+    public record RegistryProgress(int cycles, long appearances, Instant latest) {}
+
+    /** The active violations as they are saved. A violation whose amounts of memory alone changed keeps its saved form. */
+    static final class SavedViolations {
+        private Map<SavedViolation.Key, SavedViolation> last = Map.of();
+
+        /**
+         * Saves violations.
+         *
+         * @param isPresent whether the last cycle found a violation
+         * @param cycles the number of cycles that the registry recorded
+         */
+        Map<SavedViolation.Key, SavedViolation> save(
+                Collection<ViolationRecord> active, Predicate<ViolationRecord> isPresent, int cycles) {
+            var now = new HashMap<SavedViolation.Key, SavedViolation>();
+            for (var entry : active) {
+                var key = new SavedViolation.Key(entry.id());
+                var saved = SavedViolation.of(entry, isPresent.test(entry), cycles);
+                var before = last.get(key);
+                now.put(key, before != null && before.isEquivalent(saved) ? before : saved);
+            }
+            last = now;
+            return now;
+        }
+    }
+
+    /** Records actions with the violations of the registry that caused them. */
+    static final class ActionRecorder {
+        /** A limit, because a detachment may fail differently in every cycle. */
+        static final int MAX_ACTIONS = 100;
+
+        private final Map<Violation.Key, ViolationRecord> active;
+        private final ResolvedViolations resolved;
+
+        ActionRecorder(Map<Violation.Key, ViolationRecord> active, ResolvedViolations resolved) {
+            this.active = active;
+            this.resolved = resolved;
+        }
+
+        /** The actions that are not repetitions, and the same once for each violation that caused them. */
+        record RecordedActions(List<ActionRecord> actions, List<NotedAction> notes) {}
+
+        /** Records the actions with the violations that caused them; repetitions are left out. */
+        RecordedActions record(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
+            var actions = new ArrayList<ActionRecord>();
+            var notes = new ArrayList<NotedAction>();
+            for (var each : records) {
+                var noted = each.planned().causes().stream()
+                        .flatMap(cause -> recordAction(each, cause, modes.apply(cause.rule())).stream())
+                        .toList();
+                notes.addAll(noted);
+                if (!noted.isEmpty()) {
+                    actions.add(each);
+                }
+            }
+            return new RecordedActions(actions, notes);
+        }
+
+        private Optional<NotedAction> recordAction(ActionRecord each, Violation cause, RuleMode mode) {
+            var entry = active.get(cause.key());
+            if (entry == null) {
+                return each.result().outcome() == Outcome.EXITED ? recordLateExit(each, cause) : Optional.empty();
+            }
+            var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
+                    ? each.result()
+                    : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
+            var note = ViolationRecord.ActionNote.of(each.planned().action(), done, each.at());
+            var last = entry.actions().reversed().stream()
+                    .filter(earlier -> earlier.target().equals(note.target()))
+                    .findFirst();
+            if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
+                return Optional.empty();
+            }
+            var noted = new NotedAction(entry.with(added(entry, note)), note);
+            active.put(cause.key(), noted.violation());
+            return Optional.of(noted);
+        }
+
+        /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
+        private Optional<NotedAction> recordLateExit(ActionRecord each, Violation cause) {
+            var note = ViolationRecord.ActionNote.of(each.planned().action(), each.result(), each.at());
+            return resolved.remove(cause.key()).map(over -> {
+                var noted = new NotedAction(over.with(added(over, note)), note);
+                resolved.add(noted.violation());
+                return noted;
+            });
+        }
+
+        private static List<ViolationRecord.ActionNote> added(ViolationRecord entry, ViolationRecord.ActionNote note) {
+            var actions = new ArrayList<>(entry.actions());
+            actions.add(note);
+            return actions.subList(Math.max(0, actions.size() - MAX_ACTIONS), actions.size());
+        }
+    }
+
+    /** The latest resolved violations. Users influence their number and their texts, so both are bounded. */
+    static final class ResolvedViolations {
+        /** Estimated heap: enough for ten thousand entries with texts of genv's usual length. */
+        static final long MAX_BYTES = 16L << 20;
+
+        private final int most;
+        private final long maxBytes;
+        private final Deque<ViolationRecord> newestFirst = new ArrayDeque<>();
+        private long bytes;
+
+        ResolvedViolations(int most, long maxBytes) {
+            this.most = most;
+            this.maxBytes = maxBytes;
+        }
+
+        /** Adds an entry, and drops the oldest ones above the limits. */
+        void add(ViolationRecord entry) {
+            newestFirst.addFirst(entry);
+            bytes += ViolationSize.of(entry);
+            while (newestFirst.size() > most || bytes > maxBytes) {
+                bytes -= ViolationSize.of(newestFirst.removeLast());
+            }
+        }
+
+        /** Removes the newest entry with this key. */
+        Optional<ViolationRecord> remove(Violation.Key key) {
+            var found = newestFirst.stream()
+                    .filter(entry -> entry.violation().key().equals(key))
+                    .findFirst();
+            found.ifPresent(entry -> {
+                newestFirst.remove(entry);
+                bytes -= ViolationSize.of(entry);
+            });
+            return found;
+        }
+
+        Stream<ViolationRecord> stream() {
+            return newestFirst.stream();
+        }
+    }
+}

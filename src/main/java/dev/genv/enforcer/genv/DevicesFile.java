@@ -1,0 +1,207 @@
+package dev.genv.enforcer.genv;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.genv.enforcer.genv.Entries.OptionalFields;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.Problem;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The content of {@code devices.json}. An invalid entry is dropped, an invalid field is ignored, and everything else counts.
+ *
+ * @param devices the devices with the attachments of all environments, inactive ones too
+ */
+public record DevicesFile(List<Device> devices, List<Problem> problems) {
+    public static final DevicesFile EMPTY = new DevicesFile(List.of(), List.of());
+
+    /**
+     * Parses the file's present form, or the form before genv 0.9.0.
+     *
+     * @throws UnreadableException if the file has no form that genv ever wrote
+     */
+    public static DevicesFile of(JsonNode root) throws UnreadableException {
+        var byIndex = new LinkedHashMap<Integer, List<Device>>();
+        var problems = new ArrayList<Problem>();
+        for (var entry : isOld(root) ? convertOld(root) : Entries.of(root, "devices", "index")) {
+            try {
+                var device = device(new Fields(entry), problems);
+                byIndex.computeIfAbsent(device.index(), _ -> new ArrayList<>()).add(device);
+            } catch (UnreadableException e) {
+                Entries.report(problems, Entries.problem("device " + Entries.name(entry.path("index")), e));
+            }
+        }
+        byIndex.forEach((index, same) -> {
+            if (same.size() > 1) {
+                Entries.report(problems, Entries.problem("device " + index, "is there more than once"));
+            }
+        });
+        return new DevicesFile(merged(byIndex.values()), List.copyOf(problems));
+    }
+
+    /** Returns what this file or another reading of it contains. */
+    public DevicesFile union(DevicesFile other) {
+        var byIndex = Stream.concat(devices.stream(), other.devices.stream())
+                .collect(Collectors.groupingBy(Device::index, LinkedHashMap::new, Collectors.toList()));
+        return new DevicesFile(
+                merged(byIndex.values()),
+                Stream.concat(problems.stream(), other.problems.stream())
+                        .distinct()
+                        .toList());
+    }
+
+    private static List<Device> merged(Collection<List<Device>> byIndex) {
+        return byIndex.stream()
+                .map(same -> same.size() > 1 ? merged(same) : same.getFirst())
+                .toList();
+    }
+
+    /** Merges all entries with the same index: an attachment in one of them counts. */
+    private static Device merged(List<Device> same) {
+        return new Device(
+                same.getFirst().index(),
+                same.stream()
+                        .map(Device::totalMemory)
+                        .filter(Objects::nonNull)
+                        .findFirst()
+                        .orElse(null),
+                same.stream().flatMap(device -> device.attachments().stream()).toList());
+    }
+
+    /** Writes the devices in the file's form. */
+    public static void write(List<Device> devices, JsonGenerator out) throws IOException {
+        out.writeStartObject();
+        out.writeArrayFieldStart("devices");
+        for (var device : devices) {
+            out.writeStartObject();
+            out.writeNumberField("index", device.index());
+            out.writeStringField("total_memory", device.totalMemory());
+            out.writeArrayFieldStart("attachments");
+            for (var attachment : device.attachments()) {
+                out.writeStartObject();
+                out.writeStringField("eid", attachment.eid());
+                out.writeStringField("gpu_memory", attachment.gpuMemory());
+                out.writeStringField("time", attachment.time());
+                out.writeEndObject();
+            }
+            out.writeEndArray();
+            out.writeEndObject();
+        }
+        out.writeEndArray();
+        out.writeEndObject();
+    }
+
+    /**
+     * Identifies an attachment in the file: the environment may have been detached and attached again.
+     *
+     * @param time its recorded time; null if absent
+     */
+    public record AttachmentId(
+            int device, String eid, @Nullable String time) {
+        public AttachmentId(int device, Attachment attachment) {
+            this(device, attachment.eid(), attachment.time());
+        }
+    }
+
+    /**
+     * Removes attachments from the file in one pass, because users choose their number. All other content stays unchanged, unknown
+     * fields included.
+     *
+     * @param root is changed
+     * @return the attachments that were present
+     * @throws UnreadableException if the file has the form before genv 0.9.0, or no known form
+     */
+    public static Set<AttachmentId> remove(JsonNode root, Set<AttachmentId> places) throws UnreadableException {
+        if (isOld(root)) {
+            throw new UnreadableException("has the form before genv 0.9.0, which is read but never written");
+        }
+        Entries.of(root, "devices", "index");
+        var removed = new HashSet<AttachmentId>();
+        for (var entry : root.path("devices")) {
+            if (entry.path("index").isInt() && entry.path("attachments") instanceof ArrayNode attachments) {
+                var device = entry.path("index").intValue();
+                attachments.removeIf(node -> attachmentId(device, node)
+                        .filter(places::contains)
+                        .map(removed::add)
+                        .isPresent());
+            }
+        }
+        return removed;
+    }
+
+    /** Empty if unknown: a time that is no text differs from an absent time. */
+    private static Optional<AttachmentId> attachmentId(int device, JsonNode attachment) {
+        var eid = attachment.path("eid").textValue();
+        var time = attachment.path("time");
+        return eid != null && (time.isTextual() || time.isNull() || time.isMissingNode())
+                ? Optional.of(new AttachmentId(device, eid, time.textValue()))
+                : Optional.empty();
+    }
+
+    private static boolean isOld(JsonNode root) {
+        return root.path("devices").isObject();
+    }
+
+    private static Device device(Fields fields, List<Problem> problems) throws UnreadableException {
+        var index = fields.index("index");
+        var attachments = new ArrayList<Attachment>();
+        for (var entry : fields.array("attachments")) {
+            try {
+                attachments.add(attachment(index, new Fields(entry), problems));
+            } catch (UnreadableException e) {
+                Entries.report(problems, Entries.problem("an attachment of device " + index, e));
+            }
+        }
+        var lenient = new OptionalFields("device " + index, problems);
+        return new Device(index, lenient.read(() -> fields.textOrNull("total_memory")), attachments);
+    }
+
+    /** Its environment must be readable. Other invalid fields do not matter, so that the environment's processes do not violate a rule. */
+    private static Attachment attachment(int device, Fields fields, List<Problem> problems) throws UnreadableException {
+        var eid = fields.id("eid");
+        var lenient =
+                new OptionalFields("the attachment of environment %s to device %d".formatted(eid, device), problems);
+        return new Attachment(
+                eid,
+                lenient.read(() -> fields.textOrNull("gpu_memory")),
+                lenient.read(() -> fields.textOrNull("time")));
+    }
+
+    /** Converts the form of {@code devices.json} before genv 0.9.0: {@code {"devices": {"0": {"total_memory": …, "eids": {"15971": {…}}}}}}. */
+    private static List<JsonNode> convertOld(JsonNode root) {
+        var entries = new ArrayList<JsonNode>();
+        for (var property : root.path("devices").properties()) {
+            var device = JsonNodeFactory.instance.objectNode();
+            if (property.getKey().matches("[0-9]{1,9}")) {
+                device.put("index", Integer.parseInt(property.getKey()));
+            } else {
+                device.put("index", property.getKey());
+            }
+            device.set("total_memory", property.getValue().path("total_memory"));
+            if (property.getValue().path("eids").isObject()) {
+                var attachments = device.putArray("attachments");
+                for (var eid : property.getValue().path("eids").properties()) {
+                    var attachment = attachments.addObject().put("eid", eid.getKey());
+                    attachment.set("gpu_memory", eid.getValue().path("gpu_memory"));
+                    attachment.set("time", eid.getValue().path("attached"));
+                }
+            }
+            entries.add(device);
+        }
+        return entries;
+    }
+}

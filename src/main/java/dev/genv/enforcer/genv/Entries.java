@@ -1,0 +1,96 @@
+package dev.genv.enforcer.genv;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The entries of a state file in its present or old form. */
+public final class Entries {
+    /** A file may contain any number of invalid entries. */
+    private static final int MAX_PROBLEMS = 100;
+
+    private static final int LONGEST_NAME = 40;
+
+    private Entries() {}
+
+    /** Adds a problem up to a limit; at the limit, adds that there are more. */
+    public static void report(List<Problem> problems, Problem problem) {
+        if (problems.size() < MAX_PROBLEMS) {
+            problems.add(problem);
+        } else if (problems.size() == MAX_PROBLEMS) {
+            problems.add(new Problem(ProblemCode.ENTRY_UNREADABLE, "and more entries like these"));
+        }
+    }
+
+    /** Returns the entries of {@code {"name": […]}}, or of the old form {@code {"name": {"id": {…}}}} with the id as a field. */
+    public static List<JsonNode> of(JsonNode root, String name, String id) throws UnreadableException {
+        var collection = root.path(name);
+        var entries = new ArrayList<JsonNode>();
+        if (collection.isArray()) {
+            collection.forEach(entries::add);
+        } else if (collection.isObject()) {
+            for (var property : collection.properties()) {
+                entries.add(withId(property.getValue(), id, property.getKey()));
+            }
+        } else {
+            throw new UnreadableException("has no \"" + name + "\"");
+        }
+        return entries;
+    }
+
+    public static Problem problem(String entry, UnreadableException why) {
+        return problem(entry, String.valueOf(why.getMessage()));
+    }
+
+    public static Problem problem(String entry, String why) {
+        return new Problem(ProblemCode.ENTRY_UNREADABLE, entry + " " + why);
+    }
+
+    /** Returns a short name for an entry without a readable one. */
+    public static String name(JsonNode id) {
+        var text = id.asText("?");
+        return text.length() > LONGEST_NAME ? text.substring(0, LONGEST_NAME) + "…" : text;
+    }
+
+    private static JsonNode withId(JsonNode entry, String id, String value) {
+        if (entry instanceof ObjectNode object && !object.has(id)) {
+            return JsonNodeFactory.instance
+                    .objectNode()
+                    .<ObjectNode>setAll(object)
+                    .put(id, value);
+        }
+        return entry;
+    }
+
+    /**
+     * Reads the fields of one entry separately: an invalid field is reported, and the others count. Otherwise a user could drop an
+     * entry by making one field invalid.
+     *
+     * @param entry the name of the entry in problems
+     */
+    public record OptionalFields(String entry, List<Problem> problems) {
+        /** Returns the value of the field; null if it is invalid. */
+        public <T> @Nullable T read(Reading<T> reading) {
+            try {
+                return reading.read();
+            } catch (UnreadableException e) {
+                report(String.valueOf(e.getMessage()));
+                return null;
+            }
+        }
+
+        public void report(String why) {
+            Entries.report(problems, problem(entry, why));
+        }
+
+        public interface Reading<T> {
+            @Nullable
+            T read() throws UnreadableException;
+        }
+    }
+}

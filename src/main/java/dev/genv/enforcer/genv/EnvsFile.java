@@ -1,0 +1,215 @@
+package dev.genv.enforcer.genv;
+
+import static java.util.Objects.requireNonNullElse;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.genv.Entries.OptionalFields;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Ownership;
+import dev.genv.enforcer.model.Problem;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The content of {@code envs.json}. An invalid entry is dropped, an invalid field is ignored, and everything else counts. An
+ * environment with a readable id always counts, so that an invalid entry protects no process.
+ *
+ * @param environments all environments, inactive ones too
+ */
+public record EnvsFile(List<Environment> environments, List<Problem> problems) {
+    public static final EnvsFile EMPTY = new EnvsFile(List.of(), List.of());
+    private static final Ownership SEVERAL =
+            new Ownership("it is recorded for different users or uids", false, Set.of());
+
+    /**
+     * Parses the file's present form, or the form before genv 0.9.0.
+     *
+     * @throws UnreadableException if the file has no form that genv ever wrote
+     */
+    public static EnvsFile of(JsonNode root) throws UnreadableException {
+        var byId = new LinkedHashMap<String, List<Environment>>();
+        var problems = new ArrayList<Problem>();
+        for (var entry : Entries.of(root, "envs", "eid")) {
+            try {
+                var fields = new Fields(entry);
+                var eid = fields.id("eid");
+                byId.computeIfAbsent(eid, _ -> new ArrayList<>())
+                        .add(environment(eid, fields, new OptionalFields("environment " + eid, problems)));
+            } catch (UnreadableException e) {
+                Entries.report(problems, Entries.problem("an environment", e));
+            }
+        }
+        byId.forEach((eid, same) -> {
+            if (same.size() > 1) {
+                Entries.report(problems, Entries.problem("environment " + eid, "is there more than once"));
+            }
+        });
+        return new EnvsFile(merged(byId.values()), List.copyOf(problems));
+    }
+
+    /** Returns what this file or another reading of it contains. */
+    public EnvsFile union(EnvsFile other) {
+        var byId = Stream.concat(environments.stream(), other.environments.stream())
+                .collect(Collectors.groupingBy(Environment::eid, LinkedHashMap::new, Collectors.toList()));
+        return new EnvsFile(
+                merged(byId.values()),
+                Stream.concat(problems.stream(), other.problems.stream())
+                        .distinct()
+                        .toList());
+    }
+
+    private static List<Environment> merged(Collection<List<Environment>> byId) {
+        return byId.stream()
+                .map(same -> same.size() > 1 ? merged(same) : same.getFirst())
+                .toList();
+    }
+
+    /** Writes the environments in the file's form. */
+    public static void write(List<Environment> environments, JsonGenerator out) throws IOException {
+        out.writeStartObject();
+        out.writeArrayFieldStart("envs");
+        for (var environment : environments) {
+            out.writeStartObject();
+            out.writeStringField("eid", environment.eid());
+            write("uid", environment.uid(), out);
+            out.writeStringField("creation", environment.creation());
+            out.writeStringField("username", environment.username());
+            out.writeObjectFieldStart("config");
+            out.writeStringField("name", environment.config().name());
+            out.writeStringField("gpu_memory", environment.config().gpuMemory());
+            write("gpus", environment.config().gpus(), out);
+            out.writeEndObject();
+            out.writeArrayFieldStart("pids");
+            for (var pid : environment.pids()) {
+                out.writeNumber(pid);
+            }
+            out.writeEndArray();
+            out.writeArrayFieldStart("kernel_ids");
+            for (var kernel : environment.kernelIds()) {
+                out.writeString(kernel);
+            }
+            out.writeEndArray();
+            out.writeEndObject();
+        }
+        out.writeEndArray();
+        out.writeEndObject();
+    }
+
+    private static void write(String name, @Nullable Number value, JsonGenerator out) throws IOException {
+        if (value == null) {
+            out.writeNullField(name);
+        } else {
+            out.writeNumberField(name, value.longValue());
+        }
+    }
+
+    /** Returns the environments by id. */
+    public Map<String, Environment> byId() {
+        var byId = new LinkedHashMap<String, Environment>();
+        environments.forEach(environment -> byId.put(environment.eid(), environment));
+        return byId;
+    }
+
+    private static Environment environment(String eid, Fields fields, OptionalFields lenient) {
+        return new Environment(
+                eid,
+                lenient.read(() -> fields.uid("uid")),
+                lenient.read(() -> fields.textOrNull("username")),
+                requireNonNullElse(lenient.read(() -> fields.textOrNull("creation")), ""),
+                config(fields.child("config"), lenient),
+                pids(requireNonNullElse(lenient.read(() -> fields.array("pids")), List.of()), lenient),
+                kernelIds(
+                        requireNonNullElse(lenient.read(() -> fields.arrayOrNone("kernel_ids")), List.of()), lenient));
+    }
+
+    /**
+     * Merges all entries with the same id in the users' favour, so that a forged second entry harms no user: the environment is active
+     * if one of them is, it has the largest capacity, and it counts in no quota if their owners differ.
+     */
+    private static Environment merged(List<Environment> same) {
+        var first = same.getFirst();
+        var owners = same.stream()
+                .map(one -> new Owner(one.uid(), one.username()))
+                .distinct()
+                .toList();
+        var owner = owners.size() == 1 ? owners.getFirst() : new Owner(null, null);
+        return new Environment(
+                first.eid(),
+                owner.uid,
+                owner.username,
+                first.creation(),
+                new Environment.Config(
+                        first.config().name(), capacity(same), first.config().gpus()),
+                same.stream().flatMap(one -> one.pids().stream()).distinct().toList(),
+                same.stream()
+                        .flatMap(one -> one.kernelIds().stream())
+                        .distinct()
+                        .toList(),
+                owners.size() == 1
+                                && same.stream()
+                                        .noneMatch(one -> one.ownership().isDisputed())
+                        ? Ownership.UNDISPUTED
+                        : SEVERAL);
+    }
+
+    /** Returns the largest capacity; none if one entry has none. */
+    private static @Nullable String capacity(List<Environment> same) {
+        Environment largest = null;
+        for (var one : same) {
+            if (one.capacity().isEmpty()) {
+                return null;
+            }
+            if (largest == null
+                    || one.capacity().get().compareTo(largest.capacity().orElseThrow()) > 0) {
+                largest = one;
+            }
+        }
+        return largest == null ? null : largest.config().gpuMemory();
+    }
+
+    private static Environment.Config config(JsonNode node, OptionalFields lenient) {
+        if (!node.isObject()) {
+            if (!node.isNull() && !node.isMissingNode()) {
+                lenient.report("has a config that is not an object");
+            }
+            return new Environment.Config(null, null, null);
+        }
+        return new Environment.Config(
+                lenient.read(() -> new Fields(node).textOrNull("name")),
+                lenient.read(() -> new Fields(node).textOrNull("gpu_memory")),
+                lenient.read(() -> new Fields(node).countOrNull("gpus")));
+    }
+
+    private static List<Integer> pids(List<JsonNode> nodes, OptionalFields lenient) {
+        var pids = nodes.stream()
+                .filter(node -> node.isIntegralNumber() && node.canConvertToInt())
+                .map(JsonNode::intValue)
+                .toList();
+        if (pids.size() < nodes.size()) {
+            lenient.report("has a pid that is not a whole number");
+        }
+        return pids;
+    }
+
+    private static List<String> kernelIds(List<JsonNode> nodes, OptionalFields lenient) {
+        var ids = nodes.stream()
+                .filter(JsonNode::isTextual)
+                .map(JsonNode::textValue)
+                .toList();
+        if (ids.size() < nodes.size()) {
+            lenient.report("has a kernel id that is not text");
+        }
+        return ids;
+    }
+
+    private record Owner(@Nullable Long uid, @Nullable String username) {}
+}

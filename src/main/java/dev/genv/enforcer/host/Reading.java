@@ -1,0 +1,44 @@
+package dev.genv.enforcer.host;
+
+/**
+ * A value that was read, or why it could not be read.
+ *
+ * @param <T> the type of the value
+ */
+public sealed interface Reading<T> {
+    /** The value. */
+    record Value<T>(T value) implements Reading<T> {}
+
+    /**
+     * No value.
+     *
+     * @param reason a clause for people, such as the kernel's text of the error; it may be empty
+     */
+    record Failed<T>(Failure failure, String reason) implements Reading<T> {}
+
+    /** Why something could not be read. */
+    enum Failure {
+        /** It does not exist, or no longer. */
+        ABSENT,
+        /** Not permitted. */
+        DENIED,
+        /** There was no answer within the time limit. */
+        TIMEOUT,
+        /** It was not attempted, because it did not answer at an earlier observation. */
+        SKIPPED,
+        /** It was not attempted, because no time or no thread was left. */
+        NO_TIME,
+        /** A user whom the machine does not trust can replace it. */
+        UNTRUSTED,
+        /** Any other error. */
+        OTHER
+    }
+
+    static <T> Reading<T> of(T value) {
+        return new Value<>(value);
+    }
+
+    static <T> Reading<T> failed(Failure failure, String reason) {
+        return new Failed<>(failure, reason);
+    }
+}

@@ -1,0 +1,140 @@
+package dev.genv.enforcer.host;
+
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * genv's state directory, and the two state files in it as they were at one moment.
+ *
+ * @param lock what came of taking genv's lock; {@link LockFacts#NOT_ATTEMPTED} if there is no directory to read
+ */
+public record StateFacts(Directory directory, LockFacts lock, StateFile envs, StateFile devices) {
+    /** Whether another reading found the same. */
+    public boolean isSame(StateFacts other) {
+        return directory.equals(other.directory) && envs.equals(other.envs) && devices.equals(other.devices);
+    }
+
+    /** Returns the facts with the time that an earlier reading waited for the lock added to the time of this one. */
+    public StateFacts after(StateFacts earlier) {
+        return new StateFacts(directory, lock.after(earlier.lock), envs, devices);
+    }
+
+    /** The state directory. */
+    public sealed interface Directory {
+        /**
+         * It was read.
+         *
+         * @param born the creation time in nanoseconds, because a file system may reuse an inode number; 0 if unknown
+         */
+        record Present(FileId id, long born) implements Directory {}
+
+        /** There is none, as on a machine without genv. */
+        record Absent() implements Directory {}
+
+        /**
+         * It was not accessed, because a user has mounted a file system (FUSE) over it or in it, and decides what is read there.
+         *
+         * @param uid the user whose process serves the file system
+         * @param type such as {@code fuse.sshfs}
+         * @param point where it is mounted
+         */
+        record UserMount(long uid, String type, String point) implements Directory {}
+
+        /**
+         * It was not read, because only a mount of the service's container still leads there: the directory was removed, or the host's
+         * path leads to another one now.
+         *
+         * @param onHost the path on the host; empty if the directory was removed
+         */
+        record Stale(String onHost) implements Directory {}
+
+        /**
+         * It could not be read, for a reason as a clause. {@link Reading.Failure#TIMEOUT} also stands for earlier accesses that have not
+         * returned.
+         */
+        record Unreadable(Reading.Failure failure, String reason) implements Directory {}
+    }
+
+    /** A state file. */
+    public sealed interface StateFile {
+        record Present(Bytes content) implements StateFile {}
+
+        record Absent() implements StateFile {}
+
+        /**
+         * It was not read.
+         *
+         * @param number the number that belongs to the cause; 0 if none does
+         * @param reason the kernel's text, for {@link Cause#OTHER}; otherwise empty
+         */
+        record Unreadable(Cause cause, long number, String reason) implements StateFile {}
+
+        /** Why a state file was not read. */
+        enum Cause {
+            SYMBOLIC_LINK,
+            NOT_REGULAR,
+            /** It is closed to other users and has this number of hard links: it may be a secret that no report may show. */
+            CLOSED,
+            /** It is larger than this number of bytes. */
+            TOO_LARGE,
+            DENIED,
+            CHANGED_WHILE_READ,
+            /** It changes while it is read without genv's lock. */
+            CHANGES_WITHOUT_LOCK,
+            OTHER
+        }
+    }
+
+    /**
+     * The identity of a file.
+     *
+     * @param device as in {@code st_dev}, in the form of the machine
+     */
+    public record FileId(long device, long inode) {}
+
+    /**
+     * What came of taking genv's lock.
+     *
+     * @param reason a clause such as {@code is not a regular file}; empty unless it is unusable
+     * @param limit the time limit of the wait
+     * @param waited how long the observation waited for it; null if it did not, or if that is unknown
+     * @param holders the processes that {@code /proc/locks} shows as its holders; null if that cannot be read
+     */
+    public record LockFacts(
+            Outcome outcome,
+            String reason,
+            Duration limit,
+            @Nullable Duration waited,
+            @Nullable List<Holder> holders) {
+        public static final LockFacts NOT_ATTEMPTED =
+                new LockFacts(Outcome.NOT_ATTEMPTED, "", Duration.ZERO, null, List.of());
+
+        /** Returns the facts with the time that an earlier reading waited added to the time of this one. */
+        LockFacts after(LockFacts earlier) {
+            return waited == null || earlier.waited == null
+                    ? this
+                    : new LockFacts(outcome, reason, limit, waited.plus(earlier.waited), holders);
+        }
+
+        /** What came of it. */
+        public enum Outcome {
+            /** It was held while the files were read, or there is no lock file and it was free. */
+            HELD,
+            /** Another program held it for longer than the limit. */
+            TIMEOUT,
+            UNUSABLE,
+            NOT_ATTEMPTED
+        }
+
+        /**
+         * A process that holds the lock.
+         *
+         * @param pid 0 or negative for a process of another PID namespace
+         * @param stat the content of {@code /proc/PID/stat}; null if there is no such process
+         * @param uid its real uid; null if there is no such process
+         */
+        public record Holder(
+                int pid, @Nullable Bytes stat, @Nullable Long uid) {}
+    }
+}

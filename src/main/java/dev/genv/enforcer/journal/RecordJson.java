@@ -1,0 +1,91 @@
+package dev.genv.enforcer.journal;
+
+import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
+import com.fasterxml.jackson.annotation.PropertyAccessor;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
+import dev.genv.enforcer.genv.NullableComponents;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Optional;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/** The JSON of the journal. A record of another version is read if it has every component that this version needs. */
+public final class RecordJson {
+    private static final Logger LOG = Logger.getLogger(RecordJson.class);
+    private static final int DEEPEST = 64;
+    private static final ObjectMapper MAPPER = mapper();
+
+    private RecordJson() {}
+
+    public static byte[] write(Object fields) {
+        try {
+            return MAPPER.writeValueAsBytes(fields);
+        } catch (JsonProcessingException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static JsonNode tree(@Nullable Object value) {
+        return MAPPER.valueToTree(value);
+    }
+
+    /** Returns a record; empty if this version cannot read it. */
+    public static <T> Optional<T> read(byte[] json, Class<T> type) {
+        try {
+            return Optional.ofNullable(MAPPER.readValue(json, type));
+        } catch (IOException | RuntimeException e) { // a record may refuse a component
+            return unreadable(type, e);
+        }
+    }
+
+    /** Returns a record; empty if this version cannot read it. */
+    public static <T> Optional<T> read(JsonNode json, Class<T> type) {
+        try {
+            return Optional.ofNullable(MAPPER.treeToValue(json, type));
+        } catch (IOException | RuntimeException e) {
+            return unreadable(type, e);
+        }
+    }
+
+    private static <T> Optional<T> unreadable(Class<T> type, Exception why) {
+        LOG.debugf(why, "A record of the journal is not a %s of this version", type.getName());
+        return Optional.empty();
+    }
+
+    private static ObjectMapper mapper() {
+        var mapper = JsonMapper.builder(JsonFactory.builder()
+                        .streamReadConstraints(StreamReadConstraints.builder()
+                                .maxNestingDepth(DEEPEST)
+                                .maxStringLength(LineReader.LONGEST_LINE)
+                                .build())
+                        .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+                        .build())
+                .visibility(PropertyAccessor.GETTER, Visibility.NONE)
+                .visibility(PropertyAccessor.IS_GETTER, Visibility.NONE)
+                .visibility(PropertyAccessor.FIELD, Visibility.ANY)
+                .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+                .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+                .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+                .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+                .enable(DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
+                .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS)
+                .disable(SerializationFeature.WRITE_DURATIONS_AS_TIMESTAMPS)
+                .annotationIntrospector(new NullableComponents())
+                .addModule(new Jdk8Module())
+                .addModule(new JavaTimeModule())
+                .addModule(new RecordModule())
+                .build();
+        return mapper.setDefaultSetterInfo(NullableComponents.REFUSE_NULL);
+    }
+}

@@ -1,0 +1,117 @@
+package dev.genv.enforcer.linux;
+
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Sha256;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HexFormat;
+
+/** Parses {@code /proc/PID/environ}: entries that end in a zero byte, with arbitrary content. */
+public final class Environ {
+    private static final byte[] VARIABLE = "GENV_ENVIRONMENT_ID=".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] SLURM_VARIABLE = "SLURM_JOB_ID=".getBytes(StandardCharsets.US_ASCII);
+
+    /** genv's own ids are pids and the ids of Jupyter kernels. */
+    private static final int LONGEST_ID = 4096;
+
+    private Environ() {}
+
+    /**
+     * The values of the last variables of these names, each empty if there is none.
+     *
+     * @param id of {@code GENV_ENVIRONMENT_ID}
+     * @param slurmJob of {@code SLURM_JOB_ID}
+     */
+    @SuppressWarnings("ArrayRecordComponent") // nothing compares them
+    public record Values(byte[] id, byte[] slurmJob) {}
+
+    /** Returns the values of the variables that the service reads. */
+    public static Values values(byte[] environ) {
+        byte[] id = {};
+        byte[] slurmJob = {};
+        for (int start = 0, end; start < environ.length; start = end + 1) {
+            end = start;
+            while (end < environ.length && environ[end] != 0) {
+                end++;
+            }
+            if (startsWith(environ, start, end, VARIABLE)) {
+                id = Arrays.copyOfRange(environ, start + VARIABLE.length, end);
+            } else if (startsWith(environ, start, end, SLURM_VARIABLE)) {
+                slurmJob = Arrays.copyOfRange(environ, start + SLURM_VARIABLE.length, end);
+            }
+        }
+        return new Values(id, slurmJob);
+    }
+
+    /**
+     * Whether every entry is a name that is not empty, an equals sign, and a value, and the last one ends with a zero byte. An empty
+     * environ is.
+     */
+    public static boolean isWellFormed(byte[] environ) {
+        var hasName = false; // the entry so far has a name and an equals sign
+        var start = 0;
+        for (var i = 0; i < environ.length; i++) {
+            if (environ[i] == 0) {
+                if (!hasName) {
+                    return false;
+                }
+                hasName = false;
+                start = i + 1;
+            } else if (environ[i] == '=' && i > start) {
+                hasName = true;
+            }
+        }
+        return start == environ.length;
+    }
+
+    /** Whether it is a single string, as a title is that extends from the arguments into it. */
+    public static boolean isOneString(byte[] environ) {
+        for (var i = 0; i < environ.length - 1; i++) {
+            if (environ[i] == 0) {
+                return false;
+            }
+        }
+        return environ.length > 0;
+    }
+
+    /** Returns the membership for a value of the variable. */
+    public static Membership named(byte[] id) {
+        return named(id, id.length > LONGEST_ID ? Sha256.hex(id) : "");
+    }
+
+    /**
+     * Returns the membership for a value of the variable.
+     *
+     * @param id of a value of more than 4096 bytes, these many at least
+     * @param digest the SHA-256 of such a value in hexadecimal; otherwise empty
+     */
+    public static Membership named(byte[] id, String digest) {
+        return id.length == 0 ? new Membership.Outside() : new Membership.InEnvironment(text(id, digest));
+    }
+
+    private static boolean startsWith(byte[] environ, int start, int end, byte[] variable) {
+        return end - start >= variable.length
+                && Arrays.equals(environ, start, start + variable.length, variable, 0, variable.length);
+    }
+
+    /**
+     * Returns the id as text. An id that is not UTF-8 becomes a text that no environment has as its id: an unknown membership would
+     * protect the process.
+     */
+    private static String text(byte[] id, String digest) {
+        if (!digest.isEmpty()) {
+            // Every violation would keep the whole text; a digest identifies it.
+            return "too-long:" + new String(id, 0, Math.min(id.length, 32), StandardCharsets.ISO_8859_1) + ":" + digest;
+        }
+        try {
+            return StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(id))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            return "not-utf-8:" + HexFormat.of().formatHex(id);
+        }
+    }
+}

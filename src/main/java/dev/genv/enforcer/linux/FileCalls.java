@@ -1,0 +1,194 @@
+package dev.genv.enforcer.linux;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * File system calls that Java does not offer: non-blocking, relative to a directory, without following links, and flock(2). Each
+ * throws {@link Errno} if it fails.
+ */
+public final class FileCalls {
+    public static final int AT_FDCWD = -100;
+    public static final int O_RDONLY = 0;
+    public static final int O_WRONLY = 1;
+    public static final int O_CREAT = 0100;
+    public static final int O_EXCL = 0200;
+    public static final int O_APPEND = 02000;
+    // Only these two flags differ between the architectures (asm/fcntl.h).
+    private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");
+    public static final int O_PATH = 010000000;
+    public static final int O_DIRECTORY = ARM ? 040000 : 0200000;
+    private static final int O_NOFOLLOW = ARM ? 0100000 : 0400000;
+    private static final int O_NOCTTY = 0400;
+    private static final int O_NONBLOCK = 04000;
+    private static final int O_CLOEXEC = 02000000;
+
+    /** In bytes. Freed native memory of the size of a file would stay allocated to the service. */
+    public static final int BUFFER = 64 << 10;
+
+    private static final int AT_SYMLINK_NOFOLLOW = 0x100;
+    private static final int AT_EMPTY_PATH = 0x1000;
+    private static final int AT_STATX_DONT_SYNC = 0x4000;
+    /** The kernel's own limit. */
+    private static final int MAX_GROUPS = 65_536;
+
+    private static final int LOCK_EX = 2;
+    private static final int LOCK_NB = 4;
+    private static final int STATX_BASIC_STATS_AND_BTIME = 0xfff;
+
+    private static final NativeFunction OPENAT =
+            NativeFunction.variadic("openat", 3, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT);
+    private static final NativeFunction CLOSE = NativeFunction.of("close", JAVA_INT, JAVA_INT);
+    private static final NativeFunction READ = NativeFunction.of("read", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
+    private static final NativeFunction WRITE = NativeFunction.of("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
+    private static final NativeFunction FSYNC = NativeFunction.of("fsync", JAVA_INT, JAVA_INT);
+    private static final NativeFunction FTRUNCATE = NativeFunction.of("ftruncate", JAVA_INT, JAVA_INT, JAVA_LONG);
+    private static final NativeFunction GETEUID = NativeFunction.of("geteuid", JAVA_INT);
+    private static final NativeFunction GETEGID = NativeFunction.of("getegid", JAVA_INT);
+    private static final NativeFunction GETGROUPS = NativeFunction.of("getgroups", JAVA_INT, JAVA_INT, ADDRESS);
+    private static final NativeFunction FLOCK = NativeFunction.of("flock", JAVA_INT, JAVA_INT, JAVA_INT);
+    private static final NativeFunction FCHMOD = NativeFunction.of("fchmod", JAVA_INT, JAVA_INT, JAVA_INT);
+    private static final NativeFunction RENAMEAT =
+            NativeFunction.of("renameat", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, ADDRESS);
+    private static final NativeFunction UNLINKAT = NativeFunction.of("unlinkat", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
+    private static final NativeFunction STATX =
+            NativeFunction.of("statx", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT, ADDRESS);
+
+    private FileCalls() {}
+
+    /** Opens a path relative to a directory without following a link, with the flags of {@link #open}. */
+    public static int openat(int directory, String path, int flags, int mode) throws Errno {
+        return open(directory, path, flags | O_NOFOLLOW, mode);
+    }
+
+    /** Opens a file for reading with O_CLOEXEC, O_NOCTTY and O_NONBLOCK, without waiting for a writer or a lease. */
+    public static int open(Path path) throws Errno {
+        return open(AT_FDCWD, path.toString(), O_RDONLY, 0);
+    }
+
+    private static int open(int directory, String path, int flags, int mode) throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            var all = flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+            return (int) OPENAT.call(directory, arena.allocateFrom(path), all, mode);
+        }
+    }
+
+    /** Closes a descriptor, once: after EINTR it is closed too, and its number may already be reused. */
+    public static void close(int descriptor) throws Errno {
+        CLOSE.callOnce(descriptor);
+    }
+
+    /** Reads to the end of a file, up to a limit of bytes. */
+    public static byte[] read(int descriptor, int limit) throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            var buffer = arena.allocate(Math.min(BUFFER, limit));
+            var bytes = new byte[limit];
+            var filled = 0;
+            for (var count = 1; filled < limit && count > 0; filled += count) {
+                count = (int) READ.call(descriptor, buffer, Math.min(BUFFER, limit - filled));
+                MemorySegment.copy(buffer, JAVA_BYTE, 0, bytes, filled, count);
+            }
+            return filled == limit ? bytes : Arrays.copyOf(bytes, filled);
+        }
+    }
+
+    public static void write(int descriptor, byte[] bytes) throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            var buffer = arena.allocateFrom(JAVA_BYTE, bytes);
+            for (var written = 0L; written < bytes.length; ) {
+                written += WRITE.call(descriptor, buffer.asSlice(written), bytes.length - written);
+            }
+        }
+    }
+
+    public static void fsync(int descriptor) throws Errno {
+        FSYNC.call(descriptor);
+    }
+
+    /** Cuts a file to this number of bytes. */
+    public static void ftruncate(int descriptor, long size) throws Errno {
+        FTRUNCATE.call(descriptor, size);
+    }
+
+    public static long effectiveUid() throws Errno {
+        return Integer.toUnsignedLong((int) GETEUID.call());
+    }
+
+    /** The effective group and the supplementary groups of the service. */
+    public static Set<Long> groups() throws Errno {
+        var groups = new HashSet<>(Set.of(Integer.toUnsignedLong((int) GETEGID.call())));
+        try (var arena = Arena.ofConfined()) {
+            var list = arena.allocate(JAVA_INT, MAX_GROUPS);
+            var count = GETGROUPS.call(MAX_GROUPS, list);
+            for (var index = 0L; index < count; index++) {
+                groups.add(Integer.toUnsignedLong(list.getAtIndex(JAVA_INT, index)));
+            }
+        }
+        return groups;
+    }
+
+    public static void fchmod(int descriptor, int mode) throws Errno {
+        FCHMOD.call(descriptor, mode);
+    }
+
+    /** Tries to take an exclusive flock(2) lock, which genv uses. Java's file locks do not exclude it. */
+    public static boolean tryFlock(int descriptor) throws Errno {
+        try {
+            FLOCK.call(descriptor, LOCK_EX | LOCK_NB);
+            return true;
+        } catch (Errno e) {
+            if (e.is(Errno.EAGAIN)) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    public static void renameat(int directory, String from, String to) throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            RENAMEAT.call(directory, arena.allocateFrom(from), directory, arena.allocateFrom(to));
+        }
+    }
+
+    public static void unlinkat(int directory, String path) throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            UNLINKAT.call(directory, arena.allocateFrom(path), 0);
+        }
+    }
+
+    /** Returns the status of an open descriptor. */
+    public static FileStatus status(int descriptor) throws Errno {
+        return statx(descriptor, "", AT_EMPTY_PATH);
+    }
+
+    /** Returns the status of a name in a directory, without following a link. */
+    public static FileStatus status(int directory, String name) throws Errno {
+        return statx(directory, name, AT_SYMLINK_NOFOLLOW);
+    }
+
+    /**
+     * Returns the status of a path, following links, from cached attributes only (AT_STATX_DONT_SYNC): a user's file server may not
+     * answer.
+     */
+    public static FileStatus status(Path path) throws Errno {
+        return statx(AT_FDCWD, path.toString(), AT_STATX_DONT_SYNC);
+    }
+
+    /** statx(2), whose struct has the same layout on every architecture (linux/stat.h). */
+    private static FileStatus statx(int directory, String name, int flags) throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            var status = arena.allocate(256, 8);
+            STATX.call(directory, arena.allocateFrom(name), flags, STATX_BASIC_STATS_AND_BTIME, status);
+            return FileStatus.ofStatx(status);
+        }
+    }
+}

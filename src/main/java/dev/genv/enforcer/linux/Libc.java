@@ -1,0 +1,58 @@
+package dev.genv.enforcer.linux;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+
+/**
+ * System calls besides those for files that Java does not offer: signals through a pidfd, and the clock of start times. Each throws
+ * {@link Errno} if the call fails.
+ */
+public final class Libc {
+    public static final int SIGKILL = 9;
+    public static final int SIGTERM = 15;
+
+    private static final int CLOCK_BOOTTIME = 7;
+    private static final int SC_CLK_TCK = 2;
+    private static final long SYS_PIDFD_SEND_SIGNAL = 424;
+    private static final long SYS_PIDFD_OPEN = 434;
+    private static final long NANOS_PER_SECOND = 1_000_000_000L;
+
+    private static final NativeFunction SYSCALL =
+            NativeFunction.variadic("syscall", 1, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    private static final NativeFunction SYSCONF = NativeFunction.of("sysconf", JAVA_LONG, JAVA_INT);
+    private static final NativeFunction CLOCK_GETTIME = NativeFunction.of("clock_gettime", JAVA_INT, JAVA_INT, ADDRESS);
+
+    private Libc() {}
+
+    /**
+     * Opens a pidfd, which refers to this process even if its pid is reused.
+     *
+     * @throws Errno ESRCH if there is no such process
+     */
+    public static int pidfdOpen(int pid) throws Errno {
+        try {
+            return (int) SYSCALL.call(SYS_PIDFD_OPEN, (long) pid, 0L, 0L, 0L);
+        } catch (Errno e) {
+            // The number of a thread, or of a process group whose leader has exited: ENOENT since Linux 6.15, EINVAL
+            // before.
+            throw e.is(Errno.ENOENT) || e.is(Errno.EINVAL) ? new Errno("pidfd_open", Errno.ESRCH) : e;
+        }
+    }
+
+    public static void pidfdSendSignal(int pidfd, int signal) throws Errno {
+        SYSCALL.call(SYS_PIDFD_SEND_SIGNAL, (long) pidfd, (long) signal, 0L, 0L);
+    }
+
+    /** Returns the clock ticks since boot, the unit and clock of a process's start time. */
+    public static long ticksSinceBoot() throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            var time = arena.allocate(JAVA_LONG, 2);
+            CLOCK_GETTIME.call(CLOCK_BOOTTIME, time);
+            var nanos = time.getAtIndex(JAVA_LONG, 0) * NANOS_PER_SECOND + time.getAtIndex(JAVA_LONG, 1);
+            return Math.floorDiv(nanos, NANOS_PER_SECOND / SYSCONF.call(SC_CLK_TCK));
+        }
+    }
+}

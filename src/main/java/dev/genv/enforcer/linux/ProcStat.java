@@ -1,0 +1,153 @@
+package dev.genv.enforcer.linux;
+
+import java.io.IOException;
+import java.util.Optional;
+
+/**
+ * The content of {@code /proc/PID/stat} (see proc_pid_stat(5)).
+ *
+ * @param command the short name
+ * @param flags the kernel's flags of the task (field 9)
+ * @param threads the number of threads (field 20)
+ * @param startTime in clock ticks since boot (field 22)
+ * @param relations its place among the other processes (fields 4 to 6)
+ * @param addresses where its arguments and its environment are (fields 48 to 51)
+ */
+public record ProcStat(
+        String command,
+        char state,
+        long flags,
+        long threads,
+        long startTime,
+        Relations relations,
+        Addresses addresses) {
+    private static final int KERNEL_THREAD = 0x0020_0000;
+    // Fields are numbered from 1; the third is the first one after the name.
+    private static final int CUT = 3;
+    private static final int LAST = 51;
+
+    /**
+     * The place of a process among the others.
+     *
+     * @param group the id of its process group: the pid of the process that began it
+     * @param session the id of its session: the pid of the process that began it
+     */
+    public record Relations(int parent, int group, int session) {}
+
+    /**
+     * Where arguments and environment of a program are in its memory. execve(2) writes the environment directly after the arguments. All
+     * are 0 if they are unknown: the process is exiting, it is in execve, its first thread has exited, it is a kernel thread, or the
+     * reader lacks privileges.
+     */
+    public record Addresses(long argumentsBegin, long argumentsEnd, long environmentBegin, long environmentEnd) {
+        public static final Addresses UNKNOWN = new Addresses(0, 0, 0, 0);
+
+        public boolean areKnown() {
+            return environmentEnd != 0;
+        }
+
+        /** Whether an environment of this size is where execve(2) wrote it. */
+        public boolean areOfExecve(long size) {
+            return areKnown() && environmentBegin == argumentsEnd && environmentEnd - environmentBegin == size;
+        }
+    }
+
+    public static ProcStat parse(String text) throws IOException {
+        // The name is in parentheses and may contain any character, spaces and parentheses included.
+        var open = text.indexOf('(');
+        var close = text.lastIndexOf(')');
+        if (open < 0 || close < open) {
+            throw new IOException("stat has no name");
+        }
+        try {
+            var fields = new Fields(text, close + 2);
+            return new ProcStat(
+                    text.substring(open + 1, close),
+                    text.charAt(close + 2),
+                    fields.number(9),
+                    fields.number(20),
+                    fields.number(22),
+                    new Relations(fields.integer(4), fields.integer(5), fields.integer(6)),
+                    new Addresses(fields.address(48), fields.address(49), fields.address(50), fields.address(51)));
+        } catch (IndexOutOfBoundsException | NumberFormatException e) {
+            throw new IOException("stat has an unknown form", e);
+        }
+    }
+
+    /** The fields after the name, without a copy of any: an observation parses hundreds of them. */
+    private static final class Fields {
+        private final String text;
+        private final int first;
+        /** The index after each field, from the third on. */
+        private final int[] ends = new int[LAST - CUT + 1];
+
+        Fields(String text, int first) {
+            this.text = text;
+            this.first = first;
+            var count = 0;
+            for (var i = first; i <= text.length() && count < ends.length; i++) {
+                if (i == text.length() || text.charAt(i) == ' ' || text.charAt(i) == '\n') {
+                    ends[count++] = i;
+                }
+            }
+        }
+
+        long number(int field) {
+            return Long.parseLong(text, begin(field), end(field), 10);
+        }
+
+        int integer(int field) {
+            return Integer.parseInt(text, begin(field), end(field), 10);
+        }
+
+        long address(int field) {
+            return Long.parseUnsignedLong(text, begin(field), end(field), 10);
+        }
+
+        private int begin(int field) {
+            return field == CUT ? first : ends[field - CUT - 1] + 1;
+        }
+
+        private int end(int field) {
+            return ends[field - CUT];
+        }
+    }
+
+    /**
+     * Whether an environ of this size is where execve(2) wrote it. A process without its first thread has no addresses; an empty environ may
+     * then be one that is not mapped.
+     *
+     * @param after the stat after the environ was read
+     */
+    public boolean isEnvironInPlace(ProcStat after, long size) {
+        if (hasEnded() || after.hasEnded()) {
+            return size > 0;
+        }
+        return addresses.equals(after.addresses) && addresses.areOfExecve(size);
+    }
+
+    /** Returns the stat; empty if the text has an unknown form. */
+    public static Optional<ProcStat> tryParse(String text) {
+        try {
+            return Optional.of(parse(text));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    /**
+     * Whether it has exited and its parent has not yet collected it. A process whose first thread has exited while others run is alive.
+     */
+    public boolean isZombie() {
+        return hasEnded() && threads <= 1;
+    }
+
+    /** Whether this thread has exited; the environ must then be read from another thread. */
+    public boolean hasEnded() {
+        return state == 'Z' || state == 'X' || state == 'x';
+    }
+
+    public boolean isKernelThread() {
+        return (flags & KERNEL_THREAD) != 0;
+    }
+}

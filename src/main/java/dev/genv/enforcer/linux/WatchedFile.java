@@ -1,0 +1,152 @@
+package dev.genv.enforcer.linux;
+
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The parsed content of a file. The file is read once, and again after each change. */
+public final class WatchedFile<T> {
+    static final Duration QUIET = Duration.ofSeconds(2);
+
+    private final Locator locator;
+    private final int largest;
+    private final Parser<T> parser;
+    private @Nullable FileStatus lastStatus;
+    private @Nullable T content;
+
+    /**
+     * Creates it without reading the file.
+     *
+     * @param largest the largest size in bytes
+     */
+    public WatchedFile(Path path, int largest, Parser<T> parser) {
+        this(() -> path, largest, parser);
+    }
+
+    /**
+     * The same for a file whose place may change.
+     *
+     * @param locator called for each access
+     */
+    public WatchedFile(Locator locator, int largest, Parser<T> parser) {
+        this.locator = locator;
+        this.largest = largest;
+        this.parser = parser;
+    }
+
+    /** Finds the place of a file. */
+    public interface Locator {
+        /**
+         * Returns the path.
+         *
+         * @throws IOException if it cannot be found, with the reason
+         */
+        Path locate() throws IOException;
+    }
+
+    /** Parses the bytes of a file. */
+    public interface Parser<T> {
+        /**
+         * Parses the bytes.
+         *
+         * @throws IOException if they are invalid, with the reason
+         */
+        T parse(byte[] bytes) throws IOException;
+    }
+
+    /**
+     * Returns the present content.
+     *
+     * @throws IOException if it cannot be read, with the reason
+     */
+    public synchronized T current() throws IOException {
+        try (var file = open()) {
+            var status = file.status(); // before it is read: what is written later is a change
+            if (content == null || !status.equals(lastStatus)) {
+                content = null;
+                content = parser.parse(file.read(largest));
+                lastStatus = status;
+            }
+            return content;
+        }
+    }
+
+    /**
+     * The same; empty if the file was written a moment ago and may be incomplete.
+     *
+     * @throws IOException as {@link #current}
+     */
+    public synchronized Optional<T> currentIfSettled(Instant when) throws IOException {
+        try (var file = open()) {
+            var status = file.status();
+            if (content == null || !status.equals(lastStatus)) {
+                if (!isQuiet(status, when)) {
+                    return Optional.empty();
+                }
+                var next = parser.parse(file.read(largest));
+                try (var after = open()) {
+                    if (!after.status().equals(status)) {
+                        return Optional.empty();
+                    }
+                }
+                content = next;
+                lastStatus = status;
+            }
+            return Optional.of(content);
+        }
+    }
+
+    private OpenFile open() throws IOException {
+        var path = locator.locate();
+        try {
+            return new OpenFile(path, Descriptor.openRegular(path));
+        } catch (NoSuchFileException e) {
+            var missing = new NoSuchFileException(path.toString(), null, "there is no such file");
+            missing.initCause(e);
+            throw missing;
+        }
+    }
+
+    private static boolean isQuiet(FileStatus status, Instant when) {
+        var age = Duration.between(Instant.EPOCH.plusNanos(status.modified()), when);
+        return age.abs().compareTo(QUIET) >= 0;
+    }
+
+    /** Its path is for messages only. Equal statuses mean equal content, because users cannot set the change time. */
+    private record OpenFile(Path path, Descriptor descriptor) implements AutoCloseable {
+        FileStatus status() throws Errno {
+            return descriptor.status();
+        }
+
+        byte[] read(int largest) throws IOException {
+            byte[] content;
+            try {
+                content = descriptor.read(largest + 1);
+            } catch (Errno e) {
+                throw e.of(path.toString());
+            }
+            if (content.length > largest) {
+                throw new FileTooLargeException(path, largest);
+            }
+            return content;
+        }
+
+        @Override
+        public void close() throws IOException {
+            descriptor.close();
+        }
+    }
+
+    /** A file has more bytes than its reader accepts. */
+    public static final class FileTooLargeException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        FileTooLargeException(Path path, int largest) {
+            super(path + " is longer than " + largest + " bytes");
+        }
+    }
+}

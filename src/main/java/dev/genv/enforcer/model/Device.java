@@ -1,0 +1,71 @@
+package dev.genv.enforcer.model;
+
+import java.time.LocalDateTime;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
+import java.time.format.ResolverStyle;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A device, as {@code devices.json} describes it.
+ *
+ * @param totalMemory as genv wrote it
+ * @param attachments sorted by environment; in a snapshot only those of active environments
+ */
+public record Device(int index, @Nullable String totalMemory, List<Attachment> attachments) {
+    private static final Comparator<Attachment> ORDER = Comparator.comparing(Attachment::eid)
+            .thenComparing(attachment -> Objects.requireNonNullElse(attachment.time(), ""))
+            .thenComparing(attachment -> Objects.requireNonNullElse(attachment.gpuMemory(), ""));
+
+    public Device {
+        attachments = attachments.stream().distinct().sorted(ORDER).toList();
+    }
+
+    /** Returns the device with the attachments of these environments only: attachments of inactive environments do not count. */
+    public Device retainAttachments(Set<String> living) {
+        return new Device(
+                index,
+                totalMemory,
+                attachments.stream()
+                        .filter(attachment -> living.contains(attachment.eid()))
+                        .toList());
+    }
+
+    public boolean isAttachedTo(String eid) {
+        // A binary search, because users choose the number of attachments.
+        return Collections.binarySearch(
+                        attachments, new Attachment(eid, null, null), Comparator.comparing(Attachment::eid))
+                >= 0;
+    }
+
+    /**
+     * The attachment of a device to an environment.
+     *
+     * @param gpuMemory the requested memory on the device; null for the whole device
+     * @param time when it was attached, in the machine's local time, as genv wrote it; null if absent
+     */
+    public record Attachment(
+            String eid,
+            @Nullable String gpuMemory,
+            @Nullable String time) {
+        private static final DateTimeFormatter TIME =
+                DateTimeFormatter.ofPattern("dd/MM/uuuu HH:mm:ss").withResolverStyle(ResolverStyle.STRICT);
+
+        /** Returns the parsed time; an invalid time counts as older than every other one. */
+        public LocalDateTime attachedAt() {
+            if (time == null) {
+                return LocalDateTime.MIN;
+            }
+            try {
+                return LocalDateTime.parse(time, TIME);
+            } catch (DateTimeParseException unreadable) {
+                return LocalDateTime.MIN;
+            }
+        }
+    }
+}

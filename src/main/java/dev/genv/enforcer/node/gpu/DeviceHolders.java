@@ -1,0 +1,235 @@
+package dev.genv.enforcer.node.gpu;
+
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HolderFacts;
+import dev.genv.enforcer.host.HolderFacts.Holder;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ReadTimeoutException;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks for processes that hold device files of GPUs. Users choose how many processes and files there are, so the time is limited, and the
+ * processes of all users are examined in turn.
+ */
+public final class DeviceHolders {
+    private static final Duration TIME = Duration.ofSeconds(1);
+    /** Stands for the driver among the processes that may not answer. */
+    private static final ProcessId DRIVER = new ProcessId(0, 0);
+
+    private static final int MOST_GPUS = 64;
+    private static final String LATE = "the time for the search was used up";
+
+    private final Path root;
+    private final ProcFs proc;
+    private final NvidiaDevices devices;
+    private final LongSupplier nanos;
+
+    /** Creates the search on this {@code /proc}. */
+    public DeviceHolders(Path root, ProcFs proc, NvidiaDevices devices) {
+        this(root, proc, devices, System::nanoTime);
+    }
+
+    DeviceHolders(Path root, ProcFs proc, NvidiaDevices devices, LongSupplier nanos) {
+        this.root = root;
+        this.proc = proc;
+        this.devices = devices;
+        this.nanos = nanos;
+    }
+
+    /**
+     * What was found.
+     *
+     * @param gpus as in {@link HolderFacts}
+     * @param held by the pid of the process
+     * @param incomplete as in {@link HolderFacts}
+     */
+    public record Found(List<Bytes> gpus, Map<Integer, HeldFiles> held, String incomplete) {
+        /**
+         * The device files of a process, as in {@link Holder}.
+         *
+         * @param minors of all of them
+         */
+        public record HeldFiles(List<Integer> minors, List<Integer> mapped) {
+            private static final HeldFiles NONE = new HeldFiles(List.of(), List.of());
+        }
+
+        /** Of a machine that was not searched. */
+        public static final Found NONE = new Found(List.of(), Map.of(), "");
+
+        /** Returns the pids of the holders. */
+        public List<Integer> pids() {
+            return List.copyOf(held.keySet());
+        }
+
+        /** Returns the facts, with those of the holders in any order. */
+        public HolderFacts facts(List<ProcessFacts> holders) {
+            return new HolderFacts(
+                    gpus,
+                    holders.stream()
+                            .map(holder -> {
+                                var files = held.getOrDefault(holder.pid(), HeldFiles.NONE);
+                                return new Holder(holder, files.minors, files.mapped);
+                            })
+                            .toList(),
+                    incomplete);
+        }
+    }
+
+    private record Candidate(ProcessId id, long uid, int turn) {
+        static final Comparator<Candidate> NEWEST_FIRST = Comparator.comparingLong(
+                        (Candidate candidate) -> candidate.id.startTime())
+                .thenComparing(Candidate::id)
+                .reversed();
+    }
+
+    /** Collects what is found, and why something was not examined. */
+    private static final class Search {
+        private final LongSupplier nanos;
+        private final long start;
+        private final Map<Integer, Found.HeldFiles> held = new LinkedHashMap<>();
+        private String incomplete = "";
+
+        private void leaveOut(String why) {
+            incomplete = incomplete.isEmpty() ? why : incomplete;
+        }
+
+        private Search(LongSupplier nanos) {
+            this.nanos = nanos;
+            start = nanos.getAsLong();
+        }
+
+        private boolean isLate() {
+            return nanos.getAsLong() - start >= TIME.toNanos();
+        }
+
+        /** The other half is for the files of the processes. */
+        private boolean isHalfOver() {
+            return nanos.getAsLong() - start >= TIME.toNanos() / 2;
+        }
+    }
+
+    /**
+     * Looks for holders.
+     *
+     * @param listed the pids that nvidia-smi lists, which are not examined
+     * @param subordinateUids the processes of these count as their owner's
+     */
+    public Found search(Set<Integer> listed, SubordinateUids subordinateUids) {
+        var search = new Search(nanos);
+        var gpus = List.<Bytes>of();
+        try {
+            gpus = proc.guarded(DRIVER, 0, this::gpus);
+            var held = new HeldGpus(proc, devices);
+            if (!held.isImpossible()) {
+                for (var candidate : candidates(listed, subordinateUids, search)) {
+                    examine(candidate, held, search);
+                }
+            }
+        } catch (ReadTimeoutException e) {
+            search.leaveOut("the driver does not answer");
+        } catch (IOException e) {
+            search.leaveOut(HeldGpus.reason(e));
+        }
+        return new Found(gpus, search.held, search.incomplete);
+    }
+
+    /**
+     * Looks for a device file of the driver among those that a process maps.
+     *
+     * @param uid its real uid
+     * @throws IOException if its mappings cannot be examined
+     */
+    public NvidiaDevices.Use mapped(ProcessId process, long uid) throws IOException {
+        return proc.guarded(process, uid, () -> new MappedDevices(proc, devices.majors()).examine(process.pid()));
+    }
+
+    private void examine(Candidate candidate, HeldGpus held, Search search) throws InterruptedIOException {
+        if (search.isLate()) {
+            search.leaveOut(LATE);
+            return;
+        }
+        try {
+            var found = proc.guarded(candidate.id, candidate.uid, () -> held.examine(candidate.id.pid()));
+            if (!found.unexamined().isEmpty()) {
+                search.leaveOut(found.unexamined());
+            }
+            if (found.minors().isEmpty()) {
+                return;
+            }
+            if (search.held.size() == HolderFacts.MOST_HOLDERS) {
+                search.leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
+                return;
+            }
+            search.held.put(
+                    candidate.id.pid(), new Found.HeldFiles(List.copyOf(found.minors()), List.copyOf(found.mapped())));
+        } catch (ReadTimeoutException e) {
+            search.leaveOut("a process does not answer");
+        } catch (InterruptedIOException e) {
+            throw e;
+        } catch (IOException e) {
+            if (proc.exists(candidate.id.pid())) {
+                search.leaveOut("the open files of a process cannot be examined: " + HeldGpus.reason(e));
+            }
+        }
+    }
+
+    /** The newest process of every user, then the second newest: the many processes of one user leave out no other user's. */
+    private List<Candidate> candidates(Set<Integer> listed, SubordinateUids subordinateUids, Search search)
+            throws IOException {
+        var processes = new ArrayList<Candidate>();
+        // The largest pids are mostly the newest, so a partial list has the newest of each user.
+        for (var pid : proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
+            if (search.isHalfOver()) {
+                search.leaveOut(LATE);
+                break;
+            }
+            var stat = listed.contains(pid) ? null : proc.stat(pid).orElse(null);
+            if (stat != null && !stat.isKernelThread() && !stat.isZombie()) {
+                var uid = proc.realUid(pid);
+                processes.add(new Candidate(new ProcessId(pid, stat.startTime()), uid == null ? 0 : uid, 0));
+            }
+        }
+        var turns = new HashMap<@Nullable Long, Integer>();
+        return processes.stream()
+                .sorted(Candidate.NEWEST_FIRST)
+                .map(each -> new Candidate(
+                        each.id, each.uid, turns.merge(subordinateUids.ownerOf(each.uid), 1, Integer::sum)))
+                .sorted(Comparator.comparingInt(Candidate::turn))
+                .toList();
+    }
+
+    /** Returns what the driver says of each GPU; nothing if it is not loaded. */
+    private List<Bytes> gpus() throws IOException {
+        var gpus = new ArrayList<Bytes>();
+        try (var folders = Files.newDirectoryStream(root.resolve("driver/nvidia/gpus"))) {
+            for (var folder : folders) {
+                if (gpus.size() < MOST_GPUS) {
+                    gpus.add(Bytes.of(ProcFs.read(folder.resolve("information"), HolderFacts.LARGEST_INFORMATION)));
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return List.of();
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return gpus;
+    }
+}

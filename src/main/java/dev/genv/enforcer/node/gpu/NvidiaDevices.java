@@ -1,0 +1,154 @@
+package dev.genv.enforcer.node.gpu;
+
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.node.proc.ProcFs;
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The device files of the NVIDIA driver that processes have open. A file is recognized by the device number that the kernel gives
+ * for it, because a path can be chosen by anybody.
+ */
+public final class NvidiaDevices {
+    /** Newer drivers register the second and the third name, older ones the first. All have the same number. */
+    private static final Pattern MAJOR =
+            Pattern.compile("(?m)^ *([0-9]{1,4}) (?:nvidia-frontend|nvidia|nvidiactl|nvidia-uvm)$");
+
+    /** What serves {@code /dev/nvidiaN}, besides {@code /dev/nvidiactl}. */
+    private static final Pattern GPU_MAJOR = Pattern.compile("(?m)^ *([0-9]{1,4}) (?:nvidia-frontend|nvidia)$");
+
+    private static final String BLOCK_DEVICES = "Block devices:";
+
+    /** Of all threads together. A process can have a million, and threads that each show them again. */
+    private static final int MOST_FILES = 1 << 16;
+
+    private final Path proc;
+
+    /** @param proc {@code /proc}, or another directory in tests */
+    public NvidiaDevices(Path proc) {
+        this.proc = proc;
+    }
+
+    /**
+     * What the files of a process say of its use of the driver.
+     *
+     * @param isProven whether it has a device file
+     * @param unexamined what of it was not examined, as a clause; empty if all was, or if nothing more had to be
+     */
+    public record Use(boolean isProven, String unexamined) {
+        static final Use PROVEN = new Use(true, "");
+    }
+
+    /**
+     * Whether the driver has device files, so that every process that uses a GPU has one of them. On WSL it has none.
+     *
+     * @throws IOException if that is unknown
+     */
+    public boolean areUsed() throws IOException {
+        return !majors().isEmpty();
+    }
+
+    /**
+     * Looks for one of the files among those that a process has open. The first thread may have exited, and then it shows no files.
+     *
+     * @throws NoSuchFileException if there is no such process
+     * @throws IOException if its files cannot be listed
+     */
+    public Use open(int pid) throws IOException {
+        var search = new Search(majors());
+        var process = proc.resolve(Integer.toString(pid));
+        search.collect(process.resolve("fd"));
+        if (!search.isOver()) {
+            try (var threads = Files.newDirectoryStream(process.resolve("task"))) {
+                for (var thread : threads) {
+                    search.collectOfThread(thread);
+                }
+            } catch (DirectoryIteratorException e) {
+                throw e.getCause();
+            }
+        }
+        return search.isProven ? Use.PROVEN : new Use(false, search.unexamined);
+    }
+
+    /** The search of the files of one process. */
+    private static final class Search {
+        private final Set<Integer> majors;
+        private boolean isProven;
+        private int examined;
+        private String unexamined = "";
+
+        private Search(Set<Integer> majors) {
+            this.majors = majors;
+        }
+
+        private boolean isOver() {
+            return isProven || examined > MOST_FILES;
+        }
+
+        private void collectOfThread(Path thread) throws IOException {
+            try {
+                collect(thread.resolve("fd"));
+            } catch (NoSuchFileException e) {
+                // This thread has exited; another one may still run.
+            }
+        }
+
+        private void collect(Path folder) throws IOException {
+            try (var links = Files.newDirectoryStream(folder)) {
+                var link = links.iterator();
+                while (!isOver() && link.hasNext()) {
+                    if (++examined > MOST_FILES) {
+                        unexamined = "it has more than %d open files".formatted(MOST_FILES);
+                    } else {
+                        examine(link.next());
+                    }
+                }
+            } catch (DirectoryIteratorException e) {
+                throw e.getCause();
+            }
+        }
+
+        /** Root cannot examine every file: another user's FUSE mount refuses it. */
+        private void examine(Path link) {
+            try {
+                isProven = isOneOf(majors, FileCalls.status(link));
+            } catch (Errno e) {
+                if (!e.is(Errno.ENOENT)) { // it was closed
+                    unexamined = String.valueOf(e.getMessage());
+                }
+            }
+        }
+    }
+
+    /** Whether a file is a device file with one of these major numbers. */
+    static boolean isOneOf(Set<Integer> majors, FileStatus status) {
+        return status.isCharacterDevice() && majors.contains((int) (status.represented() >>> Integer.SIZE));
+    }
+
+    /** Returns the major numbers of all device files; empty if the driver is not loaded. */
+    Set<Integer> majors() throws IOException {
+        return majors(MAJOR);
+    }
+
+    /** Returns the major numbers of the device files of single GPUs; empty if the driver is not loaded. */
+    Set<Integer> gpuMajors() throws IOException {
+        return majors(GPU_MAJOR);
+    }
+
+    private Set<Integer> majors(Pattern pattern) throws IOException {
+        var devices = ProcFs.text(proc.resolve("devices"));
+        var block = devices.indexOf(BLOCK_DEVICES);
+        return pattern.matcher(block < 0 ? devices : devices.substring(0, block))
+                .results()
+                .map(match -> Integer.valueOf(match.group(1)))
+                .collect(Collectors.toUnmodifiableSet());
+    }
+}

@@ -1,0 +1,132 @@
+package dev.genv.enforcer.notification;
+
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.WatchedFile;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jboss.logging.Logger;
+
+/**
+ * Finds the address of a user.
+ *
+ * @param template the address of users who are not in the file, with {@link #USER}; empty if only the file counts
+ * @param file addresses by name or uid; empty for none
+ * @param users the accounts of the machines
+ */
+public record Addresses(Optional<String> template, Optional<AddressFile> file, UserDirectory users) {
+    /** Stands for the name of the user in a template. */
+    public static final String USER = "{user}";
+
+    /** Only these names are the local part of an address without doubt. */
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*");
+
+    /** Returns the address of the user of a notice; empty if none is known. */
+    Optional<String> of(PersonalNotice personal) {
+        var hosts = personal.violation().violation().hosts();
+        var name = users.nameOf(hosts, personal.uid());
+        var known = file.map(AddressFile::addresses).orElse(Map.of());
+        return name.map(known::get)
+                .or(() -> byUid(known, personal))
+                .or(() -> name.filter(user -> NAME.matcher(user).matches())
+                        .flatMap(user -> template.map(text -> text.replace(USER, user)))
+                        .filter(MailAddress::isValid));
+    }
+
+    /** A uid may belong to different people on different machines, so all of them must lead to the same address. */
+    private Optional<String> byUid(Map<String, String> known, PersonalNotice personal) {
+        var found = personal.violation().violation().hosts().stream()
+                .map(host -> Optional.ofNullable(known.get(Long.toString(users.ownerOf(host, personal.uid())))))
+                .collect(Collectors.toSet());
+        return found.size() == 1 ? found.iterator().next() : Optional.empty();
+    }
+
+    /** A file with {@code name=address} or {@code uid=address} on each line, and {@code #} before comments. It is read again after a change. */
+    public static final class AddressFile {
+        private static final Logger LOG = Logger.getLogger(AddressFile.class);
+        private static final int LARGEST = 4 << 20;
+        private static final Pattern ENTRY = Pattern.compile("(?<user>[^=\\s]+)\\s*=\\s*(?<address>\\S+)");
+
+        private final WatchedFile<Map<String, String>> file;
+        private Map<String, String> latest = Map.of();
+        private String lastProblem = "";
+
+        /** Creates it without reading the file. */
+        public AddressFile(Path path) {
+            file = new WatchedFile<>(path, LARGEST, AddressFile::parse);
+        }
+
+        /**
+         * Reads the file.
+         *
+         * @throws IOException if it cannot be read, or a line is invalid; the message has the number of the line
+         */
+        public Map<String, String> read() throws IOException {
+            return file.current();
+        }
+
+        /** Returns the addresses by name or uid: those that were read last if the file is unusable now. */
+        Map<String, String> addresses() {
+            try {
+                latest = read();
+                lastProblem = "";
+            } catch (IOException e) {
+                var problem = Errno.textOf(e);
+                if (!problem.equals(lastProblem)) {
+                    LOG.warnf("The file with mail addresses cannot be used, so its former content stays: %s", problem);
+                }
+                lastProblem = problem;
+            }
+            return latest;
+        }
+
+        private static Map<String, String> parse(byte[] bytes) throws IOException {
+            var addresses = new HashMap<String, String>();
+            var number = 0;
+            for (var line : new String(bytes, StandardCharsets.UTF_8).lines().toList()) {
+                number++;
+                var text = line.replaceFirst("#.*", "").strip();
+                if (text.isEmpty()) {
+                    continue;
+                }
+                var entry = ENTRY.matcher(text);
+                if (!entry.matches() || !MailAddress.isValid(entry.group("address"))) {
+                    throw new IOException("line %d is not name=address".formatted(number));
+                }
+                addresses.put(entry.group("user"), entry.group("address"));
+            }
+            return Map.copyOf(addresses);
+        }
+    }
+
+    /** Mail addresses in the plain form {@code local@domain} of RFC 5321, without quotes, comments and names. So none can add a header. */
+    public static final class MailAddress {
+        private static final String LOCAL = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*";
+        private static final String DOMAIN =
+                "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*";
+        private static final Pattern ADDRESS = Pattern.compile("(?<local>%s)@(?<domain>%s)".formatted(LOCAL, DOMAIN));
+        private static final int LONGEST = 254;
+        private static final int LONGEST_LOCAL = 64;
+
+        private MailAddress() {}
+
+        /** Whether the text is an address. */
+        public static boolean isValid(String text) {
+            if (text.length() > LONGEST) {
+                return false;
+            }
+            var match = ADDRESS.matcher(text);
+            return match.matches() && match.group("local").length() <= LONGEST_LOCAL;
+        }
+
+        /** Returns the domain of an address. */
+        static String domainOf(String address) {
+            return address.substring(address.lastIndexOf('@') + 1);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+package dev.genv.enforcer.notification;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.genv.BoundedOutput;
+import dev.genv.enforcer.model.SafeText;
+import java.io.IOException;
+import java.net.URI;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Writes the bodies of the requests. */
+public final class WebhookBodies {
+    /** Many receivers accept no larger one, and users choose the length of what a violation shows. */
+    static final int LARGEST = 64 << 10;
+
+    private final WebhookFormat format;
+    private final URI source;
+    private final ObjectMapper mapper;
+    private final View view;
+
+    /** Returns what the API shows. */
+    public interface View {
+        Object violation(ViolationRecord violation);
+
+        Object action(ActionNote action);
+    }
+
+    /**
+     * Creates a writer.
+     *
+     * @param source identifies this service in the events
+     * @param view represents violations as the API does
+     */
+    public WebhookBodies(WebhookFormat format, URI source, ObjectMapper mapper, View view) {
+        this.format = format;
+        this.source = source;
+        this.mapper = mapper;
+        this.view = view;
+    }
+
+    String contentType() {
+        return switch (format) {
+            case CLOUDEVENTS -> "application/cloudevents+json; charset=UTF-8";
+            case TEXT -> "application/json; charset=UTF-8";
+        };
+    }
+
+    /** Returns the id of a notice, which stays the same for each attempt and after a restart. */
+    static String id(Notice notice) {
+        return "%s-%d".formatted(notice.violation().id(), notice.sequence());
+    }
+
+    /** Returns the body of a request, which has at most 64 KiB. The data of a larger event is reduced to fields of limited length. */
+    byte[] of(Notice notice) {
+        try {
+            return switch (format) {
+                case CLOUDEVENTS -> write(event(notice, data(notice)));
+                case TEXT -> write(Map.of("text", ChatText.of(notice)));
+            };
+        } catch (BoundedOutput.FullException e) {
+            return reduced(notice);
+        } catch (IOException e) {
+            throw new IllegalStateException("a violation has a representation", e);
+        }
+    }
+
+    private byte[] reduced(Notice notice) {
+        try {
+            return write(event(notice, reducedData(notice)));
+        } catch (IOException e) {
+            throw new IllegalStateException("reduced data is short", e);
+        }
+    }
+
+    private byte[] write(Map<String, Object> body) throws IOException {
+        var bytes = new BoundedOutput(LARGEST);
+        mapper.writeValue(bytes, body);
+        return bytes.toByteArray();
+    }
+
+    private Map<String, Object> event(Notice notice, Map<String, Object> data) {
+        var event = new LinkedHashMap<String, Object>();
+        event.put("specversion", "1.0");
+        event.put("id", id(notice));
+        event.put("source", source.toString());
+        event.put(
+                "type",
+                "dev.genv.enforcer.violation.%s.v1".formatted(notice.kind().label()));
+        event.put("time", notice.at().toString());
+        event.put("subject", notice.violation().id());
+        event.put("datacontenttype", "application/json");
+        event.put("data", data);
+        event.put("text", ChatText.of(notice));
+        return event;
+    }
+
+    private Map<String, Object> data(Notice notice) {
+        var data = new LinkedHashMap<String, Object>();
+        data.put("violation", view.violation(notice.violation()));
+        var action = notice.action();
+        if (action != null) {
+            data.put("action", view.action(action));
+        }
+        return data;
+    }
+
+    /** Users choose the length of everything else. */
+    private static Map<String, Object> reducedData(Notice notice) {
+        var entry = notice.violation();
+        var violation = new LinkedHashMap<String, Object>();
+        violation.put("id", entry.id());
+        violation.put("rule", entry.violation().rule().name());
+        violation.put("host", entry.violation().host());
+        violation.put("status", entry.active() ? "active" : "resolved");
+        violation.put("mode", entry.mode().name().toLowerCase(Locale.ROOT));
+        return Map.of("violation", violation, "reduced", true);
+    }
+
+    /**
+     * One line about an event, for a channel in Slack or Mattermost. What users chose is in a code span without the characters that could
+     * end it, name a group of people or make a link.
+     */
+    static final class ChatText {
+        private static final int LONGEST = 300;
+
+        private ChatText() {}
+
+        static String of(Notice notice) {
+            var violation = notice.violation().violation();
+            var hosts = plain(violation.hosts().stream().sorted().collect(Collectors.joining(", ")));
+            return "%s: %s, rule %s (%s): `%s`"
+                    .formatted(
+                            hosts,
+                            event(notice),
+                            violation.rule().name(),
+                            notice.violation().mode().name().toLowerCase(Locale.ROOT),
+                            plain(violation.message()));
+        }
+
+        private static String event(Notice notice) {
+            return switch (notice.kind()) {
+                case OPENED -> "violation";
+                case WARNED -> "violation, which waits for its grace period";
+                case ACTED -> action(notice.action());
+                case RESOLVED -> "resolved";
+            };
+        }
+
+        private static String action(@Nullable ActionNote action) {
+            if (action == null) {
+                return "action";
+            }
+            var outcome = action.outcome().label();
+            return switch (action.target()) {
+                case ActionNote.TargetProcess(var _, var pid) ->
+                    "terminate process %d%s, %s"
+                            .formatted(
+                                    pid,
+                                    action.sent()
+                                            .map(signal -> " with SIG" + signal)
+                                            .orElse(""),
+                                    outcome);
+                case ActionNote.TargetAttachment(var _, var _, var device) ->
+                    "detach GPU %d, %s".formatted(device, outcome);
+            };
+        }
+
+        private static String plain(String text) {
+            return SafeText.escape(text, LONGEST)
+                    .replace('`', '\'')
+                    .replace('<', '\u2039')
+                    .replace('>', '\u203a')
+                    .replace('&', '+');
+        }
+    }
+
+    /** The form of the body of a request. */
+    public enum WebhookFormat {
+        /** A CloudEvents 1.0 event in the structured mode, with the text as the extension attribute {@code text}. */
+        CLOUDEVENTS,
+        /**
+         * An object with {@code text} and nothing else, for Slack and Mattermost. Mattermost refuses a CloudEvents event, because it takes its
+         * {@code type} for that of the post.
+         */
+        TEXT
+    }
+}

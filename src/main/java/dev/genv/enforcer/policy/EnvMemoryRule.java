@@ -1,0 +1,121 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.MemoryVictims.MemoryShare;
+import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.Rule.ExpectedExits;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** Violated by an environment that uses more memory on one of its devices than its capacity. */
+final class EnvMemoryRule implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("env-memory")
+            .texts("More GPU memory than the environment has", """
+                Reduce the memory that the job uses, or raise the capacity in the shell of the environment, for example with \
+                `genv config gpu-memory 8g`.\
+                """)
+            .mode(RuleMode.ENFORCE, """
+                Environments that use more memory on an attached GPU than their capacity. `enforce` terminates processes of the \
+                environment on that GPU until the rest fits. Use `audit` while users get used to it.\
+                """)
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
+            .build();
+
+    @Override
+    public RuleDefinition definition() {
+        return DEFINITION;
+    }
+
+    @Override
+    public RuleResult check(Fleet fleet, RuleContext context) {
+        var findings = new ArrayList<RuleFinding>();
+        var problems = new ArrayList<HostProblem>();
+        var ending = context.ending();
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            var shares = MemoryShare.of(snapshot);
+            var over = shares.stream().filter(MemoryShare::isExceeded).toList();
+            var victims =
+                    new MemoryVictims(over, ending.on(snapshot.host()), ending.overdueOn(snapshot.host())).choose();
+            for (var share : over) {
+                findings.add(finding(fleet, share, victims, ending));
+            }
+            snapshot.environments().stream()
+                    .flatMap(environment -> problems(snapshot.host(), environment))
+                    .forEach(problems::add);
+            shares.stream().flatMap(EnvMemoryRule::problems).distinct().forEach(problems::add);
+        }
+        return new RuleResult(findings, problems);
+    }
+
+    /** A process that another rule terminates also frees memory here, so its action names both rules. */
+    private static RuleFinding finding(Fleet fleet, MemoryShare share, Set<ProcessId> victims, ExpectedExits ending) {
+        var environment = share.environment();
+        var message = Messages.on(fleet, share.host())
+                + "Environment %s is using %dm on device %d which is %dm over its capacity of %s"
+                        .formatted(
+                                SafeText.escape(environment.eid()),
+                                share.used().megabytes(),
+                                share.device(),
+                                share.used().minus(share.capacity()).megabytes(),
+                                SafeText.escape(
+                                        String.valueOf(environment.config().gpuMemory())));
+        var violation = new Violation(
+                DEFINITION,
+                share.host(),
+                "environment %s device %d uid %s".formatted(environment.eid(), share.device(), share.uid()),
+                message,
+                environment.user().orElse(null),
+                environment.eid(),
+                List.of(share.device()),
+                share.processes());
+        var actions = share.processes().stream()
+                .filter(process -> victims.contains(process.id())
+                        || (ending.isNow(share.host(), process)
+                                && share.known(process).compareTo(Memory.ZERO) > 0))
+                .<Action>map(process -> new Action.Terminate(share.host(), process))
+                .toList();
+        return new RuleFinding(violation, actions);
+    }
+
+    private static Stream<HostProblem> problems(String host, Environment environment) {
+        var capacity = environment.config().gpuMemory();
+        return capacity == null || environment.capacity().isPresent()
+                ? Stream.empty()
+                : Stream.of(new HostProblem(
+                        host,
+                        new Problem(
+                                ProblemCode.CAPACITY_UNREADABLE,
+                                "The memory capacity %s of environment %s is not a valid amount of memory"
+                                        .formatted(SafeText.escape(capacity), SafeText.escape(environment.eid())))));
+    }
+
+    private static Stream<HostProblem> problems(MemoryShare share) {
+        return share.processes().stream()
+                .filter(process -> process.memoryOn(share.device()) == null)
+                .map(process -> new HostProblem(
+                        share.host(),
+                        new Problem(
+                                ProblemCode.MEMORY_UNKNOWN,
+                                "The driver does not report how much memory process %d of environment %s uses on device %d"
+                                        .formatted(
+                                                process.pid(),
+                                                SafeText.escape(
+                                                        share.environment().eid()),
+                                                share.device()))));
+    }
+}

@@ -1,0 +1,162 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * Violated by a process that names the environment of another user, and by an environment whose owner is disputed. Users can forge
+ * most of the compared data, so the rule terminates a process only if the kernel's uids prove that it is a stranger.
+ */
+final class EnvOwnerRule implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("env-owner")
+            .texts(
+                    "Environment of another user or of a disputed owner",
+                    "Run `genv activate --gpus 1` in a new shell of your own, then start the job in that shell.")
+            .mode(RuleMode.AUDIT, """
+                Processes that run under another uid than the environment that they name, and environments whose recorded owners \
+                disagree. `enforce` terminates a process only if the kernel proves that it belongs to another user. Use `audit` \
+                first: a container that runs under another uid than its environment is such a process.\
+                """)
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.ENVIRONMENTS)
+            .enforcedByUids()
+            .build();
+
+    /** The largest number of findings of each kind on a machine: users choose how many the state contains. */
+    static final int MAX_FINDINGS = 100;
+
+    @Override
+    public RuleDefinition definition() {
+        return DEFINITION;
+    }
+
+    @Override
+    public RuleResult check(Fleet fleet, RuleContext context) {
+        var findings = new ArrayList<RuleFinding>();
+        var problems = new ArrayList<HostProblem>();
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            var disputed = snapshot.environments().stream()
+                    .filter(environment -> environment.ownership().isDisputed())
+                    .toList();
+            var strangers = Stranger.of(snapshot);
+            disputed.stream()
+                    .limit(MAX_FINDINGS)
+                    .map(environment -> disputed(fleet, snapshot, environment))
+                    .forEach(findings::add);
+            // Processes that can be terminated come first, so that others cannot displace them.
+            var proven = strangers.stream().filter(Stranger::isProven).toList();
+            var unproven =
+                    strangers.stream().filter(stranger -> !stranger.isProven()).toList();
+            Stream.concat(proven.stream(), unproven.stream().limit(MAX_FINDINGS))
+                    .map(stranger -> stranger(fleet, snapshot, stranger))
+                    .forEach(findings::add);
+            if (disputed.size() > MAX_FINDINGS || unproven.size() > MAX_FINDINGS) {
+                problems.add(tooMany(snapshot.host(), disputed.size(), strangers.size()));
+            }
+        }
+        return new RuleResult(findings, problems);
+    }
+
+    private static HostProblem tooMany(String host, int disputed, int strangers) {
+        return new HostProblem(
+                host,
+                new Problem(
+                        ProblemCode.MORE_DISPUTES,
+                        "%d environments are disputed and %d processes name another user's environment; only %d of each are listed: check who wrote envs.json"
+                                .formatted(disputed, strangers, MAX_FINDINGS)));
+    }
+
+    private static RuleFinding stranger(Fleet fleet, Snapshot snapshot, Stranger stranger) {
+        var environment = stranger.environment();
+        var process = stranger.process();
+        var message = Messages.on(fleet, snapshot.host())
+                + "Process %d of uid %d names environment %s of uid %d"
+                        .formatted(process.pid(), process.uid(), SafeText.escape(environment.eid()), environment.uid());
+        var finding = RuleFinding.ofProcess(
+                DEFINITION,
+                snapshot,
+                process,
+                message,
+                environment.user().orElse(null),
+                environment.eid(),
+                process.devices());
+        return stranger.isProven() ? finding : new RuleFinding(finding.violation(), List.of());
+    }
+
+    private static RuleFinding disputed(Fleet fleet, Snapshot snapshot, Environment environment) {
+        var message = Messages.on(fleet, snapshot.host())
+                + "Environment %s is disputed: %s"
+                        .formatted(
+                                SafeText.escape(environment.eid()),
+                                SafeText.escape(
+                                        String.valueOf(environment.ownership().dispute())));
+        return new RuleFinding(
+                new Violation(
+                        DEFINITION,
+                        snapshot.host(),
+                        "environment " + environment.eid(),
+                        message,
+                        environment.user().orElse(null),
+                        environment.eid(),
+                        List.of(),
+                        List.of()),
+                List.of());
+    }
+
+    /**
+     * A process in an environment of another user.
+     *
+     * @param isProven whether the kernel provides the uids of both sides
+     */
+    record Stranger(Environment environment, GpuProcess process, boolean isProven) {
+
+        /** Returns the strangers of all environments of a machine. */
+        static List<Stranger> of(Snapshot snapshot) {
+            var processes = snapshot.processesByEnvironment();
+            return snapshot.environments().stream()
+                    .flatMap(environment -> processes.getOrDefault(environment.eid(), List.of()).stream()
+                            .filter(process -> isStranger(snapshot, process, environment))
+                            .map(process -> new Stranger(environment, process, isProven(snapshot, environment))))
+                    .toList();
+        }
+
+        /** A subordinate uid of the environment's user counts as that user, as in a user namespace. */
+        private static boolean isStranger(Snapshot snapshot, GpuProcess process, Environment environment) {
+            var uid = snapshot.userOf(process.uid(), environment);
+            return uid != null && uid != 0 && environment.uid() != null && !uid.equals(environment.uid());
+        }
+
+        /**
+         * Whether the kernel proves the owner of an environment: all its live pids have the recorded uid, and so has the shell
+         * that it is named after, because another user may have replaced its entry. A container of genv's toolkit records root without a name.
+         */
+        private static boolean isProven(Snapshot snapshot, Environment environment) {
+            return snapshot.has(SnapshotPart.PROCESSES)
+                    && !environment.ownership().isDisputed()
+                    && environment.user().isPresent()
+                    && environment.uid() != null
+                    && environment.ownership().uids().equals(Set.of(environment.uid()))
+                    && environment
+                            .shell()
+                            .map(snapshot.uidsOfPids()::get)
+                            .filter(uid -> !uid.equals(environment.uid()))
+                            .isEmpty();
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import java.util.ArrayList;
+
+/** Violated by a GPU process that names an environment which is not active. */
+final class InactiveEnvProcessesRule implements Rule {
+    static final RuleDefinition DEFINITION = RuleDefinition.named("inactive-env-processes")
+            .texts("Process of an environment that is not active", """
+                An environment ends with the shell that activated it, for example at logout, also if the job runs under nohup. \
+                In a shell without an environment, start tmux, run `genv activate --gpus 1` inside tmux, then start the job there.\
+                """)
+            .mode(RuleMode.OFF, """
+                Processes that use a GPU and name an environment that is not active. `enforce` terminates them. Use `audit` \
+                first: a `nohup` job whose shell has exited is such a process.\
+                """)
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS)
+            .build();
+
+    @Override
+    public RuleDefinition definition() {
+        return DEFINITION;
+    }
+
+    @Override
+    public RuleResult check(Fleet fleet, RuleContext context) {
+        var findings = new ArrayList<RuleFinding>();
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            var environments = snapshot.environmentsById();
+            for (var process : snapshot.processes()) {
+                if (process.membership() instanceof Membership.InEnvironment(var eid)
+                        && !environments.containsKey(eid)) {
+                    var message = Messages.on(fleet, snapshot.host())
+                            + "Process %d names environment %s, which is not active"
+                                    .formatted(process.pid(), SafeText.escape(eid));
+                    findings.add(RuleFinding.ofProcess(
+                            DEFINITION, snapshot, process, message, process.account(), eid, process.devices()));
+                }
+            }
+        }
+        return new RuleResult(findings);
+    }
+}

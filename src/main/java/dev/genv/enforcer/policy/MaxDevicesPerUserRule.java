@@ -1,0 +1,131 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Holdings.ConfirmedOwners;
+import dev.genv.enforcer.policy.Holdings.Holding;
+import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** Violated by a user whose environments hold more devices than allowed on all machines together. */
+final class MaxDevicesPerUserRule implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("max-devices-per-user")
+            .texts("More GPUs than a user may hold", """
+                Stop the job on a GPU N that you do not need, then detach this GPU with `genv detach --index N` in the shell of its \
+                environment. Without `--index`, genv detaches all GPUs of the environment.\
+                """)
+            .limit("""
+                Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no \
+                limit.\
+                """)
+            .limitsOfUsers("max-devices-for-user", """
+                Limits of single users, instead of the general one. They also apply without a general limit. Separate them by \
+                commas or blanks.\
+                """)
+            .mode(RuleMode.ENFORCE, """
+                Users whose environments have more GPUs attached than allowed. `enforce` detaches the surplus and terminates the \
+                processes of those environments on it. Without a limit this has no effect.\
+                """)
+            .scope(RuleScope.FLEET)
+            // Without a complete process list, idle devices are unknown, and a running job might lose its device first.
+            .requires(
+                    SnapshotPart.PROCESSES,
+                    SnapshotPart.EVERY_PROCESS,
+                    SnapshotPart.ENVIRONMENTS,
+                    SnapshotPart.ATTACHMENTS)
+            .build();
+
+    @Override
+    public RuleDefinition definition() {
+        return DEFINITION;
+    }
+
+    @Override
+    public RuleResult check(Fleet fleet, RuleContext context) {
+        var limits = context.limits();
+        if (limits.equals(Limits.NONE)) {
+            return new RuleResult(List.of());
+        }
+        var held = new TreeMap<String, List<Holding>>();
+        var problems = new ArrayList<HostProblem>();
+        var owners = new ConfirmedOwners(fleet);
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            var ending = context.ending().on(snapshot.host());
+            var holdings = new Holdings(snapshot, ending, fleet.appearances(), owners);
+            holdings.byUser()
+                    .forEach((user, more) ->
+                            held.computeIfAbsent(user, _ -> new ArrayList<>()).addAll(more));
+            problems.addAll(holdings.problems());
+        }
+        var hosts = hostsByUser(fleet);
+        var findings = new ArrayList<RuleFinding>();
+        held.forEach((user, devices) -> limits.limitFor(user).ifPresent(limit -> {
+            if (devices.size() > limit) {
+                var where = fleet.remote() ? " on %d hosts".formatted(hosts.getOrDefault(user, 0)) : "";
+                var surplus = Surplus.of(devices, devices.size() - limit, fleet.appearances());
+                findings.add(finding(user, devices, surplus, where));
+                problems.addAll(surplus.problems(user));
+            }
+        }));
+        return new RuleResult(findings, problems);
+    }
+
+    private static RuleFinding finding(String user, List<Holding> held, Surplus surplus, String onHosts) {
+        var actions = new ArrayList<Action>();
+        for (var holding : surplus.chosen()) {
+            for (var share : holding.shares()) {
+                actions.add(
+                        new Action.Detach(holding.host(), share.environment(), holding.device(), share.attachment()));
+            }
+            for (var process : holding.processes()) {
+                actions.add(new Action.Terminate(holding.host(), process));
+            }
+        }
+        var message = "User %s is using %d devices%s which is %d more than the maximum allowed"
+                .formatted(SafeText.escape(user), held.size(), onHosts, surplus.size());
+        var where = held.stream().map(Holding::host).collect(Collectors.toUnmodifiableSet());
+        var violation = new Violation(
+                DEFINITION,
+                where.size() == 1 ? where.iterator().next() : null,
+                where,
+                "user " + user,
+                message,
+                user,
+                null,
+                surplus.chosen().stream()
+                        .map(Holding::device)
+                        .distinct()
+                        .sorted()
+                        .toList(),
+                surplus.chosen().stream()
+                        .flatMap(holding -> holding.processes().stream())
+                        .distinct()
+                        .toList());
+        return new RuleFinding(violation, actions);
+    }
+
+    /** Returns the number of machines on which each user has environments, with or without devices. */
+    private static Map<String, Integer> hostsByUser(Fleet fleet) {
+        var hosts = new HashMap<String, Integer>();
+        for (var snapshot : fleet.snapshots()) {
+            Set<String> users = snapshot.environments().stream()
+                    .flatMap(environment -> environment.user().stream())
+                    .collect(Collectors.toSet());
+            users.forEach(user -> hosts.merge(user, 1, Integer::sum));
+        }
+        return hosts;
+    }
+}

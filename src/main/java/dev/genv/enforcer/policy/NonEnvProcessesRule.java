@@ -1,0 +1,48 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import java.util.ArrayList;
+
+/** Violated by a GPU process that is in no environment. */
+final class NonEnvProcessesRule implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("non-env-processes")
+            .texts(
+                    "Process outside all environments",
+                    "Run `genv activate --gpus 1` in a shell, then start the job in that shell. Without `--gpus` the"
+                            + " environment has no GPU.")
+            .mode(RuleMode.OFF, """
+                Processes that use a GPU and belong to no environment. `off` ignores them, `audit` reports them, `enforce` also \
+                terminates them. `false` and `true` mean `off` and `enforce`, here and for the other rules. Use `audit` first.\
+                """)
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.PROCESSES)
+            .build();
+
+    @Override
+    public RuleDefinition definition() {
+        return DEFINITION;
+    }
+
+    @Override
+    public RuleResult check(Fleet fleet, RuleContext context) {
+        var findings = new ArrayList<RuleFinding>();
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            for (var process : snapshot.processes()) {
+                if (process.membership() instanceof Membership.Outside) {
+                    var message = Messages.on(fleet, snapshot.host())
+                            + "Process %d is not running in a GPU environment".formatted(process.pid());
+                    findings.add(RuleFinding.ofProcess(
+                            DEFINITION, snapshot, process, message, process.account(), null, process.devices()));
+                }
+            }
+        }
+        return new RuleResult(findings);
+    }
+}

@@ -1,0 +1,32 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Problem;
+import java.util.List;
+
+/**
+ * The violations of a fleet, and the actions that they ask for.
+ *
+ * @param violations in the order of the rules
+ * @param actions terminations first, then detachments, each in a fixed order
+ * @param problems what could not be checked
+ */
+public record Plan(List<Violation> violations, List<PlannedAction> actions, List<HostProblem> problems) {
+    public static final Plan EMPTY = new Plan(List.of(), List.of(), List.of());
+
+    /** A problem that prevented a rule from checking a part of a machine. */
+    public record HostProblem(String host, Problem problem) {}
+
+    /**
+     * An action, planned once even if several violations ask for it.
+     *
+     * @param causes the violations that ask for it: first those of enforced rules, and within both in the order of the rules
+     * @param enforced whether one of their rules is enforced; otherwise the action is only reported
+     */
+    public record PlannedAction(Action action, List<Violation> causes, boolean enforced) {
+
+        /** The rules that ask for it, each once. */
+        public List<RuleDefinition> rules() {
+            return causes.stream().map(Violation::rule).distinct().toList();
+        }
+    }
+}

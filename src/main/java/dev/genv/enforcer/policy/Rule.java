@@ -1,0 +1,89 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** A rule. It checks the whole fleet, because a user's quota spans machines. It has no state. */
+public interface Rule {
+    /** Returns the same object in every call. */
+    RuleDefinition definition();
+
+    RuleResult check(Fleet fleet, RuleContext context);
+
+    /**
+     * What a rule must know besides the fleet.
+     *
+     * @param ending the processes that are treated as gone: they may still violate the rule, but no other process is terminated for what they hold
+     * @param limits the configured limits; {@link Limits#NONE} for a rule without a limit
+     */
+    record RuleContext(ExpectedExits ending, Limits limits) {}
+
+    /** The result of a rule: its violations, and the problems that prevented a check. */
+    record RuleResult(List<RuleFinding> findings, List<HostProblem> problems) {
+        RuleResult(List<RuleFinding> findings) {
+            this(findings, List.of());
+        }
+    }
+
+    /** A violation, and the actions that its rule asks for. */
+    record RuleFinding(Violation violation, List<Action> actions) {
+
+        /** Creates the finding of a single process that is to be terminated. */
+        static RuleFinding ofProcess(
+                RuleDefinition rule,
+                Snapshot snapshot,
+                GpuProcess process,
+                String message,
+                @Nullable String user,
+                @Nullable String environment,
+                List<Integer> devices) {
+            var host = snapshot.host();
+            var subject = Violation.subjectOf(process.id());
+            var violation = new Violation(rule, host, subject, message, user, environment, devices, List.of(process));
+            return new RuleFinding(violation, List.of(new Action.Terminate(host, process)));
+        }
+    }
+
+    /**
+     * The processes that rules treat as gone although they still run, and those that were expected to exit and did not.
+     *
+     * @param signalled those that were signalled
+     * @param overdue those that were signalled and did not exit in time: rules do not treat them as gone, and choose them before
+     *     others
+     * @param terminated those that a rule terminates in this cycle
+     */
+    record ExpectedExits(Set<HostProcess> signalled, Set<HostProcess> overdue, Set<HostProcess> terminated) {
+        public ExpectedExits and(Collection<HostProcess> more) {
+            var all = new HashSet<>(terminated);
+            all.addAll(more);
+            return new ExpectedExits(signalled, overdue, all);
+        }
+
+        /** Returns whether a process of this machine is treated as gone. */
+        Predicate<GpuProcess> on(String host) {
+            return process -> {
+                var target = new HostProcess(host, process.id());
+                return (signalled.contains(target) && !overdue.contains(target)) || terminated.contains(target);
+            };
+        }
+
+        /** Returns whether a process of this machine did not exit in time. */
+        Predicate<GpuProcess> overdueOn(String host) {
+            return process -> overdue.contains(new HostProcess(host, process.id()));
+        }
+
+        boolean isNow(String host, GpuProcess process) {
+            return terminated.contains(new HostProcess(host, process.id()));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A violation of a rule.
+ *
+ * @param host the host; null if several machines are part of it
+ * @param hosts all machines that are part of it
+ * @param subject what violates the rule, in a form that stays the same from cycle to cycle
+ * @param message the message in genv's words
+ * @param user the user of the environment; without an active environment, the account of the process; null if there is none
+ * @param devices the indices of its devices, ascending
+ * @param processes its processes
+ */
+public record Violation(
+        RuleDefinition rule,
+        @Nullable String host,
+        Set<String> hosts,
+        String subject,
+        String message,
+        @Nullable String user,
+        @Nullable String environment,
+        List<Integer> devices,
+        List<GpuProcess> processes) {
+
+    private static final Set<SnapshotPart> WHO_RUNS_WHERE =
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.ENVIRONMENTS);
+
+    /** Creates a violation on a single machine. */
+    public Violation(
+            RuleDefinition rule,
+            String host,
+            String subject,
+            String message,
+            @Nullable String user,
+            @Nullable String environment,
+            List<Integer> devices,
+            List<GpuProcess> processes) {
+        this(rule, host, Set.of(host), subject, message, user, environment, devices, processes);
+    }
+
+    public Violation {
+        hosts = Set.copyOf(hosts);
+        devices = List.copyOf(devices);
+        processes = List.copyOf(processes);
+    }
+
+    /** Returns the same violation with further machines. */
+    public Violation alsoOn(Set<String> more) {
+        if (hosts.containsAll(more)) {
+            return this;
+        }
+        var all = new HashSet<>(hosts);
+        all.addAll(more);
+        return new Violation(rule, host, all, subject, message, user, environment, devices, processes);
+    }
+
+    /** Returns the subject of a violation by a single process. */
+    public static String subjectOf(ProcessId process) {
+        return "process %d %d".formatted(process.pid(), process.startTime());
+    }
+
+    /** Whether this process alone violates the rule. */
+    public boolean isOf(GpuProcess process) {
+        return subject.equals(subjectOf(process.id()));
+    }
+
+    /** The key, which is the same in every cycle. The key of a violation that spans the fleet names no machine. */
+    public Key key() {
+        return new Key(rule, rule.scope() == RuleScope.FLEET ? null : host, subject);
+    }
+
+    /**
+     * The parts of a machine that must have been observed before the violation is resolved because it was not found. A process may
+     * be missing in an incomplete list, and without the environments its membership is unknown.
+     */
+    public Set<SnapshotPart> requiredParts() {
+        if (processes.isEmpty()) {
+            return rule.requiredParts();
+        }
+        var parts = EnumSet.copyOf(WHO_RUNS_WHERE);
+        parts.addAll(rule.requiredParts());
+        return parts;
+    }
+
+    /** What identifies a violation. */
+    public record Key(RuleDefinition rule, @Nullable String host, String subject) {}
+}

@@ -1,0 +1,22 @@
+package dev.genv.enforcer.recording.replay;
+
+import java.time.Duration;
+
+/**
+ * The time of devices: two devices for an hour are two device hours.
+ *
+ * @param held while they were attached to an environment of the user
+ * @param used while a process of the user ran on them
+ */
+public record DeviceTime(Duration held, Duration used) {
+    static final DeviceTime NONE = new DeviceTime(Duration.ZERO, Duration.ZERO);
+
+    DeviceTime plus(HostUsage.Devices devices, Duration time) {
+        return new DeviceTime(
+                held.plus(time.multipliedBy(devices.held())), used.plus(time.multipliedBy(devices.used())));
+    }
+
+    public DeviceTime plus(DeviceTime other) {
+        return new DeviceTime(held.plus(other.held), used.plus(other.used));
+    }
+}

@@ -1,0 +1,145 @@
+package dev.genv.enforcer.remote.agent;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonMappingException;
+import com.fasterxml.jackson.databind.MapperFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.cfg.CoercionAction;
+import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.type.LogicalType;
+import dev.genv.enforcer.genv.MemoryLimitedParser;
+import dev.genv.enforcer.genv.NullableComponents;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.model.SafeText;
+import java.io.IOException;
+import java.util.stream.Collectors;
+
+/** The JSON of requests and answers. Nothing in an answer is unknown, missing, of another type, or without a limit. */
+public final class AgentJson {
+    /** The records are eight levels deep. */
+    private static final int DEEPEST = 16;
+
+    /** As long as a whole answer. */
+    private static final int LONGEST_TEXT = 16 << 20;
+
+    private static final int LONGEST_NAME = 64;
+    private static final int LONGEST_NUMBER = 32;
+    private static final int LONGEST_MESSAGE = 200;
+    /** Heap limit of an answer without its texts. The observation of a process takes 3 KiB. */
+    private static final long MAX_BYTES = 32L << 20;
+
+    private static final ObjectMapper MAPPER = mapper();
+
+    private AgentJson() {}
+
+    public static byte[] write(Object request) {
+        try {
+            return MAPPER.writeValueAsBytes(request);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("a request cannot be written", e);
+        }
+    }
+
+    /**
+     * Decodes an answer.
+     *
+     * @throws UnreadableAnswerException naming the invalid part
+     */
+    public static <T> T read(Bytes json, Class<T> type) throws UnreadableAnswerException {
+        try (var parser = new TokenLimitedParser(MAPPER.createParser(json.array()), MAX_BYTES)) {
+            var answer = MAPPER.readValue(parser, type);
+            if (answer == null) {
+                throw new UnreadableAnswerException("it is null");
+            }
+            return answer;
+        } catch (StreamConstraintsException e) {
+            throw new UnreadableAnswerException("it is too large: " + e.getOriginalMessage(), e);
+        } catch (JsonMappingException e) {
+            throw new UnreadableAnswerException(path(e) + reason(e), e);
+        } catch (JsonProcessingException e) {
+            throw new UnreadableAnswerException("it is not JSON: " + reason(e), e);
+        } catch (IOException e) {
+            throw new UnreadableAnswerException("it is not JSON", e);
+        }
+    }
+
+    private static String path(JsonMappingException e) {
+        var names = e.getPath().stream()
+                .map(reference -> reference.getFieldName() == null
+                        ? String.valueOf(reference.getIndex())
+                        : reference.getFieldName())
+                .collect(Collectors.joining("."));
+        return names.isEmpty() ? "" : SafeText.escape(names) + ": ";
+    }
+
+    /** The first line of the library's message: it quotes the answer, which may contain anything. */
+    private static String reason(JsonProcessingException e) {
+        return SafeText.escape(e.getOriginalMessage().lines().findFirst().orElse(""), LONGEST_MESSAGE);
+    }
+
+    private static ObjectMapper mapper() {
+        var mapper = JsonMapper.builder(JsonFactory.builder()
+                        .streamReadConstraints(StreamReadConstraints.builder()
+                                .maxNestingDepth(DEEPEST)
+                                .maxNameLength(LONGEST_NAME)
+                                .maxNumberLength(LONGEST_NUMBER)
+                                .maxStringLength(LONGEST_TEXT)
+                                .build())
+                        .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+                        .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
+                        .build())
+                .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+                .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+                .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+                .enable(DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
+                .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+                .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+                .withCoercionConfig(
+                        LogicalType.Textual,
+                        texts -> texts.setCoercion(CoercionInputShape.Integer, CoercionAction.Fail)
+                                .setCoercion(CoercionInputShape.Float, CoercionAction.Fail)
+                                .setCoercion(CoercionInputShape.Boolean, CoercionAction.Fail))
+                .annotationIntrospector(new NullableComponents())
+                .addModule(new FactsModule())
+                .build();
+        return mapper.setDefaultSetterInfo(NullableComponents.REFUSE_NULL);
+    }
+
+    /**
+     * Estimates the heap of the records of an answer. Texts count as objects only, because all
+     * their characters together are limited by the length of the answer.
+     */
+    private static final class TokenLimitedParser extends MemoryLimitedParser {
+        /** A record and its slot in a list. */
+        private static final int OBJECT = 64;
+        /** A list with its array. */
+        private static final int ARRAY = 80;
+        /** A text with its array and its entry in a set. */
+        private static final int STRING = 120;
+        /** A boxed number. */
+        private static final int NUMBER = 24;
+
+        TokenLimitedParser(JsonParser parser, long maxBytes) {
+            super(parser, maxBytes);
+        }
+
+        @Override
+        protected long size(JsonToken token) {
+            return switch (token) {
+                case START_OBJECT -> OBJECT;
+                case START_ARRAY -> ARRAY;
+                case VALUE_STRING -> STRING;
+                case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> NUMBER;
+                default -> 0;
+            };
+        }
+    }
+}

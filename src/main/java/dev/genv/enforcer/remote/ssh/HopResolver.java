@@ -1,0 +1,139 @@
+package dev.genv.enforcer.remote.ssh;
+
+import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.HostList;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Resolves a machine to the SSH servers on the path to it, from the host list, the settings and the SSH configuration. */
+public final class HopResolver {
+    private static final int MAX_HOPS = 8;
+    private static final int DEFAULT_PORT = 22;
+
+    private final SshSettings settings;
+    private final SshConfig config;
+    private final String ownUser;
+    private final String home;
+
+    public HopResolver(SshSettings settings, SshConfig config, String ownUser, String home) {
+        this.settings = settings;
+        this.config = config;
+        this.ownUser = ownUser;
+        this.home = home;
+    }
+
+    /**
+     * Returns the jump servers in order, and the machine itself as the last hop.
+     *
+     * @throws IllegalArgumentException if the SSH configuration is invalid for this machine
+     */
+    public List<Hop> resolve(HostAddress address) {
+        var user = firstOf(address.user(), settings.username(), configured(address, "User"));
+        return resolve(address, hop(address, user), 1);
+    }
+
+    private List<Hop> resolve(HostAddress address, Hop last, int jumps) {
+        if (jumps > MAX_HOPS) {
+            throw new IllegalArgumentException("ProxyJump uses more than " + MAX_HOPS + " servers");
+        }
+        var command = configured(address, "ProxyCommand");
+        if (command != null && !command.equals("none")) {
+            throw new IllegalArgumentException("ProxyCommand for " + address + " is not understood here");
+        }
+        var hops = new ArrayList<Hop>();
+        for (var each : jumps(address)) {
+            var jump = jump(each);
+            if (isSame(jump, last)) { // a ProxyJump under "Host *" also applies to the jump servers
+                break;
+            }
+            hops.addAll(hops.isEmpty() ? resolve(each, jump, jumps + 1) : List.of(jump));
+        }
+        hops.add(last);
+        return List.copyOf(hops);
+    }
+
+    private List<HostAddress> jumps(HostAddress address) {
+        var value = configured(address, "ProxyJump");
+        return value == null || value.equals("none") ? List.of() : HostList.parse(value);
+    }
+
+    private static boolean isSame(Hop one, Hop other) {
+        return one.host().equals(other.host()) && one.port() == other.port();
+    }
+
+    private Hop jump(HostAddress address) {
+        // The settings name the user of the machines. A jump server has its own user if the configuration has a section
+        // for it.
+        return hop(address, firstOf(address.user(), configured(address, "User"), settings.username()));
+    }
+
+    private Hop hop(HostAddress address, String user) {
+        var named = configured(address, "HostName");
+        var host = named == null ? address.host() : named.replace("%h", address.host());
+        return new Hop(
+                address.toString(),
+                user,
+                host,
+                port(address),
+                configured(address, "HostKeyAlias"),
+                identities(address, host, user),
+                knownHosts(address, host, user));
+    }
+
+    private int port(HostAddress address) {
+        var given = address.port();
+        if (given != null) {
+            return given;
+        }
+        var configured = configured(address, "Port");
+        return configured == null
+                ? DEFAULT_PORT
+                : Optional.ofNullable(HostAddress.parse("h:" + configured).port())
+                        .orElse(DEFAULT_PORT);
+    }
+
+    private List<Path> identities(HostAddress address, String host, String user) {
+        var ours = settings.identityFile();
+        var names = ours == null ? config.all(address.host(), "IdentityFile") : List.of(ours.toString());
+        return names.stream()
+                .filter(each -> !each.equals("none"))
+                .map(each -> path(each, host, user))
+                .toList();
+    }
+
+    /** The configuration of a machine takes precedence over the settings, which apply to all machines. */
+    private List<Path> knownHosts(HostAddress address, String host, String user) {
+        var names = config.firstLine(address.host(), "UserKnownHostsFile");
+        return names.isEmpty()
+                ? List.of(settings.knownHosts())
+                : names.stream()
+                        .filter(each -> !each.equals("none"))
+                        .map(each -> path(each, host, user))
+                        .toList();
+    }
+
+    private Path path(String name, String host, String user) {
+        var expanded = name.startsWith("~/") ? home + name.substring(1) : name;
+        var path = Path.of(expanded.replace("%d", home).replace("%h", host).replace("%r", user));
+        if (!path.isAbsolute() || path.toString().indexOf('%') >= 0) {
+            throw new IllegalArgumentException("the path " + name + " is not absolute, or contains an unknown % token");
+        }
+        return path;
+    }
+
+    private @Nullable String configured(HostAddress address, String keyword) {
+        return config.first(address.host(), keyword).orElse(null);
+    }
+
+    private String firstOf(@Nullable String... users) {
+        for (var each : users) {
+            if (each != null) {
+                return each;
+            }
+        }
+        return ownUser;
+    }
+}

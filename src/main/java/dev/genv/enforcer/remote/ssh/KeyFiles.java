@@ -1,0 +1,149 @@
+package dev.genv.enforcer.remote.ssh;
+
+import com.jcraft.jsch.HostKeyRepository;
+import com.jcraft.jsch.Identity;
+import com.jcraft.jsch.IdentityRepository;
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import dev.genv.enforcer.linux.WatchedFile;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Vector;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The files with private keys and with host keys. Each file is read once for all machines, and again after a change. */
+public final class KeyFiles {
+    private static final int LARGEST = 16 << 20;
+    private static final int LARGEST_IDENTITY = 1 << 20;
+
+    private final @Nullable Path passphraseFile;
+    private final Map<Path, WatchedFile<List<Identity>>> identities = new ConcurrentHashMap<>();
+    private final Map<Path, WatchedFile<HostKeyRepository>> knownHosts = new ConcurrentHashMap<>();
+
+    public KeyFiles(@Nullable Path passphraseFile) {
+        this.passphraseFile = passphraseFile;
+    }
+
+    /**
+     * Returns the known host keys. A missing file contains none.
+     *
+     * @throws IOException if a file cannot be read, because it may revoke keys
+     */
+    public KnownHosts knownHosts(List<Path> files) throws IOException {
+        var repositories = new ArrayList<HostKeyRepository>();
+        for (var each : files) {
+            try {
+                repositories.add(knownHosts
+                        .computeIfAbsent(each, path -> new WatchedFile<>(path, LARGEST, bytes -> hostKeys(path, bytes)))
+                        .current());
+            } catch (NoSuchFileException _) {
+                // like OpenSSH, which reads several files by default
+            }
+        }
+        return new KnownHosts(files.stream().map(Path::toString).collect(Collectors.joining(" ")), repositories);
+    }
+
+    /**
+     * Returns the private keys to log in with.
+     *
+     * @throws IOException if a key cannot be read or decrypted, or there is none
+     */
+    public IdentityRepository identities(List<Path> files) throws IOException {
+        if (files.isEmpty()) {
+            throw new IOException(
+                    "there is no private key to log in with: neither the settings nor the SSH configuration names one");
+        }
+        var all = new ArrayList<Identity>();
+        for (var each : files) {
+            all.addAll(identities
+                    .computeIfAbsent(
+                            each, path -> new WatchedFile<>(path, LARGEST_IDENTITY, bytes -> identity(path, bytes)))
+                    .current());
+        }
+        return new Identities(all);
+    }
+
+    private static HostKeyRepository hostKeys(Path path, byte[] bytes) throws IOException {
+        var jsch = new JSch();
+        try {
+            jsch.setKnownHosts(new ByteArrayInputStream(bytes));
+            return jsch.getHostKeyRepository();
+        } catch (JSchException | RuntimeException e) {
+            throw new IOException(path + " is not a valid known_hosts file: " + e.getMessage(), e);
+        }
+    }
+
+    private List<Identity> identity(Path path, byte[] bytes) throws IOException {
+        var jsch = new JSch();
+        var passphrase = passphrase();
+        try {
+            jsch.addIdentity(path.toString(), bytes, null, passphrase);
+        } catch (JSchException | RuntimeException e) {
+            throw new IOException(path + " cannot be used as a private key: " + e.getMessage(), e);
+        }
+        var found = List.copyOf(jsch.getIdentityRepository().getIdentities());
+        if (found.stream().anyMatch(Identity::isEncrypted)) {
+            throw new IOException(path + " is encrypted, and no passphrase file is set");
+        }
+        return found;
+    }
+
+    private byte @Nullable [] passphrase() throws IOException {
+        if (passphraseFile == null) {
+            return null;
+        }
+        var text = new WatchedFile<>(
+                        passphraseFile, LARGEST_IDENTITY, bytes -> new String(bytes, StandardCharsets.UTF_8))
+                .current();
+        return text.replaceFirst("\\R\\z", "").getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** Private keys to log in with, in the order of use. */
+    private static final class Identities implements IdentityRepository {
+        private final List<Identity> keys;
+
+        Identities(List<Identity> keys) {
+            this.keys = List.copyOf(keys);
+        }
+
+        /** Returns a new list each time, because JSch locks it during a login. */
+        @Override
+        @SuppressWarnings("JdkObsolete") // required by JSch
+        public Vector<Identity> getIdentities() {
+            return new Vector<>(keys);
+        }
+
+        @Override
+        public String getName() {
+            return "keys of the fleet";
+        }
+
+        @Override
+        public int getStatus() {
+            return RUNNING;
+        }
+
+        @Override
+        public boolean add(byte[] identity) {
+            return false;
+        }
+
+        @Override
+        public boolean remove(byte[] blob) {
+            return false;
+        }
+
+        @Override
+        public void removeAll() {
+            throw new UnsupportedOperationException();
+        }
+    }
+}

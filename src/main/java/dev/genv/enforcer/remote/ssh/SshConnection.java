@@ -1,0 +1,175 @@
+package dev.genv.enforcer.remote.ssh;
+
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.CommandResult.Interruption;
+import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.ssh.SshSession.NotOpenedException;
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The persistent connection to a machine. It is opened for the first command, reused for the next ones, and reopened after a
+ * loss. After failed connects and hanging commands, the machine is not contacted for a while.
+ */
+public final class SshConnection implements Connection {
+    private final SessionFactory sessionFactory;
+    private final BackOff backOff;
+    private final Duration timeout;
+    private final ReentrantLock lock = new ReentrantLock();
+    private volatile @Nullable SshSession session;
+    private volatile boolean closed;
+
+    /**
+     * Creates a connection; it is opened for the first command.
+     *
+     * @param timeout the time limit of everything before a command: waiting for a permit, connecting, login
+     */
+    public SshConnection(SessionFactory sessionFactory, BackOff backOff, Duration timeout) {
+        this.sessionFactory = sessionFactory;
+        this.backOff = backOff;
+        this.timeout = timeout;
+    }
+
+    /** Logs in to the machine. */
+    public interface SessionFactory {
+        /**
+         * Opens a session.
+         *
+         * @param begin the deadline for the start of the attempt
+         * @throws TimeoutException if other attempts held all permits until then
+         */
+        SshSession connect(Deadline begin) throws UnreachableException, TimeoutException, InterruptedException;
+    }
+
+    /** What is done over a session. */
+    private interface Call {
+        CommandResult on(SshSession session) throws NotOpenedException, InterruptedException;
+    }
+
+    @Override
+    public CommandResult run(CommandRequest request) throws UnreachableException, InterruptedException {
+        return call(each -> each.run(request));
+    }
+
+    @Override
+    public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
+        return call(each -> each.request(request));
+    }
+
+    @Override
+    public void stop() throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            var kept = session;
+            if (kept != null) {
+                kept.stop();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private CommandResult call(Call call) throws UnreachableException, InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            if (closed) {
+                throw new UnreachableException(ProblemCode.CONNECTION_LOST, "the service closed the connection");
+            }
+            backOff.check();
+            var result = answer(call, Deadline.in(timeout));
+            recordOutcome(result.interruption());
+            return result;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private CommandResult answer(Call call, Deadline deadline) throws UnreachableException, InterruptedException {
+        var kept = session;
+        if (kept != null && kept.unsolicitedDataLimit().isExceeded()) {
+            kept.close();
+            session = null;
+            throw failed(ProblemCode.SSH_FAILED, "the host sent too much data that the service did not request");
+        }
+        if (kept != null && kept.isUp()) {
+            try {
+                return call.on(kept);
+            } catch (NotOpenedException e) {
+                if (e.isLate()) {
+                    throw failed(e);
+                }
+                // For example, the server was restarted. The command has not reached the host, so it can be sent again.
+            }
+        }
+        try {
+            var made = connect(deadline);
+            if (deadline.remaining().isZero()) {
+                throw new UnreachableException(
+                        ProblemCode.CONNECT_TIMEOUT,
+                        "the connection was ready too late for this command; the next command uses it");
+            }
+            return call.on(made);
+        } catch (NotOpenedException e) {
+            throw failed(e);
+        }
+    }
+
+    private SshSession connect(Deadline deadline) throws UnreachableException, InterruptedException {
+        var former = session;
+        if (former != null) {
+            former.close(); // its jump connections may still be open
+        }
+        try {
+            var made = sessionFactory.connect(deadline);
+            session = made;
+            if (closed) {
+                made.close();
+            }
+            return made;
+        } catch (TimeoutException _) { // not a failure of this host
+            throw new UnreachableException(
+                    ProblemCode.CONNECT_TIMEOUT, "attempts to connect to other hosts took all permits");
+        } catch (UnreachableException e) {
+            // Without its cause: the cause holds the host's whole output, and would stay in memory while the host is
+            // away.
+            throw failed(e.code(), String.valueOf(e.getMessage()));
+        }
+    }
+
+    private UnreachableException failed(NotOpenedException e) {
+        return failed(e.isLate() ? ProblemCode.TIMEOUT : ProblemCode.SSH_FAILED, String.valueOf(e.getMessage()));
+    }
+
+    private UnreachableException failed(ProblemCode code, String why) {
+        var failure = new UnreachableException(code, why);
+        backOff.failed(failure);
+        return failure;
+    }
+
+    private void recordOutcome(@Nullable Interruption broken) {
+        if (broken == null) {
+            backOff.reset();
+            return;
+        }
+        var failure = new UnreachableException(broken.code(), broken.detail());
+        switch (broken.code()) {
+            case TIMEOUT, ANSWER_TOO_LONG -> backOff.failed(failure);
+            default -> backOff.interrupted(failure);
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        var kept = session;
+        if (kept != null) {
+            kept.close();
+        }
+    }
+}

@@ -1,0 +1,166 @@
+package dev.genv.enforcer.remote.ssh;
+
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.Session;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Hashtable;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** Opens SSH sessions. One instance serves all machines and is used by many threads. */
+public final class SshConnector {
+    private static final Duration MAX_PERMIT_TIME = Duration.ofSeconds(1);
+    private static final int MAX_CONCURRENT_ATTEMPTS =
+            Math.max(64, 32 * Runtime.getRuntime().availableProcessors());
+
+    @SuppressWarnings("JdkObsolete") // required by JSch
+    private static final Hashtable<String, String> JSCH_CONFIG = new Hashtable<>(Map.ofEntries(
+            Map.entry("StrictHostKeyChecking", "yes"),
+            Map.entry("HashKnownHosts", "no"),
+            Map.entry("prefer_known_host_key_types", "yes"),
+            Map.entry("PreferredAuthentications", "publickey"),
+            Map.entry("enable_auth_none", "no"),
+            Map.entry("ClearAllForwardings", "yes"),
+            Map.entry("compression.s2c", "none"),
+            Map.entry("compression.c2s", "none"),
+            // The server chooses how often keys are exchanged, so algorithms that take a tenth of a second here are
+            // left out.
+            Map.entry(
+                    "kex",
+                    "mlkem768x25519-sha256,curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,"
+                            + "ecdh-sha2-nistp384,ecdh-sha2-nistp521,diffie-hellman-group14-sha256"),
+            // Otherwise JSch generates a key pair of each offered kind for each connection.
+            Map.entry("CheckKexes", "")));
+
+    private final JSch jsch = new JSch();
+    private final KeyFiles keyFiles;
+    private final DirectSockets.Lookups lookups;
+    private final Duration timeout;
+    private final ConnectPermits permits = new ConnectPermits(MAX_CONCURRENT_ATTEMPTS, MAX_PERMIT_TIME);
+
+    public SshConnector(KeyFiles keyFiles, DirectSockets.Names names, Duration timeout) {
+        this.keyFiles = keyFiles;
+        this.lookups = new DirectSockets.Lookups(names);
+        this.timeout = timeout;
+    }
+
+    /**
+     * Logs in to the last hop through the hops before it.
+     *
+     * @param begin the deadline for the start of the attempt; the time limit of the attempt begins at its start
+     * @throws TimeoutException if other attempts held all permits until then
+     * @throws UnreachableException if the login fails or exceeds the time limit
+     */
+    public SshSession connect(List<Hop> hops, Deadline begin)
+            throws UnreachableException, TimeoutException, InterruptedException {
+        try (var _ = permits.acquire(begin)) {
+            return connect(hops);
+        }
+    }
+
+    private SshSession connect(List<Hop> hops) throws UnreachableException, InterruptedException {
+        var abortHandle = new AbortHandle();
+        var deadline = Deadline.in(timeout);
+        try {
+            return TimedCall.call(timeout, () -> open(hops, abortHandle, deadline), abortHandle::abort);
+        } catch (TimeoutException e) {
+            var words = "no connection within " + timeout.toMillis() + " ms: " + abortHandle.stage();
+            throw new UnreachableException(ProblemCode.CONNECT_TIMEOUT, words, e);
+        } catch (ExecutionException e) {
+            abortHandle.abort();
+            if (e.getCause() instanceof UnreachableException failure) {
+                throw failure;
+            }
+            throw new UnreachableException(ProblemCode.SSH_FAILED, "SSH with it failed: " + e.getCause(), e);
+        }
+    }
+
+    private SshSession open(List<Hop> hops, AbortHandle abortHandle, Deadline deadline) throws UnreachableException {
+        var sessions = new ArrayList<Session>();
+        var unsolicitedDataLimit = new UnsolicitedDataLimit(abortHandle, hops.size());
+        for (var hop : hops) {
+            try {
+                sessions.add(open(
+                        hop,
+                        sessions,
+                        abortHandle,
+                        new DirectSockets(lookups, abortHandle, unsolicitedDataLimit, deadline)));
+            } catch (UnreachableException e) {
+                if (hop.equals(hops.getLast())) {
+                    throw e;
+                }
+                throw new UnreachableException(e.code(), "at the jump host " + hop.name() + ": " + e.getMessage(), e);
+            }
+        }
+        return new SshSession(sessions.getLast(), abortHandle, unsolicitedDataLimit);
+    }
+
+    private Session open(Hop hop, List<Session> before, AbortHandle abortHandle, DirectSockets sockets)
+            throws UnreachableException {
+        var known = knownKeys(hop);
+        Session session = null;
+        try {
+            session = jsch.getSession(hop.user(), hop.host(), hop.port());
+            session.setConfig(JSCH_CONFIG);
+            session.setHostKeyRepository(known);
+            session.setHostKeyAlias(hop.keyAlias());
+            session.setIdentityRepository(keyFiles.identities(hop.identities()));
+            session.setThreadFactory(new SingleThreadFactory(abortHandle));
+            session.setSocketFactory(sockets);
+            if (!before.isEmpty()) {
+                session.setProxy(new JumpProxy(before.getLast(), abortHandle));
+            }
+            session.connect(sockets.deadline().millis());
+            // A thread that sends during a key exchange waits this long. Without a limit it waits forever, even after a
+            // close.
+            session.setTimeout(Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE));
+            sockets.readWithoutLimit();
+            return session;
+        } catch (JSchException | RuntimeException e) {
+            throw new SshFailures(jsch, hop, known).explain(e, session == null ? null : session.getHostKey());
+        } catch (IOException e) {
+            throw SshFailures.login(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private KnownHosts knownKeys(Hop hop) throws UnreachableException {
+        try {
+            return keyFiles.knownHosts(hop.knownHosts());
+        } catch (IOException e) {
+            throw new UnreachableException(
+                    ProblemCode.HOST_KEY_UNKNOWN, "its host key cannot be checked: " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Provides the one thread that reads a connection. JSch would start another one for each channel that the server opens,
+     * without a limit; a second request ends the connection instead.
+     */
+    private static final class SingleThreadFactory implements ThreadFactory {
+        private final ThreadFactory threads = Thread.ofVirtual().name("ssh").factory();
+        private final AtomicBoolean given = new AtomicBoolean();
+        private final AbortHandle abortHandle;
+
+        SingleThreadFactory(AbortHandle abortHandle) {
+            this.abortHandle = abortHandle;
+        }
+
+        @Override
+        public Thread newThread(Runnable work) {
+            if (given.getAndSet(true)) {
+                abortHandle.abort();
+                throw new IllegalStateException("the server opens channels that the service did not request");
+            }
+            return threads.newThread(work);
+        }
+    }
+}

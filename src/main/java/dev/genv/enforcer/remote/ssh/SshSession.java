@@ -1,0 +1,123 @@
+package dev.genv.enforcer.remote.ssh;
+
+import com.jcraft.jsch.ChannelExec;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.Session;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
+import org.jspecify.annotations.Nullable;
+
+/** An authenticated session with a machine. */
+public final class SshSession implements AutoCloseable {
+    private final Session session;
+    private final AbortHandle abortHandle;
+    private final UnsolicitedDataLimit unsolicitedDataLimit;
+    private @Nullable Program program;
+
+    SshSession(Session session, AbortHandle abortHandle, UnsolicitedDataLimit unsolicitedDataLimit) {
+        this.session = session;
+        this.abortHandle = abortHandle;
+        this.unsolicitedDataLimit = unsolicitedDataLimit;
+    }
+
+    UnsolicitedDataLimit unsolicitedDataLimit() {
+        return unsolicitedDataLimit;
+    }
+
+    /** Whether the session is connected, as far as JSch knows. */
+    boolean isUp() {
+        return session.isConnected() && !abortHandle.isAborted();
+    }
+
+    /**
+     * Runs a command.
+     *
+     * @throws NotOpenedException if the command cannot have reached the host; the session is unusable then
+     */
+    CommandResult run(CommandRequest request) throws NotOpenedException, InterruptedException {
+        unsolicitedDataLimit.renew();
+        var channel = channel(request.command(), request.maxOutput());
+        channel.expectOutput();
+        channel.open(request.input(), true, request.timeout());
+        var inTime = channel.await(request.timeout(), () -> false);
+        return channel.end(inTime, request.timeout(), "exit");
+    }
+
+    /**
+     * Sends a request to a program, which is started if it does not run.
+     *
+     * @throws NotOpenedException if the request can be sent over another session, because this one is unusable
+     */
+    CommandResult request(ProgramRequest request) throws NotOpenedException, InterruptedException {
+        unsolicitedDataLimit.renew();
+        var running = program;
+        if (running != null && running.isReadyFor(request)) {
+            running.send(request);
+            var result = running.receive(request);
+            if (wasLost(request, result)) {
+                close();
+                throw new NotOpenedException("the connection is lost", false);
+            }
+            if (!Program.endedBefore(request, result)) {
+                return result;
+            }
+        }
+        stop();
+        var started = Program.start(channel(request.command(), request.maxOutput()), request);
+        program = started;
+        return started.receive(request);
+    }
+
+    /** A connection may have been lost long before a request shows it, for example if the machine was switched off. */
+    private static boolean wasLost(ProgramRequest request, CommandResult result) {
+        var interruption = result.interruption();
+        return request.isRepeatable()
+                && interruption != null
+                && interruption.code() == ProblemCode.CONNECTION_LOST
+                && !result.output().contains(request.mark());
+    }
+
+    /** Ends the program. */
+    void stop() throws InterruptedException {
+        if (program != null) {
+            program.stop();
+            program = null;
+        }
+    }
+
+    private ExecChannel channel(String command, int maxOutput) throws NotOpenedException {
+        try {
+            if (isUp() && session.openChannel("exec") instanceof ChannelExec channel) {
+                return new ExecChannel(this, channel, command, maxOutput);
+            }
+        } catch (JSchException _) {
+            // the connection was lost in between
+        }
+        close();
+        throw new NotOpenedException("the connection is lost", false);
+    }
+
+    @Override
+    public void close() {
+        abortHandle.abort();
+    }
+
+    /** The host has not received a command, because its channel could not be opened, or may receive a request again. */
+    static final class NotOpenedException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final boolean late;
+
+        NotOpenedException(String message, boolean late) {
+            super(message);
+            this.late = late;
+        }
+
+        /** Whether the time limit of the command has passed. */
+        boolean isLate() {
+            return late;
+        }
+    }
+}

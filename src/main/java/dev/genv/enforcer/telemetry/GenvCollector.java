@@ -1,0 +1,271 @@
+package dev.genv.enforcer.telemetry;
+
+import dev.genv.enforcer.enforcement.CycleListener;
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import io.prometheus.client.Collector;
+import io.prometheus.client.Collector.MetricFamilySamples.Sample;
+import io.prometheus.client.CollectorRegistry;
+import jakarta.enterprise.inject.Produces;
+import jakarta.inject.Inject;
+import jakarta.inject.Singleton;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The metrics that {@code genv monitor} (genv 1.4.3) exports, computed from the last cycle at each scrape. Micrometer would take the
+ * suffix from the gauges whose names end in {@code _total}, so they are collected by Prometheus' own client.
+ */
+@Singleton
+public final class GenvCollector extends Collector implements Collector.Describable, CycleListener {
+    /** The label that genv gives to each metric of a machine over SSH. */
+    private static final String HOSTNAME = "hostname";
+
+    private final boolean includesEntities;
+    private final boolean isRemote;
+    private volatile @Nullable CycleReport last;
+
+    @Inject
+    GenvCollector(GenvMetrics metrics, EnforcerConfig config, CollectorRegistry registry) {
+        this(metrics, config.remote());
+        if (metrics != GenvMetrics.OFF) {
+            registry.register(this);
+        }
+    }
+
+    /**
+     * Creates a collector without series.
+     *
+     * @param metrics not {@link GenvMetrics#OFF}
+     * @param isRemote whether the hosts are machines over SSH
+     */
+    public GenvCollector(GenvMetrics metrics, boolean isRemote) {
+        includesEntities = metrics == GenvMetrics.ALL;
+        this.isRemote = isRemote;
+    }
+
+    /** Of Quarkus's own bean, each injection point gets another instance, and only one of them is exported. */
+    @Produces
+    @Singleton
+    static CollectorRegistry registry() {
+        return new CollectorRegistry();
+    }
+
+    /** Takes the series of a cycle in place of those before. */
+    @Override
+    public void record(CycleReport report) {
+        last = report; // a failed cycle has no data of hosts, so it has no series
+    }
+
+    @Override
+    public List<MetricFamilySamples> collect() {
+        var report = last;
+        var samples = new EnumMap<GenvMetric, List<Sample>>(GenvMetric.class);
+        if (report != null) {
+            var hosts = report.hosts().stream().filter(GenvCollector::counts).toList();
+            var limit = SeriesLimit.ofEachHost(hosts.size());
+            hosts.forEach(host -> add(host, limit, samples));
+        }
+        return families(samples);
+    }
+
+    /** Another name of a machine has the same series again. */
+    private static boolean counts(HostReport host) {
+        return host.reached()
+                && host.problems().stream().noneMatch(problem -> problem.code() == ProblemCode.DUPLICATE_HOST);
+    }
+
+    private void add(HostReport host, int limit, Map<GenvMetric, List<Sample>> samples) {
+        HostSeries.of(host).forEach(series -> add(host, series, samples));
+        if (includesEntities) {
+            var kept = SeriesLimit.keep(EntitySeries.of(host.snapshot()), limit);
+            kept.series().forEach(series -> add(host, series, samples));
+            var omitted = List.of(LabelText.of(host.host()));
+            add(samples, GenvMetric.OMITTED, GenvMetric.OMITTED.labels(), omitted, kept.omitted());
+        }
+    }
+
+    private void add(HostReport host, Series series, Map<GenvMetric, List<Sample>> samples) {
+        var names = series.metric().labels();
+        if (isRemote) {
+            add(
+                    samples,
+                    series.metric(),
+                    withFirst(HOSTNAME, names),
+                    withFirst(LabelText.of(host.host()), series.labels()),
+                    series.value());
+        } else {
+            add(samples, series.metric(), names, series.labels(), series.value());
+        }
+    }
+
+    private static void add(
+            Map<GenvMetric, List<Sample>> samples,
+            GenvMetric metric,
+            List<String> names,
+            List<String> values,
+            double value) {
+        samples.computeIfAbsent(metric, _ -> new ArrayList<>()).add(metric.sample(names, values, value));
+    }
+
+    private static List<String> withFirst(String first, List<String> others) {
+        return Stream.concat(Stream.of(first), others.stream()).toList();
+    }
+
+    private static List<MetricFamilySamples> families(Map<GenvMetric, List<Sample>> samples) {
+        return samples.entrySet().stream()
+                .map(family -> family.getKey().family(family.getValue()))
+                .toList();
+    }
+
+    /** The names, so that no other collector can take them. */
+    @Override
+    public List<MetricFamilySamples> describe() {
+        return Stream.of(GenvMetric.values())
+                .map(metric -> metric.family(List.of()))
+                .toList();
+    }
+
+    /** Which of genv's own metrics are exported. */
+    public enum GenvMetrics {
+        OFF,
+        /** Those of machines and devices, whose number is known. */
+        HOSTS,
+        /** Also those with labels that users choose, or whose number grows with the number of processes. */
+        ALL
+    }
+
+    /**
+     * The value of a metric of one host.
+     *
+     * @param labels the values of the metric's labels, in their order
+     */
+    record Series(GenvMetric metric, List<String> labels, double value) {
+        /** Whether both would be the same series in a scrape, which must not contain a series twice. */
+        record Identity(GenvMetric metric, List<String> labels) {}
+
+        Identity identity() {
+            return new Identity(metric, labels);
+        }
+    }
+
+    /** Limits the series whose number users determine. The rest of a host is left out and counted. */
+    static final class SeriesLimit {
+        /** Enough for 8 devices with 40 processes each. */
+        static final int MOST_OF_HOST = 1000;
+
+        /** Of all hosts together; each host may have the same share. */
+        static final int MOST = 30_000;
+
+        private SeriesLimit() {}
+
+        /**
+         * What is exported.
+         *
+         * @param omitted the number of series that are left out
+         */
+        record Kept(List<Series> series, int omitted) {}
+
+        static int ofEachHost(int hosts) {
+            return Math.min(MOST_OF_HOST, MOST / Math.max(1, hosts));
+        }
+
+        /**
+         * Keeps the first groups that fit, each of them whole. A series that another one equals after its labels were shortened is left out
+         * too.
+         */
+        static Kept keep(List<List<Series>> groups, int limit) {
+            var kept = new ArrayList<Series>();
+            var seen = new HashSet<Series.Identity>();
+            var omitted = 0;
+            for (var group : groups) {
+                var isNew = group.stream().map(Series::identity).noneMatch(seen::contains);
+                if (isNew && kept.size() + group.size() <= limit) {
+                    group.stream().map(Series::identity).forEach(seen::add);
+                    kept.addAll(group);
+                } else {
+                    omitted += group.size();
+                }
+            }
+            return new Kept(kept, omitted);
+        }
+    }
+
+    /** Text that users chose, as the value of a label. */
+    static final class LabelText {
+        /** In characters, after the escapes: with the number of series it bounds the size of a scrape. */
+        static final int LONGEST = 64;
+
+        private LabelText() {}
+
+        /** Escapes control characters and the like, and cuts the text. */
+        static String of(String text) {
+            var escaped = SafeText.escape(text, LONGEST);
+            if (escaped.length() <= LONGEST) {
+                return escaped;
+            }
+            return escaped.substring(0, Character.isHighSurrogate(escaped.charAt(LONGEST - 1)) ? LONGEST - 1 : LONGEST);
+        }
+    }
+
+    /** The series of a host and its devices. What was not observed has no series. */
+    static final class HostSeries {
+        private final List<Series> series = new ArrayList<>();
+
+        private HostSeries() {}
+
+        static List<Series> of(HostReport host) {
+            var all = new HostSeries();
+            var hasGenv = host.status().hasGenv();
+            all.add(GenvMetric.IS_INSTALLED, hasGenv == null ? null : hasGenv ? 1 : 0);
+            host.status().devices().forEach(all::addDevice);
+            all.addTotals(host.snapshot());
+            return all.series;
+        }
+
+        private void addDevice(DeviceStatus device) {
+            var index = Integer.toString(device.index());
+            add(GenvMetric.DEVICE_TEMPERATURE, device.temperature(), index);
+            add(GenvMetric.DEVICE_UTILIZATION, device.utilization(), index);
+            add(GenvMetric.DEVICE_MEMORY_USED, bytes(device.used()), index);
+            add(GenvMetric.DEVICE_MEMORY_TOTAL, bytes(device.total()), index);
+        }
+
+        private void addTotals(Snapshot snapshot) {
+            if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
+                add(GenvMetric.PROCESSES, snapshot.processes().size());
+            }
+            if (snapshot.has(SnapshotPart.ENVIRONMENTS)) {
+                add(GenvMetric.ENVIRONMENTS, snapshot.environments().size());
+                add(GenvMetric.USERS, EntitySeries.users(snapshot).size());
+            }
+            if (snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
+                var attached = snapshot.devices().stream()
+                        .filter(device -> !device.attachments().isEmpty());
+                add(GenvMetric.ATTACHED_DEVICES, attached.count());
+            }
+        }
+
+        private static @Nullable Long bytes(@Nullable Memory memory) {
+            return memory == null ? null : Long.valueOf(memory.bytes());
+        }
+
+        private void add(GenvMetric metric, @Nullable Number value, String... labels) {
+            if (value != null) {
+                series.add(new Series(metric, List.of(labels), value.doubleValue()));
+            }
+        }
+    }
+}

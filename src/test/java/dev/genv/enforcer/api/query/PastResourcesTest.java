@@ -1,0 +1,231 @@
+package dev.genv.enforcer.api.query;
+
+import static io.restassured.RestAssured.given;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.contains;
+import static org.hamcrest.Matchers.containsString;
+import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.hasItem;
+import static org.hamcrest.Matchers.hasSize;
+import static org.hamcrest.Matchers.nullValue;
+import static org.hamcrest.Matchers.startsWith;
+
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.TestProfile;
+import io.restassured.response.ValidatableResponse;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** {@code POST /plan?since=} and {@code GET /report} about a recorded hour. */
+@QuarkusTest
+@Tag("quarkus")
+@TestProfile(RecordingNode.class)
+class PastResourcesTest {
+    private static final String QUOTA = "{\"policy\": {\"max_devices_per_user\": 2}}";
+    private static final String STRAYS = "{\"policy\": {\"non_env_processes\": true}}";
+
+    @Test
+    void replaysThePastByUser() {
+        replay("since=" + RecordingNode.FIRST, QUOTA)
+                .statusCode(200)
+                .body("recorded_since", equalTo(RecordingNode.FIRST.toString()))
+                .body("from", equalTo(RecordingNode.FIRST.toString()))
+                .body("cycles", equalTo(RecordingNode.CYCLES - 5)) // the last ones are recorded once a minute
+                .body("complete", equalTo(true))
+                .body("totals.users", equalTo(1))
+                .body("totals.terminations", equalTo(1))
+                .body("totals.detachments", equalTo(1))
+                .body("users.user", contains("raz"))
+                .body("users[0].omitted", equalTo(0))
+                .body("users[0].actions.type", contains("terminate", "detach"))
+                .body("users[0].actions[0].at", equalTo(RecordingNode.HALF.toString()))
+                .body("users[0].actions[0].host", equalTo("gpu-1"))
+                .body("users[0].actions[0].pid", equalTo(13))
+                .body("users[0].actions[0].uid", equalTo(1000))
+                .body("users[0].actions[0].environment", equalTo("3"))
+                .body("users[0].actions[0].devices", contains(2))
+                .body("users[0].actions[0].rules", contains("max-devices-per-user"))
+                .body("users[0].actions[0].message", containsString("1 more than the maximum allowed"))
+                .body("users[0].actions[1].device", equalTo(2))
+                .body("users[0].actions[1].pid", nullValue());
+    }
+
+    @Test
+    void processOutsideOfEnvironmentsIsOfItsUid() {
+        replay("since=" + RecordingNode.FIRST, STRAYS)
+                .statusCode(200)
+                .body("users.user", contains("1234"))
+                .body("users[0].terminations", equalTo(2))
+                .body("users[0].actions.pid", contains(21, 22));
+    }
+
+    @Test
+    void replaysOnlyThePeriod() {
+        replay("since=%s&until=%s".formatted(RecordingNode.FIRST, RecordingNode.HALF.minusSeconds(1)), STRAYS)
+                .statusCode(200)
+                .body("users", hasSize(0))
+                .body("totals.terminations", equalTo(0));
+        replay("since=" + RecordingNode.HALF.plusSeconds(600), STRAYS)
+                .statusCode(200)
+                .body("users[0].terminations", equalTo(2));
+    }
+
+    @Test
+    void periodBeforeTheOldestRecordBeginsWithIt() {
+        replay("since=2020-01-01T00:00:00Z", STRAYS)
+                .statusCode(200)
+                .body("from", equalTo(RecordingNode.FIRST.toString()))
+                .body("cycles", equalTo(RecordingNode.CYCLES - 5));
+    }
+
+    @Test
+    void periodWithoutRecordsIsEmpty() {
+        replay("since=2020-01-01T00:00:00Z&until=2020-02-01T00:00:00Z", STRAYS)
+                .statusCode(200)
+                .body("recorded_since", equalTo(RecordingNode.FIRST.toString()))
+                .body("from", nullValue())
+                .body("to", nullValue())
+                .body("cycles", equalTo(0))
+                .body("users", hasSize(0));
+    }
+
+    @Test
+    void withoutAPolicyTheRunningOneIsReplayed() {
+        replay("since=" + RecordingNode.FIRST, "{}").statusCode(200).body("totals.terminations", equalTo(0));
+    }
+
+    @Test
+    void instantWithAnOffsetIsUnderstood() {
+        replay("since=2020-01-01T01:00:00%2B01:00", STRAYS).statusCode(200);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "since=yesterday | since",
+                "since= | since",
+                "since=2026-11-22 | since",
+                "since=-999999999-01-01T00:00:00Z | since",
+                "since=%2B999999999-01-01T00:00:00Z | since",
+                "until=2026-11-22T00:00:00Z | since",
+                "since=2026-11-22T00:00:00Z&until=x | until",
+                "since=2026-11-22T00:00:00Z&until=2026-11-21T00:00:00Z | before it begins",
+                "since=9000-01-01T00:00:00Z | before it begins",
+                "since=2026-11-22T00:00:00Z&since=2026-11-22T00:00:00Z | more than once",
+                "sinc=2026-11-22T00:00:00Z | not known",
+            })
+    void refusesABadPeriod(String query, String detail) {
+        replay(query, QUOTA)
+                .statusCode(400)
+                .contentType("application/problem+json")
+                .body("detail", containsString(detail));
+    }
+
+    @Test
+    void refusesSnapshotsWithAPeriod() {
+        replay("since=" + RecordingNode.FIRST, "{\"snapshots\": {}}")
+                .statusCode(400)
+                .body("detail", containsString("snapshots"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"{", "[]", "{\"policy\": {\"x\": 1}}", "{\"policy\": {\"max_devices_per_user\": -1}}", "\u0000"})
+    void refusesABadPolicy(String body) {
+        replay("since=" + RecordingNode.FIRST, body).statusCode(400).contentType("application/problem+json");
+    }
+
+    @Test
+    void reportsHoursByUserAndHost() {
+        report("from=%s&to=%s".formatted(RecordingNode.FIRST, RecordingNode.FIRST.plus(Duration.ofHours(1))))
+                .statusCode(200)
+                .contentType("application/json")
+                .body("recorded_since", equalTo(RecordingNode.FIRST.toString()))
+                .body("complete", equalTo(true))
+                .body("hosts.host", contains("gpu-1"))
+                .body("hosts[0].observed_hours", equalTo(0.9833f))
+                .body("usage.user", contains("1234", RecordingNode.HOSTILE, "raz"))
+                .body("usage[0].held_device_hours", equalTo(0.0f))
+                .body("usage[0].used_device_hours", equalTo(0.4833f))
+                .body("usage[2].held_device_hours", equalTo(2.45f))
+                .body("usage[2].used_device_hours", equalTo(2.45f))
+                .body("users", hasSize(0))
+                .body("rules", hasSize(0))
+                .body("timeline", hasSize(0));
+    }
+
+    @Test
+    void reportIsCsvForThoseWhoAcceptIt() {
+        var csv = given().accept("text/csv")
+                .get("/report?from=" + RecordingNode.FIRST)
+                .then()
+                .statusCode(200)
+                .contentType(startsWith("text/csv"))
+                .extract()
+                .asString();
+
+        assertThat(csv.split("\r\n"))
+                .contains("\"'=cmd|' /C calc'!A1\",\"gpu-1\",0.9833,0.9833,0.0,,,,")
+                .contains("\"raz\",\"gpu-1\",0.9833,2.45,2.45,,,,");
+        assertThat(csv).startsWith("user,host,observed_hours,");
+    }
+
+    @Test
+    void formatDecidesWhateverTheClientAccepts() {
+        given().accept("application/json")
+                .get("/report?format=csv")
+                .then()
+                .statusCode(200)
+                .contentType(startsWith("text/csv"));
+        given().accept("text/csv")
+                .get("/report?format=json")
+                .then()
+                .statusCode(200)
+                .contentType("application/json");
+        given().accept("*/*").get("/report").then().statusCode(200).contentType("application/json");
+    }
+
+    @Test
+    void reportsTheLastThirtyDaysByDefault() {
+        var period = report("to=2026-10-31T08:00:00Z").statusCode(200).body("hosts.host", hasItem("gpu-1"));
+
+        period.body("from", equalTo("2026-10-01T08:00:00Z"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "from=x | from",
+                "to=x | to",
+                "format=xml | format",
+                "from=2026-11-22T00:00:00Z&to=2026-11-21T00:00:00Z | before it begins",
+                "form=x | not known",
+                "to=2026-11-22T00:00:00Z&to=2026-11-22T00:00:00Z | more than once",
+            })
+    void refusesABadReport(String query, String detail) {
+        report(query).statusCode(400).contentType("application/problem+json").body("detail", containsString(detail));
+    }
+
+    @Test
+    void refusesAnotherType() {
+        given().accept("text/html").get("/report").then().statusCode(406).contentType("application/problem+json");
+    }
+
+    private static ValidatableResponse replay(String query, String body) {
+        return given().contentType("application/json")
+                .urlEncodingEnabled(false)
+                .body(body)
+                .post("/plan?" + query)
+                .then();
+    }
+
+    private static ValidatableResponse report(String query) {
+        return given().get("/report?" + query).then();
+    }
+}

@@ -1,0 +1,250 @@
+package dev.genv.enforcer.api.report;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.groups.Tuple.tuple;
+
+import dev.genv.enforcer.api.view.ViolationView;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.time.Duration;
+import java.time.LocalDateTime;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class UserReportTest {
+    private static final LocalDateTime SINCE = LocalDateTime.of(2026, 11, 20, 9, 22, 28);
+
+    private final FakeTime time = new FakeTime();
+    private final ViolationRegistry registry = new ViolationRegistry(200);
+    private final FakeHost one = new FakeHost(host("gpu-1").devices(4));
+    private final FakeHost two = new FakeHost(host("gpu-2").devices(4));
+    private final Enforcer enforcer = new Enforcer(
+            EnforcerConfigBuilder.enforcerConfig(one, two)
+                    .rules(
+                            Map.of(
+                                    KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT,
+                                    KnownRules.MAX_DEVICES_PER_USER, RuleMode.AUDIT),
+                            new Limits(null, Map.of("raz", 1)))
+                    .build(),
+            registry,
+            time.ticker(),
+            List.of());
+
+    @Test
+    void listsTheDevicesOfAllHosts() {
+        observe(
+                host("gpu-1")
+                        .devices(4)
+                        .with(
+                                env("a").user("raz").attached(1),
+                                env("b").user("raz").attached(0, 1))
+                        .with(env("c").user("paul").attached(2)),
+                host("gpu-2").devices(4).with(env("a").user("raz").attachedAt("yesterday", 3)));
+
+        assertThat(user("raz").devices())
+                .containsExactly(
+                        new UserView.AttachedView("gpu-1", 0, "b", SINCE, true),
+                        new UserView.AttachedView("gpu-1", 1, "a", SINCE, true),
+                        new UserView.AttachedView("gpu-1", 1, "b", SINCE, true),
+                        new UserView.AttachedView("gpu-2", 3, "a", null, true));
+        assertThat(user("raz").devicesHeld()).as("a shared device counts once").isEqualTo(3);
+        assertThat(user("raz").deviceLimit()).isEqualTo(1);
+        assertThat(user("paul").deviceLimit()).isNull();
+    }
+
+    /** The count is the one that the rule reports. */
+    @Test
+    void countsAsTheRuleDoes() {
+        observe(
+                host("gpu-1")
+                        .devices(4)
+                        .unlisted(3)
+                        .with(env("a").user("raz").attached(0, 1, 3))
+                        .with(env("b").user("raz").attached(2).disputed("they disagree")),
+                host("gpu-2").devices(4));
+
+        assertThat(user("raz").devicesHeld()).isEqualTo(2);
+        assertThat(user("raz").devices())
+                .extracting(UserView.AttachedView::device, UserView.AttachedView::counted)
+                .containsExactly(tuple(0, true), tuple(1, true), tuple(2, false), tuple(3, false));
+        assertThat(user("raz").violations())
+                .extracting(ViolationView::message)
+                .containsExactly("User raz is using 2 devices which is 1 more than the maximum allowed");
+    }
+
+    /** The quota does not check such a host, because it would not know which devices are idle. */
+    @Test
+    void countsNothingOnAHostThatWasNotObservedCompletely() {
+        observe(
+                host("gpu-1")
+                        .devices(4)
+                        .missing(SnapshotPart.EVERY_PROCESS)
+                        .with(env("a").user("raz").attached(0, 1)),
+                host("gpu-2").devices(4));
+
+        assertThat(user("raz").devicesHeld()).isZero();
+        assertThat(user("raz").devices()).hasSize(2);
+    }
+
+    @Test
+    void knowsAUserWhoseProcessesAreNotListed() {
+        observe(
+                host("gpu-1").devices(4).withUnlisted(process(7).uid(1003).usesUnknown(1)),
+                host("gpu-2").devices(4));
+
+        assertThat(user("1003").processes()).hasSize(1);
+    }
+
+    @Test
+    void aUserWithoutANameIsTheUid() {
+        observe(
+                host("gpu-1")
+                        .devices(4)
+                        .with(env("a").withoutUsername().uid(1003).attached(0))
+                        .with(process(7).uid(1003).uses(1)),
+                host("gpu-2").devices(4));
+
+        assertThat(user("1003").devicesHeld()).isEqualTo(1);
+        assertThat(user("1003").processes()).hasSize(1);
+        assertThat(find("")).isEmpty();
+        assertThat(find("0")).isEmpty();
+    }
+
+    @Test
+    void listsTheProcessesOfTheEnvironmentsAndOfTheUids() {
+        one.setAccounts(Map.of("raz", 1003L));
+        observe(
+                host("gpu-1")
+                        .devices(4)
+                        .subordinate(1003, 100_000, 1000)
+                        .with(env("a").user("raz").uid(1003).attached(0))
+                        .with(
+                                process(1).inEnvironment("a").uid(0).uses(0, "7mi"),
+                                process(2).uid(1003).usesUnknown(1),
+                                process(3).uid(100_005).uses(2, "9mi"),
+                                process(4).uid(1004).uses(3),
+                                process(5).uidUnknown().uses(3)),
+                host("gpu-2").devices(4).with(process(6).uid(1003).uses(0))); // another user's uid there
+
+        assertThat(user("raz").processes())
+                .extracting(
+                        UserView.UserProcessView::host,
+                        each -> each.process().pid(),
+                        UserView.UserProcessView::environment,
+                        UserView.UserProcessView::devices)
+                .containsExactly(
+                        tuple("gpu-1", 1, "a", List.of(new UserView.UsageView(0, 7L << 20))),
+                        tuple("gpu-1", 2, null, List.of(new UserView.UsageView(1, null))),
+                        tuple("gpu-1", 3, null, List.of(new UserView.UsageView(2, 9L << 20))));
+    }
+
+    @Test
+    void aUserOfADirectoryServiceHasTheRecordedUid() {
+        observe(
+                host("gpu-1")
+                        .devices(4)
+                        .with(
+                                env("a").user("raz").uid(5003),
+                                env("root").user("raz").uid(0))
+                        .with(env("x").user("raz").uid(5004).disputed("they disagree"))
+                        .with(
+                                process(1).uid(5003).uses(0),
+                                process(2).uid(0).uses(0),
+                                process(3).uid(5004).uses(0)),
+                host("gpu-2").devices(4));
+
+        assertThat(user("raz").processes())
+                .extracting(each -> each.process().pid())
+                .containsExactly(1);
+    }
+
+    @Test
+    void listsViolationsOfTheUserAndOfTheUsersProcessesActiveOnesFirst() {
+        one.setAccounts(Map.of("raz", 1003L));
+        observe(
+                host("gpu-1")
+                        .devices(4)
+                        .with(env("a").user("raz").uid(1003).attached(0, 1))
+                        .with(process(1).uid(1003).uses(2), process(2).uid(1004).uses(3)),
+                host("gpu-2").devices(4));
+        time.pass(Duration.ofSeconds(10));
+        observe(
+                host("gpu-1")
+                        .devices(4)
+                        .with(env("a").user("raz").uid(1003).attached(0, 1))
+                        .with(process(2).uid(1004).uses(3), process(3).uid(1003).uses(3)),
+                host("gpu-2").devices(4));
+
+        assertThat(user("raz").violations())
+                .extracting(
+                        ViolationView::rule,
+                        ViolationView::status,
+                        each -> each.processes().size())
+                .containsExactly(
+                        tuple("non-env-processes", "active", 1),
+                        tuple("max-devices-per-user", "active", 0),
+                        tuple("non-env-processes", "resolved", 1));
+    }
+
+    @Test
+    void onlyAUserOfWhomNothingIsKnownIsUnknown() {
+        one.setAccounts(Map.of("known", 1005L));
+        observe(host("gpu-1").devices(4), host("gpu-2").devices(4));
+
+        assertThat(user("known").devices()).isEmpty();
+        assertThat(user("1005").processes()).isEmpty();
+        assertThat(find("unknown")).isEmpty();
+        assertThat(find("1006")).isEmpty();
+    }
+
+    @Test
+    void aResolvedViolationIsEnoughToKnowAUser() {
+        observe(
+                host("gpu-1").devices(4).with(env("a").user("raz").attached(0, 1)),
+                host("gpu-2").devices(4));
+        observe(host("gpu-1").devices(4), host("gpu-2").devices(4));
+
+        assertThat(user("raz").violations()).extracting(ViolationView::status).containsExactly("resolved");
+    }
+
+    @Test
+    void everyListIsBounded() {
+        var many = host("gpu-1").devices(2);
+        for (var eid = 0; eid < 1100; eid++) {
+            many.with(env("e" + eid).user("raz").attached(0));
+            many.with(process(eid + 1).inEnvironment("e" + eid).uses(0));
+        }
+        observe(many, host("gpu-2").devices(4));
+
+        assertThat(user("raz").devices()).hasSize(UserReport.MAX_ENTRIES);
+        assertThat(user("raz").processes()).hasSize(UserReport.MAX_ENTRIES);
+        assertThat(user("raz").devicesHeld()).isEqualTo(1);
+    }
+
+    private void observe(HostBuilder first, HostBuilder second) {
+        one.setSnapshot(first);
+        two.setSnapshot(second);
+        assertThat(enforcer.runCycle()).isPresent();
+    }
+
+    private Optional<UserView> find(String name) {
+        return new UserReport(name, enforcer.policy(), registry, enforcer.latest()).view();
+    }
+
+    private UserView user(String name) {
+        return find(name).orElseThrow();
+    }
+}

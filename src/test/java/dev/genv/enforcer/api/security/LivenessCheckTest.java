@@ -1,0 +1,127 @@
+package dev.genv.enforcer.api.security;
+
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.CycleSchedule;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.GpuLossDetector;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.testsupport.LogRecords;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import org.eclipse.microprofile.health.HealthCheckResponse;
+import org.eclipse.microprofile.health.HealthCheckResponse.Status;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class LivenessCheckTest {
+    private static final String REASON = "Failed to initialize NVML: Unknown Error\u001b: recreate the container";
+    private final FakeHost node = new FakeHost(host("gpu-1"));
+    private final FakeTime time = new FakeTime();
+    private final LogRecords log = LogRecords.of("dev.genv.enforcer.enforcement");
+
+    @AfterEach
+    void close() {
+        log.close();
+    }
+
+    @Test
+    void isDownAfterThreeCyclesThatNeedANewContainer() {
+        var service = new Service(false);
+        node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+        assertThat(service.afterCycles(2).getStatus()).isEqualTo(Status.UP);
+
+        var third = service.afterCycles(1);
+        assertThat(third.getStatus()).isEqualTo(Status.DOWN);
+        assertThat(third.getData().orElseThrow())
+                .containsEntry("reason", "Failed to initialize NVML: Unknown Error\\u001b: recreate the container");
+        assertThat(service.afterCycles(5).getStatus()).isEqualTo(Status.DOWN);
+
+        node.setSnapshot(host("gpu-1"));
+        assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.UP);
+    }
+
+    @Test
+    void successfulCycleResetsTheCount() {
+        var service = new Service(false);
+        for (var i = 0; i < 3; i++) {
+            node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+            assertThat(service.afterCycles(2).getStatus()).isEqualTo(Status.UP);
+            node.setSnapshot(host("gpu-1"));
+            assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.UP);
+        }
+    }
+
+    /** A failed cycle does not show whether the GPUs exist. */
+    @Test
+    void failedObservationNeitherCountsNorResets() {
+        var service = new Service(false);
+        node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+        service.afterCycles(2);
+        node.observeWith(() -> {
+            throw new IllegalStateException("no answer");
+        });
+        assertThat(service.afterCycles(2).getStatus()).isEqualTo(Status.UP);
+        node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+        assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.DOWN);
+    }
+
+    @Test
+    void ignoresContainerProblemsOfRemoteMachines() {
+        var service = new Service(true);
+        node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+        assertThat(service.afterCycles(4).getStatus()).isEqualTo(Status.UP);
+    }
+
+    @Test
+    void isDownWhenNoCycleHasEndedForTooLong() {
+        var service = new Service(false);
+        assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.UP);
+        time.pass(Duration.ofSeconds(36));
+        var late = service.live.call();
+        assertThat(late.getStatus()).isEqualTo(Status.DOWN);
+        assertThat(late.getData().orElseThrow()).containsEntry("reason", "no cycle has ended for 36 seconds");
+    }
+
+    private final class Service {
+        private final Enforcer enforcer;
+        private final LivenessCheck live;
+
+        Service(boolean remote) {
+            var gpus = new GpuLossDetector();
+            var config =
+                    EnforcerConfigBuilder.enforcerConfig(node).remote(remote).build();
+            enforcer = new Enforcer(config, new ViolationRegistry(10), time.ticker(), List.of(gpus));
+            live = new LivenessCheck(enforcer, new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
+        }
+
+        HealthCheckResponse afterCycles(int count) {
+            for (var i = 0; i < count; i++) {
+                enforcer.runCycle();
+            }
+            return live.call();
+        }
+    }
+
+    /** So many problems of the state that the relevant one is not listed. */
+    private static Snapshot gpuNeedsNewContainer() {
+        var problems = new ArrayList<Problem>();
+        for (var i = 0; i < 200; i++) {
+            problems.add(new Problem(ProblemCode.ENTRY_UNREADABLE, "entry " + i));
+        }
+        problems.add(new Problem(ProblemCode.GPU_NEEDS_NEW_CONTAINER, REASON));
+        return new Snapshot(
+                "gpu-1", List.of(), List.of(), List.of(), Set.of(), EnumSet.of(SnapshotPart.PROCESSES), problems);
+    }
+}

@@ -1,0 +1,85 @@
+package dev.genv.enforcer.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.smallrye.config.ConfigValidationException;
+import io.smallrye.config.ConfigValidationException.Problem;
+import java.net.BindException;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.channels.UnsupportedAddressTypeException;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class StartFailureTest {
+    @ParameterizedTest
+    @MethodSource("failures")
+    void namesTheAddressTheReasonAndTheVariables(Exception cause, String reason) {
+        assertThat(report(new RuntimeException("Unable to start HTTP server", new ExecutionException(cause))))
+                .isEqualTo(new StartFailure(
+                        1,
+                        List.of(
+                                "genv-enforcer cannot start: it cannot listen on a quarkus.http.host port a quarkus.http.port; %s (QUARKUS_HTTP_HOST, QUARKUS_HTTP_PORT)"
+                                        .formatted(reason))));
+    }
+
+    static Stream<Arguments> failures() {
+        return Stream.of(
+                Arguments.of(
+                        new BindException("Address already in use"),
+                        "the port is in use, or this machine does not have the address"),
+                Arguments.of(new UnknownHostException("gpu-1"), "the host name cannot be resolved"),
+                Arguments.of(new UnresolvedAddressException(), "this machine does not support this kind of address"),
+                Arguments.of(
+                        new UnsupportedAddressTypeException(), "this machine does not support this kind of address"),
+                Arguments.of(new SocketException("Permission denied"), "Permission denied"));
+    }
+
+    @Test
+    void namesTheVariablesOfTheManagementPort() {
+        var failure = new IllegalStateException(
+                "Unable to start the management interface on h:-3", new UnknownHostException("h"));
+
+        assertThat(report(failure).lines())
+                .containsExactly(
+                        "genv-enforcer cannot start: it cannot listen on a quarkus.management.host port a quarkus.management.port; the host name cannot be resolved (QUARKUS_MANAGEMENT_HOST, QUARKUS_MANAGEMENT_PORT)");
+    }
+
+    @Test
+    void reportsEveryValueThatQuarkusRefuses() {
+        var invalid = new ConfigValidationException(new Problem[] {
+            new Problem(
+                    "java.lang.IllegalArgumentException: SRCFG00039: The config property quarkus.log.category.\"a\".level with the config value \"x\ny\" threw an Exception whilst being converted Unknown level \"X\""),
+            new Problem(
+                    "java.util.NoSuchElementException: SRCFG00014: The config property a.b is required but it could not be found in any config source"),
+            new Problem(
+                    "java.util.NoSuchElementException: SRCFG00040: The config property quarkus.http.host is defined as the empty String (\"\") which the following Converter considered to be null: a.B"),
+            new Problem("something else"),
+        });
+
+        assertThat(report(new RuntimeException("Failed to start quarkus", invalid)))
+                .isEqualTo(new StartFailure(
+                        2,
+                        List.of(
+                                "QUARKUS_LOG_CATEGORY__A__LEVEL=x\\u000ay: Unknown level \"X\"",
+                                "genv-enforcer cannot start: The config property a.b is required but it could not be found in any config source",
+                                "QUARKUS_HTTP_HOST=: expected a value, or no such variable",
+                                "genv-enforcer cannot start: something else")));
+    }
+
+    @Test
+    void explainsNoDefect() {
+        assertThat(StartFailure.of(new IllegalStateException("a defect"), name -> "a " + name))
+                .isEmpty();
+    }
+
+    private static StartFailure report(Throwable failure) {
+        return StartFailure.of(failure, name -> "a " + name).orElseThrow();
+    }
+}

@@ -1,0 +1,210 @@
+package dev.genv.enforcer.config.settings;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.KeyPair;
+import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.RenderedChart;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The service accepts every setting of the chart. */
+class ChartSettingsTest {
+    private static final String FOLDER = "/etc/genv-enforcer/";
+    private static final String NODE_NAME = "GENV_ENFORCER_NODE_NAME";
+    private static final String STATE_DIRECTORY = "GENV_ENFORCER_STATE_DIR";
+    private static final String ALLOWED_HOSTS = "GENV_ENFORCER_HTTP_ALLOWED_HOSTS";
+    /** The cluster sets these variables. */
+    private static final String SERVICE_NAMES =
+            "genv-enforcer,genv-enforcer.gpu,genv-enforcer.gpu.svc,genv-enforcer.gpu.svc.cluster.local";
+
+    /** In a cluster one machine that does not answer would restart the pod again and again; the setting is for a single cycle. */
+    private static final String EXIT_ON_ERROR = "GENV_ENFORCER_REMOTE_EXIT_ON_ERROR";
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"full", "remote", "existing"})
+    void serviceAcceptsTheSettingsOfTheExamples(String name) {
+        assertThatCode(() -> read(RenderedChart.ofExample(name))).doesNotThrowAnyException();
+    }
+
+    /** The chart sets no variable without a value, so the service's defaults apply. */
+    @Test
+    void defaultsEqualThoseOfTheService() throws Exception {
+        var bare = Map.of(
+                NODE_NAME,
+                "node-1",
+                ALLOWED_HOSTS,
+                SERVICE_NAMES,
+                STATE_DIRECTORY, // the chart mounts it
+                "/var/tmp/genv");
+        assertThat(read(RenderedChart.of(""))).isEqualTo(SettingsReader.read(new Variables(bare)));
+    }
+
+    @Test
+    void everyValueReachesTheServiceOnANode() throws Exception {
+        var settings = read(RenderedChart.ofExample("full"));
+        assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(15));
+        assertThat(settings.general().mode()).isEqualTo(ServiceMode.AUDIT);
+        assertThat(settings.general().terminateProcesses()).isFalse();
+        assertThat(settings.general().genvMetrics()).isEqualTo(GenvMetrics.ALL);
+        assertThat(settings.rules())
+                .containsEntry(KnownRules.NON_ENV_PROCESSES, RuleConfig.of(RuleMode.AUDIT))
+                .containsEntry(KnownRules.INACTIVE_ENV_PROCESSES, RuleConfig.of(RuleMode.AUDIT))
+                .containsEntry(KnownRules.ENV_DEVICES, RuleConfig.of(RuleMode.ENFORCE))
+                .containsEntry(KnownRules.ENV_MEMORY, RuleConfig.of(RuleMode.OFF))
+                .containsEntry(KnownRules.ENV_OWNER, RuleConfig.of(RuleMode.OFF))
+                .containsEntry(
+                        KnownRules.MAX_DEVICES_PER_USER,
+                        new RuleConfig(RuleMode.AUDIT, new Limits(2, Map.of("john", 3, "1003", 1_000_000))));
+        assertThat(settings.safetyLimits().grace()).isEqualTo(Duration.ofMinutes(2));
+        assertThat(settings.safetyLimits().killAfter()).isNull();
+        assertThat(settings.safetyLimits().compliancePeriod()).isEqualTo(Duration.ofMinutes(10));
+        assertThat(settings.safety().protectedExecutables()).hasSize(3);
+        assertThat(settings.safety().exemptUsers()).containsExactly("alice", "1003");
+        assertThat(settings.stateDirectory()).isEqualTo(Path.of("/srv/genv"));
+        assertThat(settings.state().lockTimeout()).isEqualTo(Duration.ofMillis(500));
+        assertThat(settings.general().nodeName()).contains("node-1");
+        assertThat(settings.http().apiTokenFile()).isPresent();
+        assertThat(settings.http().httpAllowedHosts()).contains("gpu-enforcer.gpu.svc", "enforcer.example.org");
+        assertThat(settings.isRemote()).isFalse();
+    }
+
+    @Test
+    void everyValueReachesTheServiceOverSsh() throws Exception {
+        var remote = read(RenderedChart.ofExample("remote")).remote();
+        assertThat(remote.hosts()).isEmpty();
+        assertThat(Files.readAllLines(remote.hostfile().orElseThrow()))
+                .containsExactly("gpu-1", "raz@gpu-2:2222", "[2001:db8::7]:22");
+        assertThat(remote.username()).contains("genv-enforcer");
+        assertThat(remote.passphraseFile()).isPresent();
+        assertThat(remote.sshConfig()).isPresent();
+        assertThat(remote.timeout()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(remote.stateDir()).hasToString("/srv/genv");
+        assertThat(remote.quiet()).isTrue();
+    }
+
+    /** The administrator writes the host file, so the chart sets the other machines in a variable. */
+    @Test
+    void hostListAndHostFileAreCombined() throws Exception {
+        var remote = read(RenderedChart.ofExample("existing")).remote();
+        assertThat(remote.hosts().orElseThrow()).hasToString("[gpu-9]");
+        assertThat(remote.hostfile().orElseThrow()).hasContent("gpu-7");
+    }
+
+    /** The service does not start with an unknown setting. */
+    @Test
+    void chartCanSetEverySettingOfTheService() throws Exception {
+        var set = new TreeSet<String>();
+        for (var name : Set.of("full", "remote", "existing")) {
+            set.addAll(environment(RenderedChart.ofExample(name)).keySet());
+        }
+        var known = new TreeSet<>(SettingsReader.variables());
+        known.remove("GENV_TMPDIR"); // the state directory is always set
+        known.remove(EXIT_ON_ERROR);
+        set.remove("TZ"); // the example adds it
+        assertThat(set).isEqualTo(known);
+    }
+
+    /** The chart refuses them before the installation, instead of the pod at each start. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "interval|999ms|GENV_ENFORCER_INTERVAL",
+                "interval|soon|GENV_ENFORCER_INTERVAL",
+                "mode|off|GENV_ENFORCER_MODE",
+                "envOwner|maybe|GENV_ENFORCER_ENV_OWNER",
+                "maxDevicesPerUser|1000000000|GENV_ENFORCER_MAX_DEVICES_PER_USER",
+                "grace|86401s|GENV_ENFORCER_GRACE",
+                "killAfter|999ms|GENV_ENFORCER_KILL_AFTER",
+                "compliancePeriod|0|GENV_ENFORCER_COMPLIANCE_PERIOD",
+                "lockTimeout|0|GENV_ENFORCER_LOCK_TIMEOUT",
+                "stateDir|genv|GENV_ENFORCER_STATE_DIR",
+                "genvMetrics|some|GENV_ENFORCER_GENV_METRICS",
+                "exemptUsers|[4294967295]|GENV_ENFORCER_EXEMPT_USERS",
+                "protectedExecutables|[x]|GENV_ENFORCER_PROTECTED_EXECUTABLES",
+                "httpAllowedHosts|[x:80]|GENV_ENFORCER_HTTP_ALLOWED_HOSTS",
+            })
+    void chartRefusesWhatTheServiceRefuses(String value, String bad, String variable) {
+        RenderedChart.errorOf("settings: {%s: %s}".formatted(value, bad));
+        var environment = Map.of(variable, bad.replaceAll("[\\[\\]]", ""));
+        assertThatThrownBy(() -> SettingsReader.read(new Variables(environment)))
+                .isInstanceOf(InvalidSettingsException.class)
+                .hasMessageStartingWith(variable + "=");
+    }
+
+    private Settings read(RenderedChart chart) throws InvalidSettingsException, IOException, JSchException {
+        return SettingsReader.read(new Variables(environment(chart)));
+    }
+
+    /** The environment of the container, with its files in a folder of the test. */
+    private Map<String, String> environment(RenderedChart chart) throws IOException, JSchException {
+        var environment = new HashMap<>(chart.environment());
+        for (var each : chart.container().path("env")) {
+            if (each.at("/valueFrom/fieldRef/fieldPath").asText().equals("spec.nodeName")) {
+                environment.put(each.path("name").asText(), "node-1");
+            }
+        }
+        for (var entry : environment.entrySet()) {
+            if (entry.getValue().startsWith(FOLDER)) {
+                var name = entry.getValue().substring(FOLDER.length());
+                var file = folder.resolve(name);
+                Files.writeString(file, content(chart, name));
+                entry.setValue(file.toString());
+            }
+        }
+        return environment;
+    }
+
+    /** The chart's content of a file, or else an example of an administrator's. */
+    private static String content(RenderedChart chart, String name) throws JSchException {
+        assertThat(chart.pod().at("/volumes").toString()).contains("\"path\":\"" + name + "\"");
+        for (var map : chart.all("ConfigMap")) {
+            if (map.path("data").has(name)) {
+                return map.path("data").path(name).asText();
+            }
+        }
+        return switch (name) {
+            case "hosts" -> "gpu-7\n";
+            case "known_hosts" -> "";
+            case "ssh_config" -> "Host *\n";
+            case "identity" -> newKey();
+            case "passphrase", "api-token", "mail-password", "webhook-secret" -> "secret\n";
+            case "mail-addresses" -> "raz=raz@example.org\n";
+            case "webhook-url" -> "https://hooks.example.org/genv\n";
+            default -> throw new AssertionError(name);
+        };
+    }
+
+    private static String newKey() throws JSchException {
+        var bytes = new ByteArrayOutputStream();
+        KeyPair.genKeyPair(new JSch(), KeyPair.ECDSA, 256).writePrivateKey(bytes);
+        return bytes.toString(StandardCharsets.US_ASCII);
+    }
+}

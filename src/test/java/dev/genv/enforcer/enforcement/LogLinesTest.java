@@ -1,0 +1,203 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.Rules;
+import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.LogRecords;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** The number of logged violations is limited, and every action is logged. */
+class LogLinesTest {
+    private static final String EVIL = "\u001b[2J\r\n2026-11-20 ERROR forged\u2028\u202e\"%n%s\u009b\u007f";
+
+    @Test
+    void reportsTheNumberOfOmittedLines() {
+        var hundred = numbers(100);
+        assertThat(ReportLines.limit(hundred, "lines")).isEqualTo(hundred);
+        assertThat(ReportLines.limit(numbers(1100), "lines"))
+                .startsWith("0", "1")
+                .endsWith("99", "and 1000 more lines");
+        assertThat(ReportLines.limit(List.of(), "lines")).isEmpty();
+    }
+
+    @Test
+    void boundsTheLinesForThousandsOfViolations() {
+        var entries = IntStream.range(0, 5_000)
+                .mapToObj(pid -> entry("Process %d is bad".formatted(pid)))
+                .toList();
+        try (var log = LogRecords.of(ActionLog.class.getName())) {
+            ActionLog.log(
+                    new Fleet(List.of(), false), new ViolationRegistry.Update(entries, List.of(), List.of(), entries));
+            assertThat(log.lines())
+                    .hasSize(202)
+                    .contains("Process 0 is bad", "and 4900 more violations")
+                    .contains("Resolved: Process 99 is bad", "Resolved: and 4900 more violations");
+        }
+    }
+
+    @Test
+    void logsEveryAction() {
+        var actions =
+                IntStream.range(1, 1_000).mapToObj(pid -> signalled(pid, "a")).toList();
+        try (var log = LogRecords.of(ActionLog.class.getName())) {
+            ActionLog.log(
+                    new Fleet(List.of(), false),
+                    new ViolationRegistry.Update(List.of(), actions, List.of(), List.of()));
+            assertThat(log.lines())
+                    .filteredOn(line -> line.startsWith("action=terminate"))
+                    .hasSize(999);
+        }
+    }
+
+    @Test
+    void boundsTheLinesForNewAndResolvedProblems() {
+        var reports = IntStream.range(0, 5)
+                .mapToObj(host -> report(
+                        "gpu-" + host,
+                        numbers(100).stream()
+                                .map(number -> new Problem(ProblemCode.ENTRY_UNREADABLE, "entry " + number))
+                                .toArray(Problem[]::new)))
+                .toList();
+        var problems = new ProblemLog(false);
+        try (var log = LogRecords.of(ProblemLog.class.getName())) {
+            problems.log(reports);
+            assertThat(log.lines())
+                    .hasSize(101)
+                    .startsWith("[gpu-0] entry_unreadable: entry 0")
+                    .endsWith("and 400 more problems");
+            problems.log(reports);
+            assertThat(log.lines()).as("once").hasSize(101);
+            problems.log(List.of());
+            assertThat(log.lines())
+                    .hasSize(202)
+                    .contains("Over: [gpu-0] entry_unreadable: entry 0")
+                    .endsWith("Over: and 400 more problems");
+        }
+    }
+
+    /** It is tried again in nine seconds, then in eight, then in seven. */
+    @Test
+    void logsUnreachableHostOnce() {
+        var problems = new ProblemLog(false);
+        try (var log = LogRecords.of(ProblemLog.class.getName())) {
+            problems.log(List.of(unreachable(ProblemCode.HOST_UNREACHABLE, "refused; next try in 9 s")));
+            problems.log(List.of(unreachable(ProblemCode.HOST_UNREACHABLE, "refused; next try in 8 s")));
+            problems.log(List.of(unreachable(ProblemCode.BUSY, "still busy")));
+            assertThat(log.lines()).containsExactly("[gpu-1] host_unreachable: refused; next try in 9 s");
+            problems.log(List.of(unreachable(ProblemCode.HOST_KEY_CHANGED, "another key")));
+            problems.log(List.of(report("gpu-1")));
+            assertThat(log.lines().subList(1, 4))
+                    .containsExactly(
+                            "[gpu-1] host_key_changed: another key",
+                            "Over: [gpu-1] host_unreachable: refused; next try in 9 s",
+                            "Over: [gpu-1] host_key_changed: another key");
+        }
+    }
+
+    @Test
+    void quietModeDoesNotLogUnreachableHosts() {
+        var problems = new ProblemLog(true);
+        try (var log = LogRecords.of(ProblemLog.class.getName())) {
+            problems.log(List.of(
+                    unreachable(ProblemCode.HOST_UNREACHABLE, "refused"),
+                    report("gpu-2", new Problem(ProblemCode.STATE_UNREADABLE, "envs.json: is a link"))));
+            assertThat(log.lines()).containsExactly("[gpu-2] state_unreadable: envs.json: is a link");
+        }
+    }
+
+    /** A line is a line, whatever stands in it. */
+    @Test
+    void untrustedTextCannotForgeLogLines() {
+        var id = EVIL + "x".repeat(4096 - EVIL.length());
+        var fleet = new Fleet(
+                List.of(host("gpu-1")
+                        .devices(2)
+                        .with(env(id).user(id).capacity("1").attached(0))
+                        .with(process(7).inEnvironment(id).uses(0, 1))
+                        .snapshot()),
+                true);
+        var plan = KnownRules.policy(
+                        Rules.definitions().stream().collect(Collectors.toMap(rule -> rule, _ -> RuleMode.ENFORCE)),
+                        new Limits(0, Map.of()))
+                .check(fleet, Set.of());
+        var entries = plan.violations().stream()
+                .map(violation -> entry(violation.message()))
+                .toList();
+        assertThat(entries).hasSizeGreaterThan(2);
+        var actions = plan.actions().stream()
+                .map(planned -> new ActionRecord(planned, Result.failed(id), Instant.EPOCH))
+                .toList();
+        try (var log = LogRecords.of(ActionLog.class.getPackageName())) {
+            ActionLog.log(fleet, new ViolationRegistry.Update(entries, actions, List.of(), entries));
+            assertThat(log.lines())
+                    .hasSizeGreaterThan(6)
+                    .allSatisfy(line -> assertThat(line).matches("[ -~…]*").hasSizeLessThan(6_000));
+            assertThat(log.lines())
+                    .filteredOn(line -> line.startsWith("action="))
+                    .isNotEmpty()
+                    .allSatisfy(line -> assertThat(
+                                    line.chars().filter(letter -> letter == '"').count())
+                            .as("quotes around environment and detail")
+                            .isEqualTo(4));
+        }
+    }
+
+    private static List<String> numbers(int count) {
+        return IntStream.range(0, count).mapToObj(String::valueOf).toList();
+    }
+
+    private static ViolationRecord entry(String message) {
+        return ViolationRecord.begin(
+                violation(message), RuleMode.AUDIT, Instant.EPOCH, new ViolationRecord.Recency(1, Instant.EPOCH));
+    }
+
+    private static Violation violation(String message) {
+        return new Violation(KnownRules.ENV_DEVICES, "gpu-1", message, message, null, null, List.of(), List.of());
+    }
+
+    private static ActionRecord signalled(int pid, String eid) {
+        var action = new Action.Terminate(
+                "gpu-1", process(pid).inEnvironment(eid).uses(0).build());
+        return new ActionRecord(
+                new PlannedAction(action, List.of(violation("x")), true), Result.of(Outcome.SIGNALLED), Instant.EPOCH);
+    }
+
+    private static HostReport unreachable(ProblemCode code, String why) {
+        return HostReport.unreachable(Snapshot.unseen("gpu-1", new Problem(code, why)), null, Duration.ZERO);
+    }
+
+    private static HostReport report(String name, Problem... problems) {
+        var snapshot = new Snapshot(
+                name, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(SnapshotPart.class), List.of(problems));
+        return new FakeHost(host(name)).observeWith(() -> snapshot).report();
+    }
+}

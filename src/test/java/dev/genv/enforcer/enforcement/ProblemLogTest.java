@@ -1,0 +1,80 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.ProblemLog.Changes;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ProblemLogTest {
+    private final ProblemLog log = new ProblemLog(false);
+    private final HostReport observed = new Enforcer(
+                    EnforcerConfigBuilder.enforcerConfig(new FakeHost(host("here")))
+                            .build(),
+                    new ViolationRegistry(1),
+                    Ticker.ofSystem(),
+                    List.of())
+            .runCycle()
+            .orElseThrow()
+            .hosts()
+            .getFirst();
+
+    @Test
+    void aProblemBeginsOnceAndEndsOnce() {
+        var lock = new Problem(ProblemCode.LOCK_TIMEOUT, "another program holds it");
+        assertThat(log(lock)).isEqualTo(changes(List.of(lock), List.of()));
+        assertThat(log(lock)).isEqualTo(changes(List.of(), List.of()));
+        assertThat(log()).isEqualTo(changes(List.of(), List.of(lock)));
+    }
+
+    @Test
+    void anotherTextOfAnObservationIsAnotherProblem() {
+        var first = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment a has no pids");
+        var second = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment b has no pids");
+        log(first);
+        assertThat(log(second)).isEqualTo(changes(List.of(second), List.of(first)));
+    }
+
+    /** Each host has a problem of the whole service, so each new text would be two events of each host in each cycle. */
+    @Test
+    void theTextOfAProblemOfTheServiceCanChange() {
+        var first = new Problem(ProblemCode.NOTIFICATION_FAILED, "mail: 451 4.3.0 try again, id 1");
+        var webhook = new Problem(ProblemCode.NOTIFICATION_FAILED, "webhook: connection refused");
+        assertThat(log(first, webhook)).isEqualTo(changes(List.of(first, webhook), List.of()));
+        var second = new Problem(ProblemCode.NOTIFICATION_FAILED, "mail: 451 4.3.0 try again, id 2");
+        assertThat(log(second, webhook)).isEqualTo(changes(List.of(), List.of()));
+        assertThat(log(webhook)).isEqualTo(changes(List.of(), List.of(first)));
+    }
+
+    @Test
+    void theNumberOfWaitingCyclesCanChange() {
+        var first = new Problem(ProblemCode.RECORDING_UNWRITABLE, "11 cycles wait for the disk");
+        log(first);
+        assertThat(log(new Problem(ProblemCode.RECORDING_UNWRITABLE, "12 cycles wait for the disk")))
+                .isEqualTo(changes(List.of(), List.of()));
+        assertThat(log()).isEqualTo(changes(List.of(), List.of(first)));
+    }
+
+    private Changes log(Problem... problems) {
+        return log.log(List.of(observed.withProblems(List.of(problems))));
+    }
+
+    private static Changes changes(List<Problem> began, List<Problem> ended) {
+        return new Changes(ofHost(began), ofHost(ended));
+    }
+
+    private static List<HostProblem> ofHost(List<Problem> problems) {
+        return problems.stream()
+                .map(problem -> new HostProblem("here", problem))
+                .toList();
+    }
+}

@@ -1,0 +1,165 @@
+package dev.genv.enforcer.enforcement.action;
+
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** How the termination limit of a cycle is shared. */
+class TerminationLimitTest {
+    private static final int LIMIT = 10;
+    private static final long HEAVY_USER = 1001;
+    private static final long OTHER_USER = 1002;
+
+    private final FakeTime time = new FakeTime();
+    private final TerminationLimit terminationLimit = new TerminationLimit(LIMIT, time.ticker());
+    private final List<PlannedAction> due = new ArrayList<>();
+    private Map<String, SubordinateUids> subordinateUids = Map.of();
+
+    @Test
+    void manyProcessesOfOneUserDoNotDelayThoseOfAnother() {
+        for (var pid = 1; pid <= 300; pid++) {
+            addDue(process(pid).uid(HEAVY_USER));
+        }
+        cycle();
+        addDue(process(999).uid(OTHER_USER), process(1000).uid(OTHER_USER));
+
+        assertThat(cycle()).hasSize(LIMIT).contains(999, 1000);
+    }
+
+    @Test
+    void signalsLongestWaitingProcessOfAUidFirst() {
+        for (var pid = 100; pid < 115; pid++) {
+            addDue(process(pid).uid(HEAVY_USER));
+        }
+        assertThat(cycle()).containsExactly(100, 101, 102, 103, 104, 105, 106, 107, 108, 109);
+        for (var pid = 1; pid < 15; pid++) {
+            addDue(process(pid).uid(HEAVY_USER));
+        }
+        assertThat(cycle()).contains(110, 111, 112, 113, 114);
+    }
+
+    /** Where the subordinate uids are not known, a user may have many uids: older ones are served before new ones. */
+    @Test
+    void aUidIsServedBeforeUidsThatCameLater() {
+        for (var uid = 0; uid < 15; uid++) {
+            addDue(process(100 + uid).uid(200_000 + uid), process(300 + uid).uid(200_000 + uid));
+        }
+        addDue(process(1).uid(OTHER_USER));
+        cycle();
+        for (var uid = 0; uid < 100; uid++) {
+            addDue(process(1000 + uid).uid(300_000 + uid));
+        }
+        assertThat(cycle()).contains(1);
+    }
+
+    @Test
+    void subordinateUidsTakeTheTurnsOfTheirUser() {
+        subordinateUids =
+                Map.of("here", new SubordinateUids(List.of(new SubordinateUids.Range(HEAVY_USER, 200_000, 65_536))));
+        addDue(process(1).uid(HEAVY_USER));
+        for (var uid = 0; uid < 30; uid++) {
+            addDue(process(100 + uid).uid(200_000 + uid));
+        }
+        for (var pid = 1000; pid < 1030; pid++) {
+            addDue(process(pid).uid(OTHER_USER));
+        }
+
+        for (var cycle = 0; cycle < 3; cycle++) {
+            assertThat(cycle()).filteredOn(pid -> pid >= 1000).hasSize(LIMIT / 2);
+        }
+    }
+
+    @Test
+    void aUidThatIsSubordinateOnAnotherHostIsAUserOfItsOwn() {
+        subordinateUids =
+                Map.of("there", new SubordinateUids(List.of(new SubordinateUids.Range(HEAVY_USER, 200_000, 65_536))));
+        for (var uid = 0; uid < LIMIT; uid++) {
+            addDue(process(100 + uid).uid(200_000 + uid), process(200 + uid).uid(200_000 + uid));
+        }
+
+        assertThat(cycle()).allMatch(pid -> pid < 200);
+    }
+
+    @Test
+    void uidWaitsAtMostOneTurnOfEachOtherUid() {
+        for (var uid = 0; uid < 12; uid++) {
+            for (var pid = 0; pid < 5; pid++) {
+                addDue(process(1000 + 10 * uid + pid).uid(200_000 + uid));
+            }
+        }
+        cycle();
+        addDue(process(1).uid(OTHER_USER));
+        cycle();
+        assertThat(cycle()).contains(1);
+    }
+
+    @Test
+    void processesOfUnknownUidsShareOneTurn() {
+        for (var pid = 1; pid <= 30; pid++) {
+            addDue(process(pid).uidUnknown());
+        }
+        addDue(process(999).uid(OTHER_USER));
+        assertThat(cycle()).hasSize(LIMIT).contains(999);
+    }
+
+    @Test
+    void uidWithDeniedSignalsUsesOnlyItsOwnTurn() {
+        for (var pid = 1; pid <= 30; pid++) {
+            addDue(process(pid).uid(HEAVY_USER));
+        }
+        for (var pid = 100; pid < 130; pid++) {
+            addDue(process(pid).uid(OTHER_USER));
+        }
+        var deferred = terminationLimit.selectDeferred(due, subordinateUids);
+        terminationLimit.record(due.stream()
+                .filter(planned -> !deferred.contains(planned))
+                .map(planned -> record(planned, Result.of(Outcome.DENIED)))
+                .toList());
+        time.pass(Duration.ofSeconds(10));
+
+        assertThat(cycle()).filteredOn(pid -> pid >= 100).hasSize(LIMIT / 2);
+    }
+
+    private void addDue(GpuProcessBuilder... processes) {
+        for (var each : processes) {
+            due.add(new PlannedAction(new Action.Terminate("here", each.build(), Signal.TERM), List.of(), true));
+        }
+    }
+
+    /** One cycle; those that were not held back are signalled, and gone. */
+    private List<Integer> cycle() {
+        var deferred = terminationLimit.selectDeferred(due, subordinateUids);
+        var signalled =
+                due.stream().filter(planned -> !deferred.contains(planned)).toList();
+        terminationLimit.record(due.stream()
+                .map(planned -> record(
+                        planned,
+                        deferred.contains(planned)
+                                ? terminationLimit.hold(planned, FakeTime.START).result()
+                                : Result.of(Outcome.SIGNALLED)))
+                .toList());
+        due.removeAll(signalled);
+        time.pass(Duration.ofSeconds(10));
+        return signalled.stream()
+                .map(planned -> ((Action.Terminate) planned.action()).process().pid())
+                .toList();
+    }
+
+    private static ActionRecord record(PlannedAction planned, Result result) {
+        return new ActionRecord(planned, result, FakeTime.START);
+    }
+}

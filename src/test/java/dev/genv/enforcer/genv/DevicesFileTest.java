@@ -1,0 +1,169 @@
+package dev.genv.enforcer.genv;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.testsupport.JsonTree;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DevicesFileTest {
+    private static final String CURRENT_FORMAT = """
+        {
+          "devices": [
+            {
+              "index": 0,
+              "total_memory": "15258mi",
+              "attachments": [
+                {
+                  "eid": "15971",
+                  "gpu_memory": null,
+                  "time": "20/11/2026 09:22:28"
+                }
+              ]
+            }
+          ]
+        }\
+        """;
+    private static final Device DEVICE =
+            new Device(0, "15258mi", List.of(new Attachment("15971", null, "20/11/2026 09:22:28")));
+
+    @Test
+    void readsTheCurrentFormat() throws UnreadableException {
+        var file = read(CURRENT_FORMAT);
+        assertThat(file.devices()).containsExactly(DEVICE);
+        assertThat(file.problems()).isEmpty();
+    }
+
+    @Test
+    void writesTheCurrentFormatByteForByte() throws UnreadableException {
+        assertThat(written(List.of(DEVICE))).isEqualTo(CURRENT_FORMAT);
+        var files = new StateFiles(Path.of("unused"))
+                .device(0)
+                .device(1, new Attachment("a", "4g", null), new Attachment("ü", null, StateFiles.TIME));
+        assertThat(written(read(files.devicesJson()).devices())).isEqualTo(files.devicesJson());
+    }
+
+    @Test
+    void readsTheFormatBeforeGenv090() throws UnreadableException {
+        var file = read("""
+            {"devices": {"0": {"total_memory": "15258mi", "eids": {"15971":
+             {"eid": "15971", "attached": "20/11/2026 09:22:28", "gpu_memory": null}}},
+             "1": {"total_memory": "15258mi", "eids": {}}}}\
+            """);
+        assertThat(file.devices()).containsExactly(DEVICE, new Device(1, "15258mi", List.of()));
+        assertThat(file.problems()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "7                                            | device ? is not an object",
+                "{'attachments': []}                          | device ? has an index that is not a number from 0",
+                "{'index': -1, 'attachments': []}             | device -1 has an index that is not a number from 0",
+                "{'index': 1.0, 'attachments': []}            | device 1.0 has an index that is not a number from 0",
+                "{'index': '1', 'attachments': []}            | device 1 has an index that is not a number from 0",
+                "{'index': 4294967296, 'attachments': []}     | device 4294967296 has an index that is not a number"
+                        + " from 0",
+                "{'index': 1}                                 | device 1 has no array of attachments",
+                "{'index': 1, 'attachments': {}}              | device 1 has no array of attachments",
+            })
+    void invalidEntryIsReportedAndDoesNotAffectOthers(String entry, String problem) throws UnreadableException {
+        var file = read("{\"devices\": [%s, {\"index\": 8, \"attachments\": []}]}".formatted(entry.replace('\'', '"')));
+        assertThat(file.devices()).containsExactly(new Device(8, null, List.of()));
+        assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"7", "{}", "{'eid': ''}", "{'eid': 5}"})
+    void invalidAttachmentDoesNotAffectOthers(String entry) throws UnreadableException {
+        var file = read("{\"devices\": [{\"index\": 3, \"attachments\": [%s, {\"eid\": \"a\"}]}]}"
+                .formatted(entry.replace('\'', '"')));
+        assertThat(file.devices()).containsExactly(new Device(3, null, List.of(new Attachment("a", null, null))));
+        assertThat(file.problems())
+                .singleElement()
+                .satisfies(problem -> assertThat(problem.detail()).startsWith("an attachment of device 3 "));
+    }
+
+    /** Otherwise the processes of the environment would use a non-attached device, and be terminated. */
+    @ParameterizedTest
+    @ValueSource(strings = {"gpu_memory", "time"})
+    void attachmentIsKeptWhenAnotherFieldIsInvalid(String name) throws UnreadableException {
+        var file =
+                read("{\"devices\": [{\"index\": 3, \"attachments\": [{\"eid\": \"a\", \"%s\": 1}]}]}".formatted(name));
+        assertThat(file.devices()).containsExactly(new Device(3, null, List.of(new Attachment("a", null, null))));
+        assertThat(file.problems())
+                .containsExactly(new Problem(
+                        ProblemCode.ENTRY_UNREADABLE,
+                        "the attachment of environment a to device 3 has a %s that is not text".formatted(name)));
+    }
+
+    @Test
+    void deviceIsKeptWhenItsMemoryIsInvalid() throws UnreadableException {
+        var file = read("{\"devices\": [{\"index\": 1, \"attachments\": [{\"eid\": \"a\"}], \"total_memory\": 5}]}");
+        assertThat(file.devices()).containsExactly(new Device(1, null, List.of(new Attachment("a", null, null))));
+        assertThat(file.problems())
+                .containsExactly(
+                        new Problem(ProblemCode.ENTRY_UNREADABLE, "device 1 has a total_memory that is not text"));
+    }
+
+    /** So a user who adds a second entry of a device neither hides the device nor removes its attachments. */
+    @Test
+    void duplicateDevicesAreMergedWithAllAttachments() throws UnreadableException {
+        var file = read("""
+            {"devices": [{"index": 1, "attachments": [{"eid": "b"}], "total_memory": 7},
+                         {"index": 0, "attachments": []},
+                         {"index": 1, "attachments": null},
+                         {"index": 1, "attachments": [{"eid": "a"}, {"eid": "b"}], "total_memory": "5mi"},
+                         {"index": 1, "attachments": [], "total_memory": "6mi"}]}\
+            """);
+        assertThat(file.devices())
+                .containsExactly(
+                        new Device(1, "5mi", List.of(new Attachment("a", null, null), new Attachment("b", null, null))),
+                        new Device(0, null, List.of()));
+        assertThat(file.problems())
+                .extracting(Problem::detail)
+                .containsExactly(
+                        "device 1 has a total_memory that is not text",
+                        "device 1 has no array of attachments",
+                        "device 1 is there more than once");
+    }
+
+    @Test
+    void problemsAreBoundedInNumberAndLength() throws UnreadableException {
+        var attachments = "{\"eid\": \"a\", \"gpu_memory\": 1, \"time\": 1},".repeat(500) + "7";
+        var file = read("{\"devices\": [{\"index\": \"%s\"}, {\"index\": 1, \"attachments\": [%s]}]}"
+                .formatted("9".repeat(5000), attachments));
+        assertThat(file.devices()).hasSize(1);
+        assertThat(file.problems()).hasSize(101);
+        assertThat(file.problems().getFirst().detail())
+                .isEqualTo("device %s… has an index that is not a number from 0".formatted("9".repeat(40)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{}", "[]", "null", "{\"devices\": null}", "{\"devices\": \"x\"}", "{\"envs\": []}"})
+    void refusesUnknownFormats(String text) {
+        assertThatThrownBy(() -> read(text))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessage("has no \"devices\"");
+    }
+
+    private static DevicesFile read(String text) throws UnreadableException {
+        return DevicesFile.of(GenvJson.read(text.getBytes(UTF_8)));
+    }
+
+    private static String written(List<Device> devices) {
+        return new String(GenvJson.write(JsonTree.of(out -> DevicesFile.write(devices, out))), UTF_8);
+    }
+}

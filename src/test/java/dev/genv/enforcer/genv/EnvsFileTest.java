@@ -1,0 +1,193 @@
+package dev.genv.enforcer.genv;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.testsupport.JsonTree;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class EnvsFileTest {
+    private static final String CURRENT_FORMAT = """
+            {
+              "envs": [
+                {
+                  "eid": "15971",
+                  "uid": 0,
+                  "creation": "20/11/2026 09:22:28",
+                  "username": "root",
+                  "config": {
+                    "name": null,
+                    "gpu_memory": "4g",
+                    "gpus": 1
+                  },
+                  "pids": [
+                    15971
+                  ],
+                  "kernel_ids": []
+                }
+              ]
+            }""";
+    private static final Environment ENVIRONMENT = new Environment(
+            "15971",
+            0L,
+            "root",
+            "20/11/2026 09:22:28",
+            new Environment.Config(null, "4g", 1),
+            List.of(15971),
+            List.of());
+
+    @Test
+    void readsTheCurrentFormat() throws UnreadableException {
+        var file = read(CURRENT_FORMAT);
+        assertThat(file.environments()).containsExactly(ENVIRONMENT);
+        assertThat(file.byId()).containsOnlyKeys("15971");
+        assertThat(file.problems()).isEmpty();
+    }
+
+    @Test
+    void writesTheCurrentFormatByteForByte() throws UnreadableException {
+        assertThat(written(List.of(ENVIRONMENT))).isEqualTo(CURRENT_FORMAT);
+        var files = new StateFiles(Path.of("unused"))
+                .env("1", 1000, "ünal", null, List.of(), List.of("k1", "k2"))
+                .env("2", 4294967295L, null, "x", 12, 13);
+        assertThat(written(read(files.envsJson()).environments())).isEqualTo(files.envsJson());
+        assertThat(written(List.of())).isEqualTo("{\n  \"envs\": []\n}");
+    }
+
+    @Test
+    void readsTheFormatBeforeGenv090() throws UnreadableException {
+        var file = read("""
+                {"envs": {"15971": {"uid": 0, "creation": "20/11/2026 09:22:28", "username": "root",
+                 "config": {"name": null, "gpu_memory": "4g", "gpus": 1}, "pids": [15971]}}}""");
+        assertThat(file.environments()).containsExactly(ENVIRONMENT);
+        assertThat(file.problems()).isEmpty();
+    }
+
+    @Test
+    void acceptsNullAndMissingOptionalFields() throws UnreadableException {
+        var file = read("""
+                {"envs": [{"eid": "a", "uid": 7, "creation": null, "username": null, "config": null, "pids": []}]}""");
+        assertThat(file.problems()).isEmpty();
+        assertThat(file.environments())
+                .containsExactly(new Environment(
+                        "a", 7L, null, "", new Environment.Config(null, null, null), List.of(), List.of()));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "7                                  | an environment is not an object",
+                "{'uid': 1, 'pids': []}             | an environment has no eid",
+                "{'eid': '', 'uid': 1, 'pids': []}  | an environment has no eid",
+                "{'eid': 4, 'uid': 1, 'pids': []}   | an environment has no eid",
+                "{'eid': null, 'pids': []}          | an environment has no eid",
+            })
+    void entryWithoutIdDoesNotAffectOthers(String entry, String problem) throws UnreadableException {
+        var file = read("{\"envs\": [%s, %s]}".formatted(entry.replace('\'', '"'), """
+                {"eid": "good", "uid": 1, "pids": []}"""));
+        assertThat(file.byId()).containsOnlyKeys("good");
+        assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
+    }
+
+    /** Otherwise a user could protect an environment, or deprive another user of one, with an invalid field. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '^',
+            value = {
+                "'pids': [7]                                | has a uid that is not a user's number",
+                "'uid': -1, 'pids': [7]                     | has a uid that is not a user's number",
+                "'uid': 4294967296, 'pids': [7]             | has a uid that is not a user's number",
+                "'uid': '0', 'pids': [7]                    | has a uid that is not a user's number",
+                "'uid': null, 'pids': [7]                   | has a uid that is not a user's number",
+                "'uid': null, 'pids': [7, 1.5, 2147483648, 'x', null]   "
+                        + "| has a uid that is not a user's number;has a pid that is not a whole number",
+                "'uid': null, 'pids': [7], 'kernel_ids': [1]    "
+                        + "| has a uid that is not a user's number;has a kernel id that is not text",
+            })
+    void unreadableFieldDoesNotAffectOthers(String fields, String problems) throws UnreadableException {
+        var file = read("{\"envs\": [{\"eid\": \"b\", %s}]}".formatted(fields.replace('\'', '"')));
+        assertThat(file.environments())
+                .containsExactly(new Environment(
+                        "b", null, null, "", new Environment.Config(null, null, null), List.of(7), List.of()));
+        assertThat(file.problems())
+                .containsExactlyElementsOf(Arrays.stream(problems.split(";", -1))
+                        .map(why -> new Problem(ProblemCode.ENTRY_UNREADABLE, "environment b " + why))
+                        .toList());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '^',
+            value = {
+                "'uid': 1                                    | has no array of pids",
+                "'uid': 1, 'pids': {}                        | has no array of pids",
+                "'uid': 1, 'pids': 7                         | has no array of pids",
+                "'uid': 1, 'pids': [[]]                      | has a pid that is not a whole number",
+                "'uid': 1, 'pids': [], 'kernel_ids': null    | has no array of kernel_ids",
+                "'uid': 1, 'pids': [], 'username': 1         | has a username that is not text",
+                "'uid': 1, 'pids': [], 'creation': []        | has a creation that is not text",
+                "'uid': 1, 'pids': [], 'config': []          | has a config that is not an object",
+                "'uid': 1, 'pids': [], 'config': {'gpus': 'x'}       | has a gpus that is not a whole number",
+                "'uid': 1, 'pids': [], 'config': {'gpu_memory': 4}   | has a gpu_memory that is not text",
+                "'uid': 1, 'pids': [], 'config': {'name': {}}        | has a name that is not text",
+            })
+    void environmentWithInvalidFieldIsKept(String fields, String problem) throws UnreadableException {
+        var file = read("{\"envs\": [{\"eid\": \"b\", %s}]}".formatted(fields.replace('\'', '"')));
+        assertThat(file.environments())
+                .containsExactly(new Environment(
+                        "b", 1L, null, "", new Environment.Config(null, null, null), List.of(), List.of()));
+        assertThat(file.problems())
+                .containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, "environment b " + problem));
+    }
+
+    @Test
+    void tooLongTextIsNotKept() throws UnreadableException {
+        var file = read(
+                "{\"envs\": [{\"eid\": \"%1$s\"}, {\"eid\": \"b\", \"uid\": 1, \"pids\": [], \"username\": \"%1$s\"}]}"
+                        .formatted("x".repeat(5000)));
+        assertThat(file.byId()).containsOnlyKeys("b");
+        assertThat(file.problems())
+                .extracting(Problem::detail)
+                .containsExactly(
+                        "an environment has a eid longer than 4096 characters",
+                        "environment b has a username longer than 4096 characters");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{}", "[]", "null", "7", "{\"envs\": null}", "{\"envs\": 1}", "{\"devices\": []}"})
+    void refusesUnknownFormats(String text) {
+        assertThatThrownBy(() -> read(text))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessage("has no \"envs\"");
+    }
+
+    @Test
+    void problemsAreBounded() throws Exception {
+        var many = "{\"envs\": [" + "7,".repeat(5000) + "7]}";
+        var problems = read(many).problems();
+        assertThat(problems).hasSize(101);
+        assertThat(problems.getLast().detail()).isEqualTo("and more entries like these");
+    }
+
+    static EnvsFile read(String text) throws UnreadableException {
+        return EnvsFile.of(GenvJson.read(text.getBytes(UTF_8)));
+    }
+
+    private static String written(List<Environment> environments) {
+        return new String(GenvJson.write(JsonTree.of(out -> EnvsFile.write(environments, out))), UTF_8);
+    }
+}

@@ -1,0 +1,68 @@
+package dev.genv.enforcer.linux;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+class DescriptorTest {
+    @TempDir
+    Path directory;
+
+    @Test
+    void readsTheOpenFileAfterItsPathWasReplaced() throws IOException {
+        var path = Files.writeString(directory.resolve("file"), "one");
+        try (var file = Descriptor.openRegular(path)) {
+            Files.delete(path);
+            Files.createDirectory(path);
+            assertThat(file.read(3)).asString().isEqualTo("one");
+            assertThat(file.status().size()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void readsNoMoreThanTheLimit() throws IOException {
+        var path = Files.writeString(directory.resolve("file"), "12345");
+        try (var file = Descriptor.openRegular(path)) {
+            assertThat(file.read(4)).asString().isEqualTo("1234");
+        }
+    }
+
+    @Test
+    void refusesADirectoryAndAPipe() throws Exception {
+        assertThatThrownBy(() -> Descriptor.openRegular(directory)).hasMessageEndingWith("is not a regular file");
+        var fifo = Fifo.at(directory.resolve("fifo"));
+        assertThatThrownBy(() -> Descriptor.openRegular(fifo)).hasMessageEndingWith("is not a regular file");
+        assertThatThrownBy(() -> Descriptor.openRegular(directory.resolve("none")))
+                .isInstanceOf(NoSuchFileException.class);
+    }
+
+    @Test
+    void readsAFileOfSeveralBuffers() throws Exception {
+        for (var length : new int[] {0, FileCalls.BUFFER, 3 * FileCalls.BUFFER + 1}) {
+            var content = new byte[length];
+            new Random(7).nextBytes(content);
+            try (var file = Descriptor.openRegular(Files.write(directory.resolve("large"), content))) {
+                assertThat(file.read(length)).isEqualTo(content);
+            }
+        }
+    }
+
+    /** Such a file can replace a regular file after its type was checked. */
+    @Test
+    @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void openingAPipeDoesNotWaitForAWriter() throws Exception {
+        var fifo = Fifo.at(directory.resolve("fifo"));
+        FileCalls.close(FileCalls.open(fifo));
+        assertThatThrownBy(() -> FileCalls.open(directory.resolve("none"))).isInstanceOf(Errno.class);
+    }
+}

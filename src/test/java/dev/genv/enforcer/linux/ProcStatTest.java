@@ -1,0 +1,76 @@
+package dev.genv.enforcer.linux;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ProcStatTest {
+    /** The line of a real process with another name and state. */
+    private static final String TEXT = """
+            16879 (%s) %s 16868 16868 14857 0 -1 %d 133 0 0 0 0 0 0 0 20 0 1 0 438555 2990080 411 \
+            18446744073709551615 93869744926720 93869744944649 140727971759168 0 0 0 0 6 0 1 0 0 17 0 0 0 0 0 0 \
+            93869744958736 93869744960000 93869901148160 140727971764955 140727971764963 140727971764963 \
+            140727971766249 0
+            """;
+
+    private static final long ORDINARY = 4194304;
+    private static final ProcStat.Relations RELATIONS = new ProcStat.Relations(16868, 16868, 14857);
+    private static final ProcStat.Addresses ADDRESSES =
+            new ProcStat.Addresses(140727971764955L, 140727971764963L, 140727971764963L, 140727971766249L);
+
+    @Test
+    void parsesALineOfTheKernel() throws IOException {
+        assertThat(ProcStat.parse(TEXT.formatted("sleep", "S", ORDINARY)))
+                .isEqualTo(new ProcStat("sleep", 'S', ORDINARY, 1, 438555, RELATIONS, ADDRESSES));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"", " ", ")", "(", "a b", "tmux: server", "a) R 1 (", ") Z 1 1 1 1 1 1 1", "a\nb\n", "\\", "日本"})
+    void nameMayContainAnyCharacter(String name) throws IOException {
+        assertThat(ProcStat.parse(TEXT.formatted(name, "S", ORDINARY)))
+                .isEqualTo(new ProcStat(name, 'S', ORDINARY, 1, 438555, RELATIONS, ADDRESSES));
+    }
+
+    @Test
+    void addressMayUseAll64Bits() throws IOException {
+        var text = TEXT.formatted("sleep", "S", ORDINARY).replace("140727971766249", "18446744073709551615");
+        assertThat(ProcStat.parse(text).addresses().environmentEnd()).isEqualTo(-1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"R, false", "S, false", "D, false", "T, false", "t, false", "I, false", "Z, true", "X, true", "x, true"
+    })
+    void exitedStatesCountAsZombie(String state, boolean zombie) throws IOException {
+        assertThat(ProcStat.parse(TEXT.formatted("sleep", state, ORDINARY)).isZombie())
+                .isEqualTo(zombie);
+    }
+
+    @Test
+    void kernelThreadIsRecognizedByItsFlag() throws IOException {
+        assertThat(ProcStat.parse(TEXT.formatted("kworker/0:1", "I", 69238880)).isKernelThread())
+                .isTrue();
+        assertThat(ProcStat.parse(TEXT.formatted("kworker/0:1", "I", ORDINARY)).isKernelThread())
+                .isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "812", "812 python S 1", "812 )python( S 1 1", "812 (python)", "812 (python) S 1 1 1"})
+    void refusesOtherFormats(String text) {
+        assertThatThrownBy(() -> ProcStat.parse(text))
+                .isInstanceOf(IOException.class)
+                .hasMessageStartingWith("stat has ");
+    }
+
+    @Test
+    void refusesNonNumericFields() {
+        assertThatThrownBy(() ->
+                        ProcStat.parse(TEXT.formatted("sleep", "S", ORDINARY).replace("438555", "soon")))
+                .isInstanceOf(IOException.class);
+    }
+}

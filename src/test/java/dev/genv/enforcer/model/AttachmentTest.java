@@ -1,0 +1,49 @@
+package dev.genv.enforcer.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Device.Attachment;
+import java.time.LocalDateTime;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class AttachmentTest {
+
+    @Test
+    void readsTheTimeThatGenvWrites() {
+        assertThat(at("20/11/2026 09:22:28").attachedAt()).isEqualTo(LocalDateTime.of(2026, 11, 20, 9, 22, 28));
+        assertThat(at("29/02/2028 00:00:00").attachedAt()).isEqualTo(LocalDateTime.of(2028, 2, 29, 0, 0));
+    }
+
+    @ParameterizedTest
+    @NullSource
+    @ValueSource(
+            strings = {
+                "",
+                "now",
+                "20/11/2026",
+                "09:22:28",
+                "2026-11-20 09:22:28",
+                "11/20/2026 09:22:28",
+                "29/02/2026 09:22:28",
+                "31/04/2026 09:22:28",
+                "20/11/2026 24:00:00",
+                "20/11/2026 09:22:60",
+                "20/11/26 09:22:28",
+                "20/11/2026 09:22:28 ",
+                "20/11/2026 09:22:28.5",
+                "-1/11/2026 09:22:28"
+            })
+    void unreadableTimeCountsAsOldest(@Nullable String time) {
+        assertThat(at(time).attachedAt())
+                .isEqualTo(LocalDateTime.MIN)
+                .isBefore(at("01/01/0001 00:00:00").attachedAt());
+    }
+
+    private static Attachment at(@Nullable String time) {
+        return new Attachment("a", null, time);
+    }
+}

@@ -1,0 +1,119 @@
+package dev.genv.enforcer.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.Locale;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class MemoryTest {
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, 0",
+        "1000, 1000",
+        "1000b, 1000",
+        "3k, 3000",
+        "3m, 3000000",
+        "3g, 3000000000",
+        "3ki, 3072",
+        "3mi, 3145728",
+        "3gi, 3221225472",
+        "15258mi, 15999172608",
+        "007m, 7000000",
+    })
+    void parsesAmountsWrittenByGenv(String text, long bytes) {
+        assertThat(Memory.parse(text)).contains(new Memory(bytes));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "4G, 4000000000",
+        "4gb, 4000000000",
+        "4GB, 4000000000",
+        "4gib, 4294967296",
+        "4GiB, 4294967296",
+        "4 gib, 4294967296",
+        "' 4g ', 4000000000",
+        "512KiB, 524288",
+        "1.5g, 1500000000",
+        "1.5gi, 1610612736",
+        "0.1k, 100",
+        "1.9, 1",
+        "0.9b, 0",
+    })
+    void parsesAmountsTypedByUsers(String text, long bytes) {
+        assertThat(Memory.parse(text)).contains(new Memory(bytes));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "", " ", "x", "g", "mi", "b", "-1", "-1mi", "+1", "1x", "1t", "1ib", "1i", "1bb", "1gg", "1,5g", "1.g",
+                ".5g", "1e9", "0x10", "1 0", "1_000", "٣g", "４g", "1g\n1g", "[N/A]", "null"
+            })
+    void refusesInvalidAmounts(String text) {
+        assertThat(Memory.parse(text)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"9223372036854775808", "9223372037g", "8589934592gi", "99999999999999999999999999999999m"})
+    void refusesAmountsThatOverflow(String text) {
+        assertThat(Memory.parse(text)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"9223372036854775807, 9223372036854775807", "8589934591gi, 9223372035781033984"})
+    void parsesTheLargestAmounts(String text, long bytes) {
+        assertThat(Memory.parse(text)).contains(new Memory(bytes));
+    }
+
+    @Test
+    void parsesIndependentlyOfTheLocale() {
+        var before = Locale.getDefault();
+        try {
+            Locale.setDefault(Locale.of("tr", "TR"));
+            assertThat(Memory.parse("4GIB")).contains(new Memory(4L << 30));
+        } finally {
+            Locale.setDefault(before);
+        }
+    }
+
+    @Test
+    void isNeverNegative() {
+        assertThatIllegalArgumentException().isThrownBy(() -> new Memory(-1));
+        assertThat(new Memory(3).minus(new Memory(5))).isEqualTo(Memory.ZERO);
+        assertThat(new Memory(5).minus(new Memory(3))).isEqualTo(new Memory(2));
+    }
+
+    @Test
+    void sumSaturatesOnOverflow() {
+        var most = new Memory(Long.MAX_VALUE);
+        assertThat(most.plus(new Memory(1))).isEqualTo(most);
+        assertThat(most.plus(most)).isEqualTo(most);
+        assertThat(new Memory(2).plus(new Memory(3))).isEqualTo(new Memory(5));
+        assertThatThrownBy(() -> Memory.ofMebibytes(Long.MAX_VALUE)).isInstanceOf(ArithmeticException.class);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0", "999999, 0", "1000000, 1", "1153433599, 1153", "1153999999, 1153"})
+    void megabytesAreDecimalAndRoundedDown(long bytes, long megabytes) {
+        assertThat(new Memory(bytes).megabytes()).isEqualTo(megabytes);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0", "1, 1", "1048575, 1", "1048576, 1", "1048577, 2", "9223372036854775807, 8796093022208"})
+    void mebibytesAreRoundedUp(long bytes, long mebibytes) {
+        assertThat(new Memory(bytes).mebibytes()).isEqualTo(mebibytes);
+    }
+
+    @Test
+    void mebibytesRoundTrip() {
+        assertThat(Memory.ofMebibytes(1542).mebibytes()).isEqualTo(1542);
+        assertThat(Memory.ofMebibytes(1)).isLessThan(Memory.ofMebibytes(2));
+    }
+}

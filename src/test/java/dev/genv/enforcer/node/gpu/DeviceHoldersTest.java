@@ -1,0 +1,214 @@
+package dev.genv.enforcer.node.gpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.host.HolderFacts;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Device numbers are those of {@code /dev/zero} (1:5) and of files that are no GPU's. */
+@Timeout(600)
+class DeviceHoldersTest {
+    private static final Path GPU = DeviceFileHolder.FILE;
+    private static final Path OTHER = Path.of("/etc/passwd");
+    private final Path root;
+    private final FakeProc proc;
+    private final DeviceHolders holders;
+
+    DeviceHoldersTest(@TempDir Path folder) throws IOException {
+        root = folder;
+        proc = new FakeProc(folder);
+        DeviceFileHolder.write(folder, "GPU-5");
+        var fs = new ProcFs(folder);
+        holders = new DeviceHolders(folder, fs, new NvidiaDevices(folder));
+    }
+
+    private void link(int pid, String name, Path target) throws IOException {
+        if (!Files.exists(root.resolve(Integer.toString(pid)))) {
+            proc.process(pid);
+        }
+        var link = root.resolve(Integer.toString(pid)).resolve(name);
+        Files.createDirectories(link.getParent());
+        Files.createSymbolicLink(link, target);
+    }
+
+    private HolderFacts search(Integer... listed) {
+        var reader = new ProcessReader(new ProcFs(root));
+        var found = holders.search(Set.of(listed), SubordinateUids.NONE);
+        return found.facts(found.pids().stream().map(pid -> reader.read(pid)).toList());
+    }
+
+    private List<Integer> found(Integer... listed) {
+        return search(listed).holders().stream()
+                .map(HolderFacts.Holder::process)
+                .map(ProcessFacts::pid)
+                .toList();
+    }
+
+    @Test
+    void findsAnOpenFile() throws IOException {
+        link(5, "fd/3", GPU);
+        var facts = search();
+        assertThat(facts.holders())
+                .singleElement()
+                .satisfies(holder -> assertThat(holder.minors()).containsExactly(DeviceFileHolder.MINOR));
+        assertThat(facts.incomplete()).isEmpty();
+        assertThat(facts.gpus())
+                .hasSize(2)
+                .anySatisfy(gpu -> assertThat(gpu.text()).contains("GPU-5", "Device Minor: \t 5"));
+    }
+
+    /** As a file on another user's FUSE mount; a link to itself cannot be examined either. */
+    @Test
+    void skipsAFileThatCannotBeExamined() throws IOException {
+        link(5, "fd/0", root.resolve("5/fd/0"));
+        link(5, "fd/3", GPU);
+        assertThat(found()).containsExactly(5);
+        assertThat(search().incomplete())
+                .startsWith("the open files of a process cannot be examined")
+                .contains("Too many levels of symbolic links");
+    }
+
+    private void map(int pid, String text) throws IOException {
+        Files.writeString(root.resolve(Integer.toString(pid)).resolve("maps"), text);
+    }
+
+    /** Returns the line of a mapping of the GPU's file. */
+    private static String line() throws IOException {
+        var device = (long) Files.getAttribute(GPU, "unix:dev");
+        return "00400000-00401000 rw-s 00000000 %02x:%02x %d                        /any name\n"
+                .formatted(device >>> 8, device & 0xff, (long) Files.getAttribute(GPU, "unix:ino"));
+    }
+
+    private void describe(int pid, int descriptor, String flags) throws IOException {
+        var folder = Files.createDirectories(root.resolve(Integer.toString(pid)).resolve("fdinfo"));
+        Files.writeString(
+                folder.resolve(Integer.toString(descriptor)), "pos:\t0\nflags:\t%s\nmnt_id:\t22\n".formatted(flags));
+    }
+
+    private HolderFacts.Holder only() {
+        var found = search().holders();
+        assertThat(found).hasSize(1);
+        return found.getFirst();
+    }
+
+    @Test
+    void findsAMappingWithoutADescriptor() throws IOException {
+        link(5, "fd/0", OTHER);
+        link(5, "map_files/400000-401000", GPU);
+        map(5, "00300000-00301000 rw-p 00000000 00:00 0 [heap]\n" + line());
+        assertThat(only().minors()).containsExactly(DeviceFileHolder.MINOR);
+        assertThat(only().mapped()).containsExactly(DeviceFileHolder.MINOR);
+    }
+
+    @Test
+    void openFileIsNotMapped() throws IOException {
+        link(5, "fd/3", GPU);
+        describe(5, 3, "0100002");
+        map(5, "00400000-00401000 rw-s 00000000 00:06 999999999 /dev/zero\n");
+        assertThat(only().mapped()).isEmpty();
+    }
+
+    /** As if the service lacked the privilege to examine {@code map_files}. */
+    @Test
+    void mappingIsThatOfTheOpenFileWithTheSameInode() throws IOException {
+        link(5, "fd/3", GPU);
+        describe(5, 3, "0100002");
+        map(5, line());
+        assertThat(only().mapped()).containsExactly(DeviceFileHolder.MINOR);
+    }
+
+    /** A user's own file system can give a path any numbers, but no user can open a device file there. */
+    @Test
+    void mappingIsNotThatOfAFileThatWasNotOpened() throws IOException {
+        link(5, "fd/3", GPU);
+        describe(5, 3, "010100000");
+        map(5, line());
+        assertThat(only().minors()).containsExactly(DeviceFileHolder.MINOR);
+        assertThat(only().mapped()).isEmpty();
+    }
+
+    @Test
+    void findsAFileOfAThreadAfterTheFirstOneHasExited() throws IOException {
+        proc.process(5);
+        Files.createDirectories(root.resolve("5/fd"));
+        link(5, "task/6/fd/3", GPU);
+        assertThat(found()).containsExactly(5);
+    }
+
+    @Test
+    void ignoresTheTextOfALink() throws IOException {
+        var imitation =
+                Files.createFile(Files.createDirectories(root.resolve("dev")).resolve("nvidia5"));
+        link(5, "fd/3", imitation);
+        link(6, "fd/3", Path.of("/dev/nvidia5"));
+        assertThat(search().holders()).isEmpty();
+    }
+
+    @Test
+    void ignoresFilesOfOtherDrivers() throws IOException {
+        link(5, "fd/3", Path.of("/dev/tty"));
+        assertThat(search().holders()).isEmpty();
+    }
+
+    @Test
+    void ignoresListedProcessesAndKernelThreads() throws IOException {
+        link(5, "fd/3", GPU);
+        link(6, "fd/3", GPU);
+        link(7, "fd/3", GPU);
+        proc.process(7).kernelThread();
+        assertThat(found(6)).containsExactly(5);
+    }
+
+    /** A user can have so many processes that there is no time for all. */
+    @Test
+    void examinesTheNewestProcessesIfThereIsNoTimeToListAll() throws IOException {
+        for (var pid = 1; pid <= 20; pid++) {
+            link(pid, "fd/3", GPU);
+        }
+        var time = new AtomicLong();
+        var fs = new ProcFs(root);
+        var slow = new DeviceHolders(
+                root,
+                fs,
+                new NvidiaDevices(root),
+                () -> time.getAndAdd(Duration.ofMillis(80).toNanos()));
+        var found = slow.search(Set.of(), SubordinateUids.NONE);
+        assertThat(found.pids()).isNotEmpty().isSubsetOf(20, 19, 18, 17, 16, 15);
+        assertThat(found.incomplete()).isEqualTo("the time for the search was used up");
+    }
+
+    @Test
+    void findsNothingWithoutTheDriver() throws IOException {
+        link(5, "fd/3", GPU);
+        Files.writeString(root.resolve("devices"), "Character devices:\n  1 mem\n\nBlock devices:\n  1 nvidia\n");
+        assertThat(search().holders()).isEmpty();
+        assertThat(search().incomplete()).isEmpty();
+    }
+
+    @Test
+    void saysThatAProcessHasTooManyFiles() throws IOException {
+        proc.process(5);
+        var folder = Files.createDirectories(root.resolve("5/fd"));
+        for (var i = 0; i <= HolderFacts.MOST_FILES; i++) {
+            Files.createSymbolicLink(folder.resolve(Integer.toString(i)), OTHER);
+        }
+        link(6, "fd/3", GPU);
+        assertThat(search().incomplete()).isNotEmpty();
+        assertThat(found()).containsExactly(6);
+    }
+}

@@ -1,0 +1,125 @@
+package dev.genv.enforcer.node.gpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.node.gpu.NvidiaDevices.Use;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The memory devices (major number 1) stand for those of the driver. */
+@Timeout(600)
+class NvidiaDevicesTest {
+    private static final int PID = 812;
+
+    @TempDir
+    Path proc;
+
+    private NvidiaDevices devices;
+
+    @BeforeEach
+    void writeDevices() throws IOException {
+        devices = new NvidiaDevices(proc);
+        register("  1 nvidia");
+        Files.createDirectories(proc.resolve("812/fd"));
+        Files.createDirectories(proc.resolve("812/task/812/fd"));
+    }
+
+    private void register(String lines) throws IOException {
+        Files.writeString(
+                proc.resolve("devices"),
+                "Character devices:\n  5 /dev/tty\n%s\n\nBlock devices:\n  1 nvidia\n259 blkext\n".formatted(lines));
+    }
+
+    private void open(String folder, String name, Path file) throws IOException {
+        Files.createSymbolicLink(proc.resolve("812").resolve(folder).resolve(name), file);
+    }
+
+    @Test
+    void areUsedWhereTheDriverHasRegisteredThem() throws IOException {
+        assertThat(devices.areUsed()).isTrue();
+        register("  1 mem");
+        assertThat(devices.areUsed()).isFalse();
+        Files.delete(proc.resolve("devices"));
+        assertThatThrownBy(devices::areUsed).isInstanceOf(IOException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"nvidia", "nvidia-frontend", "nvidiactl", "nvidia-uvm"})
+    void openDeviceIsFoundByItsNumber(String name) throws IOException {
+        register("  1 " + name);
+        open("fd", "3", Path.of("/dev/null"));
+        assertThat(devices.open(PID)).isEqualTo(Use.PROVEN);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"  1 mem", "  1 nvidia-caps", "  5 nvidia", "  1 nvidia0", "  1 my nvidia"})
+    void deviceOfAnotherDriverIsNotFound(String line) throws IOException {
+        register(line);
+        open("fd", "3", Path.of("/dev/null"));
+        assertThat(devices.open(PID)).isEqualTo(new Use(false, ""));
+    }
+
+    /** Anybody can give a file this name. */
+    @Test
+    void nameOfAFileDoesNotCount() throws IOException {
+        var file = Files.createFile(proc.resolve("nvidia0"));
+        open("fd", "3", file);
+        open("fd", "4", Path.of("/dev/nvidia0 (deleted)"));
+        assertThat(devices.open(PID)).isEqualTo(new Use(false, ""));
+    }
+
+    @Test
+    void filesOfAnotherThreadCount() throws IOException {
+        Files.createDirectories(proc.resolve("812/task/813/fd"));
+        open("task/813/fd", "3", Path.of("/dev/null"));
+        assertThat(devices.open(PID)).isEqualTo(Use.PROVEN);
+    }
+
+    /** Root cannot examine a file of another user's FUSE mount. A link to itself cannot be examined either. */
+    @Test
+    void fileThatCannotBeExaminedIsSkipped() throws IOException {
+        open("fd", "0", proc.resolve("812/fd/0"));
+        assertThat(devices.open(PID).isProven()).isFalse();
+        assertThat(devices.open(PID).unexamined()).contains("Too many levels of symbolic links");
+        open("fd", "1", Path.of("/dev/null"));
+        assertThat(devices.open(PID)).isEqualTo(Use.PROVEN);
+    }
+
+    /** A process can have a million files, and each of its threads shows them again. */
+    @Test
+    void searchOfManyFilesEnds() throws IOException {
+        Files.createFile(proc.resolve("file"));
+        for (var number = 0; number < 1000; number++) {
+            open("fd", Integer.toString(number), proc.resolve("file"));
+        }
+        for (var thread = 1000; thread < 1070; thread++) {
+            var folder = Files.createDirectories(proc.resolve("812/task/" + thread));
+            Files.createSymbolicLink(folder.resolve("fd"), proc.resolve("812/fd"));
+        }
+        assertThat(devices.open(PID)).isEqualTo(new Use(false, "it has more than 65536 open files"));
+    }
+
+    @Test
+    void processThatIsGoneIsAnError() {
+        assertThatThrownBy(() -> devices.open(PID + 1)).isInstanceOf(NoSuchFileException.class);
+    }
+
+    @Test
+    void realProcessIsReadThroughTheKernel() throws IOException {
+        var own = (int) ProcessHandle.current().pid();
+        Files.createSymbolicLink(proc.resolve(Integer.toString(own)), Path.of("/proc", Integer.toString(own)));
+        try (var device = Files.newInputStream(Path.of("/dev/full"))) {
+            assertThat(device).isNotNull();
+            assertThat(devices.open(own)).isEqualTo(Use.PROVEN);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package dev.genv.enforcer.node.proc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+class MountTest {
+    private static final List<String> LINES = List.of(
+            "22 1 254:0 / / rw,relatime - ext4 /dev/root rw",
+            "36 22 98:0 /srv/old /var/tmp/genv rw,noatime master:1 - ext3 /dev/sda rw,errors=continue",
+            "37 22 98:0 /srv/a\\040b\\134c /var/tmp/genv rw,noatime - ext3 /dev/sda rw",
+            "38 22 0:5 / /var/tmp/genv2 rw - tmpfs tmpfs rw");
+
+    @Test
+    void innermostAndLastMountContainsAPath() {
+        assertThat(Mount.of(LINES, Path.of("/var/tmp/genv/x")))
+                .hasValue(new Mount("98:0", Path.of("/srv/a b\\c"), Path.of("/var/tmp/genv"), "ext3", "rw"));
+        assertThat(Mount.of(LINES, Path.of("/var/tmp/other")))
+                .hasValue(new Mount("254:0", Path.of("/"), Path.of("/"), "ext4", "rw"));
+        assertThat(Mount.of(List.of(), Path.of("/"))).isEmpty();
+    }
+
+    @Test
+    void pathsAreTranslatedIntoTheFileSystemAndBack() {
+        var mount = new Mount("98:0", Path.of("/srv"), Path.of("/mnt"), "ext4", "rw");
+        assertThat(mount.inFileSystem(Path.of("/mnt/genv/x"))).isEqualTo(Path.of("/srv/genv/x"));
+        assertThat(mount.inFileSystem(Path.of("/mnt"))).isEqualTo(Path.of("/srv"));
+        assertThat(mount.inMount(Path.of("/srv/genv/x"))).isEqualTo(Path.of("/mnt/genv/x"));
+        assertThat(mount.inMount(Path.of("/srv"))).isEqualTo(Path.of("/mnt"));
+    }
+
+    @Test
+    void namesTheUserWhoServesAFileSystem() {
+        var mounts = Mount.parse(List.of(
+                "63 43 0:39 / /a rw,nosuid,nodev,relatime - fuse.sshfs bob@x:/user_id=0 rw,user_id=61002,group_id=100",
+                "64 43 0:40 / /b rw shared:1 master:2 - fuse x rw,allow_other,user_id=0",
+                "65 43 0:41 / /c rw - ext4 /dev/sda rw,user_id=61002",
+                "66 43 0:42 / /d rw - fuse.x user_id=61002 rw"));
+        assertThat(mounts)
+                .extracting(Mount::user)
+                .containsExactly(
+                        OptionalLong.of(61002), OptionalLong.of(0), OptionalLong.empty(), OptionalLong.empty());
+        assertThat(mounts).extracting(Mount::type).containsExactly("fuse.sshfs", "fuse", "ext4", "fuse.x");
+    }
+
+    @Test
+    void ignoresInvalidLines() {
+        assertThat(Mount.parse(
+                        List.of("", "x", "1 2 3 4 5 6", "36 22 98:0 relative /var rw -", "36 22 98:0 /\\000 / rw -")))
+                .isEmpty();
+    }
+}

@@ -1,0 +1,189 @@
+package dev.genv.enforcer.node.proc;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.host.AccountFacts.TextFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.linux.PasswdFile;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.process.ImmunityRules;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProgramHistory;
+import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.process.ProtectedExecutable;
+import dev.genv.enforcer.observation.process.Workloads.WorkloadReadings;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Which program a process runs. The host's root directory is a fake one, with files of root's in it. */
+class RunningProgramTest {
+    private static final long ALICE = 1003;
+    private final List<Problem> problems = new ArrayList<>();
+    private final FakeProc proc;
+    private final ProcFs procFs;
+    private Path host;
+
+    RunningProgramTest(@TempDir Path folder) {
+        proc = new FakeProc(folder);
+        procFs = new ProcFs(folder);
+    }
+
+    @BeforeEach
+    void makeHost() throws IOException {
+        host = proc.hostRoot();
+        Files.createDirectories(host.resolve("etc"));
+        Files.writeString(host.resolve("etc/passwd"), "root:x:0:0:::\nalice:x:%d:1:::\n".formatted(ALICE));
+    }
+
+    @Test
+    void programIsProtectedByItsFileAndNotItsName() throws IOException {
+        var program = file("opt/server");
+        var immunityCheck = load(List.of("/opt/server"), List.of());
+        assertThat(problems).isEmpty();
+        proc.process(812).exe(program);
+        assertThat(immunity(immunityCheck, 812, 0L))
+                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
+        proc.process(813).exe(file("home/opt/server"));
+        assertThat(immunity(immunityCheck, 813, 0L)).as("a copy").isNull();
+        proc.process(814).exe(Files.createLink(host.resolve("opt/other"), program));
+        immunityCheck = load(List.of("/opt/server"), List.of());
+        assertThat(immunity(immunityCheck, 814, 0L))
+                .as("the same file by another name")
+                .isNotNull();
+    }
+
+    @Test
+    void processOfUnknownProgramIsImmuneIfItMayBeProtected() throws IOException {
+        file("opt/server");
+        proc.process(812);
+        var immunityCheck = load(List.of("/opt/server"), List.of());
+        assertThat(immunity(immunityCheck, 812, 0L))
+                .isNotNull()
+                .extracting(Immunity::reason)
+                .asString()
+                .startsWith("it is unknown whether it runs a protected program");
+        assertThat(immunity(immunityCheck, 812, ALICE)).isNull();
+    }
+
+    /** Who lets his first thread end has no program there any more; it must not become a shield. */
+    @Test
+    void readsTheProgramFromAnotherThreadWhenTheFirstHasExited() throws IOException {
+        var program = file("opt/server");
+        var immunityCheck = load(List.of("/opt/server"), List.of());
+        proc.process(812).thread(812);
+        proc.process(812).thread(813).exe(Path.of("/no/such/sleep"));
+        assertThat(immunity(immunityCheck, 812, 0L)).isNull();
+        proc.process(820).thread(820);
+        proc.process(820).thread(821).exe(program);
+        assertThat(immunity(immunityCheck, 820, 0L)).isNotNull();
+    }
+
+    /** The kernel does not tell a name of more than 4096 bytes, and users can make one; here there is no link at all. */
+    @Test
+    void identifiesProgramWithoutPathByItsFile() throws IOException {
+        var program = file("opt/server");
+        var immunityCheck = load(List.of("/opt/server"), List.of());
+        Files.createLink(proc.process(812).file("exe"), program);
+        Files.writeString(proc.process(813).file("exe"), "another");
+        assertThat(immunity(immunityCheck, 812, 0L))
+                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
+        assertThat(immunity(immunityCheck, 813, 0L)).isNull();
+    }
+
+    /** A user's own file system may keep everybody else from his program, root too. */
+    @Test
+    void programAtUnreachablePathIsNotProtected() throws IOException {
+        file("opt/server");
+        var immunityCheck = load(List.of("/opt/server"), List.of());
+        proc.process(812).exe(Path.of("/no/such/place/server"));
+        assertThat(immunity(immunityCheck, 812, 0L)).isNull();
+    }
+
+    /** The kernel answers from its cache, so a program is examined although every thread waits for a process that hangs. */
+    @Test
+    void identifiesProgramWhenNoThreadIsLeft() throws Exception {
+        proc.process(812).exe(file("opt/server"));
+        var immunityCheck = load(List.of("/opt/server"), List.of());
+        var reader = new ProcessReader(procFs);
+        var pipes = new ArrayList<Path>();
+        for (var pid = 1000; reader.read(812).environ() instanceof Reading.Value; pid++) {
+            var environ = proc.process(pid).uid(pid).file("environ");
+            Files.delete(environ);
+            pipes.add(Fifo.at(environ));
+            assertThat(reader.read(pid).environ()).isInstanceOf(Reading.Failed.class);
+        }
+        assertThat(reader.read(812).environ())
+                .isInstanceOfSatisfying(
+                        Reading.Failed.class,
+                        failed -> assertThat(failed.failure()).isEqualTo(Failure.NO_TIME));
+        assertThat(immunity(immunityCheck, 812, 0L))
+                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
+        for (var pipe : pipes) {
+            Files.newOutputStream(pipe).close();
+        }
+    }
+
+    private Path file(String name) throws IOException {
+        requireRoot();
+        var file = host.resolve(name);
+        Files.createDirectories(file.getParent());
+        return Files.writeString(file, name);
+    }
+
+    private static void requireRoot() throws IOException {
+        Requirements.root();
+    }
+
+    private ImmunityRules load(List<String> programs, List<String> exempt) {
+        var settings = new ObserverSettings(
+                "gpu-1",
+                "/var/tmp/genv",
+                programs.stream().map(ProtectedExecutable::parse).toList(),
+                exempt,
+                false,
+                true,
+                true,
+                false,
+                Advice.CONTAINER,
+                Memory.ZERO);
+        var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
+        var files = new ProgramFiles(procFs, paths).read();
+        var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();
+        var accounts = PasswdFile.parse(requireNonNull(passwd.value().content()).text());
+        var found = ImmunityRules.of(
+                settings.exemptUsers(), settings.programs(), 4711, accounts, files, new ProgramHistory());
+        problems.addAll(found.problems());
+        return found.value();
+    }
+
+    private @Nullable Immunity immunity(ImmunityRules rules, int pid, @Nullable Long uid) {
+        var executable = new ProcessReader(procFs).read(pid).executable();
+        return rules.immunity(new ObservedProcess(
+                new ProcessId(pid, 1000),
+                uid,
+                "any",
+                ProgramEnviron.unavailable(new Membership.Unknown("")),
+                null,
+                false,
+                executable,
+                WorkloadReadings.NONE));
+    }
+}

@@ -1,0 +1,227 @@
+package dev.genv.enforcer.notification;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import com.icegreen.greenmail.util.GreenMail;
+import com.icegreen.greenmail.util.ServerSetup;
+import dev.genv.enforcer.notification.MailSender.Envelope;
+import dev.genv.enforcer.notification.MailSender.MailException;
+import dev.genv.enforcer.notification.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailSender.MailServer.Login;
+import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
+import dev.genv.enforcer.notification.MailSender.OutgoingMail;
+import dev.genv.enforcer.notification.ScriptedSmtp.Behaviour;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import io.vertx.core.Vertx;
+import io.vertx.ext.mail.MailConfig;
+import jakarta.mail.Message;
+import jakarta.mail.internet.MimeMessage;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** With a real SMTP server and with servers that misbehave. */
+class MailSenderTest {
+    private static final String LOOPBACK = "127.0.0.1";
+    private static final Duration LONG = Duration.ofMinutes(3);
+    private static final OutgoingMail MAIL = new OutgoingMail(
+            "raz@example.org", "genv-enforcer: process 812", "Grüße\n.\n✓ done\n", "id-1", FakeTime.START);
+
+    @TempDir
+    static Path folder;
+
+    private static Vertx vertx;
+    private static TestCertificate certificate;
+    private static TestCertificate ofOtherHost;
+
+    private final GreenMail greenMail =
+            new GreenMail(new ServerSetup[] {new ServerSetup(0, LOOPBACK, ServerSetup.PROTOCOL_SMTP)});
+
+    @BeforeAll
+    static void open() throws IOException, InterruptedException {
+        vertx = Vertx.vertx();
+        certificate = TestCertificate.of("localhost", folder);
+        ofOtherHost = TestCertificate.of("mail.example.org", folder);
+    }
+
+    @AfterAll
+    static void close() {
+        vertx.close();
+    }
+
+    @AfterEach
+    void stop() {
+        greenMail.stop();
+    }
+
+    @Test
+    void realServerGetsTextAndHeaders() throws Exception {
+        greenMail.start();
+        sender(server(Tls.NONE, greenMail.getSmtp().getPort())).send(MAIL);
+        var mail = onlyMail();
+        assertThat(mail.getFrom()).extracting(Object::toString).containsExactly("genv@gpu.example.org");
+        assertThat(mail.getRecipients(Message.RecipientType.TO))
+                .extracting(Object::toString)
+                .containsExactly("raz@example.org");
+        assertThat(mail.getRecipients(Message.RecipientType.CC))
+                .extracting(Object::toString)
+                .containsExactly("admin@example.org");
+        assertThat(mail.getSubject()).isEqualTo("genv-enforcer: process 812");
+        assertThat(mail.getContent().toString().replace("\r\n", "\n"))
+                .isEqualToIgnoringWhitespace("Grüße\n.\n✓ done\n");
+        assertThat(mail.getContentType()).isEqualToIgnoringCase("text/plain; charset=utf-8");
+        assertThat(mail.getHeader("Message-ID")).containsExactly("<id-1@gpu.example.org>");
+        assertThat(mail.getHeader("Auto-Submitted")).containsExactly("auto-generated");
+        assertThat(mail.getHeader("List-Id")).containsExactly("<genv-enforcer.gpu.example.org>");
+        assertThat(mail.getSentDate()).isNotNull();
+    }
+
+    @Test
+    void loginUsesThePasswordOfTheFile() throws Exception {
+        greenMail.setUser("genv@gpu.example.org", "genv", "s3cret");
+        greenMail.getUserManager().setAuthRequired(true);
+        greenMail.start();
+        var port = greenMail.getSmtp().getPort();
+        var file = Files.writeString(folder.resolve("password"), "s3cret\n");
+        var login = Optional.of(new Login("genv", new SecretFile(file)));
+        sender(new MailServer(LOOPBACK, port, Tls.NONE, login)).send(MAIL);
+        assertThat(greenMail.getReceivedMessages()).hasSize(2); // one for the copy
+        var wrong = Files.writeString(folder.resolve("wrong"), "0ther");
+        var refused = new MailServer(LOOPBACK, port, Tls.NONE, Optional.of(new Login("genv", new SecretFile(wrong))));
+        assertThat(failure(sender(refused)).reason()).contains("AUTH").doesNotContain("0ther");
+    }
+
+    @Test
+    void missingPasswordIsAFailureThatMayPass() {
+        var login = new Login("genv", new SecretFile(folder.resolve("none")));
+        var failure = failure(sender(new MailServer(LOOPBACK, 1, Tls.NONE, Optional.of(login))));
+        assertThat(failure.isPermanent()).isFalse();
+        assertThat(failure.reason()).contains("No such file");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void requiredTlsChecksTheCertificateAndItsName(boolean implicit) throws Exception {
+        try (var smtp = new ScriptedSmtp(Behaviour.ACCEPT, certificate.server(), implicit);
+                var other = new ScriptedSmtp(Behaviour.ACCEPT, ofOtherHost.server(), implicit)) {
+            var right = new MailServer("localhost", smtp.port(), Tls.REQUIRED, implicit, Optional.empty());
+            var wrong = new MailServer("localhost", other.port(), Tls.REQUIRED, implicit, Optional.empty());
+            assertThat(failure(sender(right)).isPermanent())
+                    .as("an unknown certificate")
+                    .isFalse();
+            assertThat(failure(sender(wrong, LONG, config -> config.setTrustOptions(ofOtherHost.trust())))
+                            .isPermanent())
+                    .as("a known certificate of another name")
+                    .isFalse();
+            assertThat(smtp.lines()).noneMatch(line -> line.startsWith("MAIL"));
+            assertThat(other.lines()).noneMatch(line -> line.startsWith("MAIL"));
+            sender(right, LONG, config -> config.setTrustOptions(certificate.trust()))
+                    .send(MAIL);
+            assertThat(smtp.lines()).contains("MAIL FROM:<genv@gpu.example.org>", "RCPT TO:<raz@example.org>");
+        }
+    }
+
+    @Test
+    void opportunisticTlsAcceptsAnyCertificateAndNone() throws Exception {
+        try (var secure = new ScriptedSmtp(Behaviour.ACCEPT, certificate.server());
+                var plain = new ScriptedSmtp(Behaviour.ACCEPT, null)) {
+            sender(server(Tls.OPPORTUNISTIC, secure.port())).send(MAIL);
+            sender(server(Tls.OPPORTUNISTIC, plain.port())).send(MAIL);
+            assertThat(secure.lines()).contains("STARTTLS", "DATA");
+            assertThat(plain.lines()).contains("DATA").doesNotContain("STARTTLS");
+        }
+    }
+
+    @Test
+    void nothingIsSentWithoutRequiredTls() throws Exception {
+        try (var smtp = new ScriptedSmtp(Behaviour.ACCEPT, null)) {
+            failure(sender(server(Tls.REQUIRED, smtp.port())));
+            assertThat(smtp.lines()).noneMatch(line -> line.startsWith("MAIL"));
+        }
+    }
+
+    @Test
+    void refusalOfTheRecipientIsPermanentAndALaterOneIsNot() throws Exception {
+        try (var never = ScriptedSmtp.refusing("RCPT", "550 no such user");
+                var later = ScriptedSmtp.refusing("RCPT", "451 try again later")) {
+            var refused = failure(sender(server(Tls.NONE, never.port())));
+            assertThat(refused.isPermanent()).isTrue();
+            assertThat(refused.reason()).contains("550 no such user");
+            assertThat(failure(sender(server(Tls.NONE, later.port()))).isPermanent())
+                    .isFalse();
+        }
+    }
+
+    /** An expired password must not lose the mails until somebody renews it. */
+    @ParameterizedTest
+    @CsvSource({"MAIL,530", "AUTH,530", "AUTH,534", "AUTH,535", "AUTH,538"})
+    void refusalOfTheLoginIsNotPermanent(String command, int status) throws Exception {
+        var password = new SecretFile(Files.writeString(folder.resolve("password"), "s3cret\n"));
+        try (var smtp = ScriptedSmtp.refusing(command, status + " 5.7.0 not with this login")) {
+            var login = Optional.of(new Login("genv", password));
+            var failure = failure(sender(new MailServer(LOOPBACK, smtp.port(), Tls.NONE, login)));
+            assertThat(failure.isPermanent()).isFalse();
+            assertThat(failure.reason()).contains(status + " 5.7.0 not with this login");
+        }
+    }
+
+    @Test
+    void unreachableServerIsAFailureThatMayPass() throws Exception {
+        int port;
+        try (var closed = new ScriptedSmtp(Behaviour.ACCEPT, null)) {
+            port = closed.port();
+        }
+        assertThat(failure(sender(server(Tls.NONE, port))).isPermanent()).isFalse();
+    }
+
+    /** Otherwise each attempt would leave a connection. */
+    @ParameterizedTest
+    @EnumSource(names = {"HANG", "DRIP"})
+    void connectionToAServerWithoutAnAnswerIsClosedAfterTheTimeLimit(Behaviour behaviour) throws Exception {
+        try (var smtp = new ScriptedSmtp(behaviour, null)) {
+            var sender = sender(server(Tls.NONE, smtp.port()), Duration.ofMillis(500), UnaryOperator.identity());
+            await("on a busy machine an attempt may end before it has connected")
+                    .until(() -> {
+                        assertThat(failure(sender).isPermanent()).isFalse();
+                        return smtp.closedByClient() > 0;
+                    });
+        }
+    }
+
+    private MimeMessage onlyMail() {
+        var all = greenMail.getReceivedMessages();
+        assertThat(all).as("to the user, and a copy").hasSize(2);
+        return all[0];
+    }
+
+    private static MailServer server(Tls tls, int port) {
+        return new MailServer(LOOPBACK, port, tls, Optional.empty());
+    }
+
+    private static MailSender sender(MailServer server) {
+        return sender(server, LONG, UnaryOperator.identity());
+    }
+
+    private static MailSender sender(MailServer server, Duration timeout, UnaryOperator<MailConfig> adaptation) {
+        var envelope = new Envelope("genv@gpu.example.org", Optional.of("admin@example.org"));
+        return new MailSender(vertx, server, envelope, timeout, adaptation);
+    }
+
+    private static MailException failure(MailSender sender) {
+        return catchThrowableOfType(MailException.class, () -> sender.send(MAIL));
+    }
+}

@@ -1,0 +1,225 @@
+package dev.genv.enforcer.notification;
+
+import static dev.genv.enforcer.notification.NoticeFixture.action;
+import static dev.genv.enforcer.notification.NoticeFixture.lastAction;
+import static dev.genv.enforcer.notification.NoticeFixture.opened;
+import static dev.genv.enforcer.notification.NoticeFixture.personal;
+import static dev.genv.enforcer.notification.NoticeFixture.personalInAudit;
+import static dev.genv.enforcer.notification.NoticeFixture.resolved;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Workload;
+import dev.genv.enforcer.model.Workload.Container;
+import dev.genv.enforcer.model.Workload.Pod;
+import dev.genv.enforcer.model.Workload.SlurmJob;
+import dev.genv.enforcer.model.Workload.WorkloadSource;
+import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class NoticeTextTest {
+    private static final NoticeText TEXT =
+            new NoticeText(Optional.of(Duration.ofSeconds(30)), new ViolationRegistry(10));
+    private static final String ADVICE = " " + KnownRules.NON_ENV_PROCESSES.advice();
+
+    private static final String DETACHMENT =
+            "The service detached GPU 0 from environment \"a\" on gpu-1 at 2026-11-20 09:22:28 UTC, because of the rule"
+                    + " max-devices-per-user: User raz is using 3 devices which is 1 more than the maximum allowed.";
+
+    private final ViolationBuilder violation = violationOf(process(812).uid(1003));
+
+    @Test
+    void warningSaysWhatIsWrongWhatHappensAndWhatToDo() {
+        assertThat(text(personal(action(violation, 812, Outcome.SKIPPED_GRACE))))
+                .isEqualTo("Process 812 (python) on gpu-1 breaks the rule non-env-processes:"
+                        + " Process 812 is not running in a GPU environment."
+                        + " The service may terminate it later."
+                        + " It does not act yet, because it has not yet lasted 60 s." + ADVICE);
+    }
+
+    @Test
+    void warningNamesTheTimeIfItIsKnown() {
+        var pending = violation.next(813, FakeTime.START.plusSeconds(9)).next(812, FakeTime.START.plusSeconds(60));
+        assertThat(text(personal(action(pending, 812, Outcome.SKIPPED_GRACE))))
+                .contains(
+                        "The service will terminate it soon after 2026-11-20 09:23:28 UTC, unless the violation ends");
+    }
+
+    @Test
+    void firstSignalAnnouncesTheSecondOne() {
+        assertThat(text(personal(action(violation, 812, Outcome.SIGNALLED))))
+                .isEqualTo("The service sent SIGTERM to process 812 (python) on gpu-1, because of the rule"
+                        + " non-env-processes: Process 812 is not running in a GPU environment."
+                        + " If it still breaks a rule after 30 s, it gets SIGKILL." + ADVICE);
+    }
+
+    @Test
+    void withoutSigkillNoneIsAnnounced() {
+        var personal = personal(action(violation, 812, Outcome.SIGNALLED));
+        assertThat(new NoticeText(Optional.empty(), new ViolationRegistry(0)).paragraph(personal.getFirst()))
+                .doesNotContain("SIGKILL");
+    }
+
+    @Test
+    void secondSignalIsNamed() {
+        var kill = new ActionNote(
+                new ActionNote.TargetProcess("here", 812),
+                Optional.of(Signal.KILL),
+                FakeTime.START,
+                Outcome.SIGNALLED,
+                null);
+        assertThat(text(personal(lastAction(violation.action(kill)))))
+                .startsWith("The service sent SIGKILL to process 812")
+                .doesNotContain("after 30 s");
+    }
+
+    @Test
+    void detachmentNamesEnvironmentAndGpu() {
+        assertThat(text(personal(lastAction(overQuota(Outcome.DETACHED)), 1003)))
+                .isEqualTo(DETACHMENT + " " + KnownRules.MAX_DEVICES_PER_USER.advice());
+    }
+
+    @Test
+    void warningAndEndOfADetachmentWithoutAProcessNameTheEnvironment() {
+        assertThat(text(personal(lastAction(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
+                .startsWith(
+                        "Your environments on gpu-1 break the rule max-devices-per-user: User raz is using 3 devices"
+                                + " which is 1 more than the maximum allowed."
+                                + " The service may detach GPU 0 from environment \"a\" later.");
+        assertThat(text(personal(resolved(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
+                .startsWith("Your environments on gpu-1 no longer break the rule max-devices-per-user.");
+    }
+
+    /** Otherwise the user attaches the GPU again, and the service detaches it again. */
+    @Test
+    void nextJobOnADetachedGpuLearnsWhichGpuWasDetachedWhenAndWhy() {
+        var registry = new ViolationRegistry(10);
+        registry.restoreResolved(
+                List.of(overQuota(Outcome.DETACHED).id("before").resolved().build()));
+        var texts = new NoticeText(Optional.empty(), registry);
+        var next = violationOf(process(813).uid(1003)).rule(KnownRules.ENV_DEVICES);
+        assertThat(texts.paragraph(personal(action(next.environment("a"), 813, Outcome.SIGNALLED))
+                        .getFirst()))
+                .endsWith(" " + DETACHMENT + " " + KnownRules.ENV_DEVICES.advice());
+        assertThat(texts.paragraph(personal(action(next.environment("b"), 813, Outcome.SIGNALLED))
+                        .getFirst()))
+                .doesNotContain("detached GPU 0");
+    }
+
+    @Test
+    void titleAnnouncesOnlyWhatTheTextAnnounces() {
+        assertThat(title(personal(action(violation, 812, Outcome.SKIPPED_GRACE))))
+                .isEqualTo("process 812 may be terminated");
+        var later = violationOf(process(812).uid(1003)).next(812, FakeTime.START.plusSeconds(60));
+        assertThat(title(personal(action(later, 812, Outcome.SKIPPED_GRACE))))
+                .isEqualTo("process 812 will be terminated");
+        assertThat(title(personal(action(violation, 812, Outcome.SIGNALLED))))
+                .isEqualTo("process 812: the service acted");
+        assertThat(title(personal(lastAction(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
+                .isEqualTo("GPU 0 may be detached");
+        assertThat(title(personal(lastAction(overQuota(Outcome.DETACHED)), 1003)))
+                .isEqualTo("GPU 0 was detached");
+        assertThat(title(personal(resolved(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
+                .isEqualTo("your environments break no rule any more");
+        assertThat(title(personalInAudit(opened(violation.audited())))).isEqualTo("process 812 breaks a rule");
+    }
+
+    private static String title(List<PersonalNotice> personal) {
+        return NoticeText.title(personal.getFirst());
+    }
+
+    /** A violation of a quota without a process, with an action on GPU 0 of the environment a. */
+    private static ViolationBuilder overQuota(Outcome outcome) {
+        return violationOf()
+                .rule(KnownRules.MAX_DEVICES_PER_USER)
+                .message("User raz is using 3 devices which is 1 more than the maximum allowed")
+                .action(new ActionNote(
+                        new ActionNote.TargetAttachment("gpu-1", "a", 0),
+                        Optional.empty(),
+                        FakeTime.START,
+                        outcome,
+                        null));
+    }
+
+    @Test
+    void auditSaysThatNothingIsDone() {
+        assertThat(text(personalInAudit(opened(violation.audited()))))
+                .contains("breaks the rule non-env-processes")
+                .contains(" The service only reports this and takes no action.");
+    }
+
+    @Test
+    void endOfAWarnedViolationSaysThatNothingWasDone() {
+        assertThat(text(personal(resolved(violation.action(812, Outcome.SKIPPED_GRACE)))))
+                .isEqualTo("Process 812 (python) on gpu-1 no longer breaks the rule non-env-processes."
+                        + " The service took no action.");
+    }
+
+    @Test
+    void textOfUsersIsEscapedAndBounded() {
+        var evil = violationOf(process(812).uid(1003)).message("\u001b[2J\r\n\u202e" + "x".repeat(10_000));
+        assertThat(text(personal(action(evil, 812, Outcome.SIGNALLED))))
+                .doesNotContainPattern("\\p{Cntrl}|\\u202e")
+                .contains("\\u001b[2J")
+                .hasSizeLessThan(1_000);
+    }
+
+    @Test
+    void manyProcessesAreCounted() {
+        var many = violationOf(
+                        process(1).uid(1003),
+                        process(2).uid(1003),
+                        process(3).uid(1003),
+                        process(4).uid(1003),
+                        process(5).uid(1003),
+                        process(6).uid(1003),
+                        process(7).uid(1003))
+                .audited();
+        assertThat(text(personalInAudit(opened(many))))
+                .startsWith("Your processes 1 (python), 2 (python)")
+                .contains("5 (python) and 2 more on gpu-1 break the rule");
+    }
+
+    @Test
+    void workloadIsNamed() {
+        var container = new Container("0123456789abcdef", "docker", WorkloadSource.CGROUP);
+        assertThat(textWith(new Workload(null, container, null, null)))
+                .contains("812 (python, container 0123456789ab)");
+        assertThat(textWith(new Workload(null, container, new Pod("uid"), null)))
+                .contains("812 (python, container 0123456789ab)");
+        assertThat(textWith(new Workload(null, null, null, new SlurmJob("4711", WorkloadSource.CGROUP))))
+                .contains("812 (python, Slurm job 4711)");
+    }
+
+    private String textWith(Workload workload) {
+        var personal = personal(action(violation, 812, Outcome.SIGNALLED)).getFirst();
+        var process = personal.processes().getFirst();
+        var attributed = new GpuProcess(
+                process.id(),
+                process.uid(),
+                process.command(),
+                process.membership(),
+                process.membershipBy(),
+                process.usage(),
+                process.immunity(),
+                workload,
+                null);
+        return TEXT.paragraph(new PersonalNotice(personal.notice(), personal.uid(), List.of(attributed)));
+    }
+
+    private static String text(List<PersonalNotice> personal) {
+        assertThat(personal).hasSize(1);
+        return TEXT.paragraph(personal.getFirst());
+    }
+}

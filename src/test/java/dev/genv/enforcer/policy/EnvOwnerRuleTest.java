@@ -1,0 +1,117 @@
+package dev.genv.enforcer.policy;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class EnvOwnerRuleTest {
+    @Test
+    void aProcessOfAnotherUserIsReported() {
+        var plan = audit(host().devices(1)
+                .with(env("a").attached(0))
+                .with(process(1).inEnvironment("a").uid(1007).uses(0))
+                .fleet());
+
+        assertThat(plan.violations()).singleElement().satisfies(violation -> {
+            assertThat(violation.message()).isEqualTo("Process 1 of uid 1007 names environment a of uid 1000");
+            assertThat(violation.user()).isEqualTo("raz");
+            assertThat(violation.environment()).isEqualTo("a");
+            assertThat(violation.devices()).containsExactly(0);
+        });
+        assertThat(plan.actions()).isEmpty();
+    }
+
+    @Test
+    void ignoresProcessesOfOwnerRootAndUnknownUid() {
+        var plan = audit(host().devices(1)
+                .with(env("a").attached(0))
+                .with(
+                        process(1).inEnvironment("a").uses(0),
+                        process(2).inEnvironment("a").uid(0).uses(0),
+                        process(3).inEnvironment("a").uidUnknown().uses(0),
+                        process(4).inEnvironment("gone").uid(1007).uses(0))
+                .fleet());
+
+        assertThat(plan.violations()).isEmpty();
+    }
+
+    @Test
+    void aDisputeIsReported() {
+        var plan = audit(remote(host("gpu-1").with(env("a").disputed("user raz has uid 7, not 1000"))));
+
+        assertThat(plan.violations())
+                .extracting(Violation::message)
+                .containsExactly("[gpu-1] Environment a is disputed: user raz has uid 7, not 1000");
+    }
+
+    /** A user can write thousands of them into the state. */
+    @Test
+    void listsAtMostTheMaximumAndCountsTheRest() {
+        var disputed = IntStream.rangeClosed(1, EnvOwnerRule.MAX_FINDINGS + 5)
+                .mapToObj(number -> env("d%04d".formatted(number)).disputed("so"))
+                .toArray(EnvBuilder[]::new);
+        var strangers = IntStream.rangeClosed(1, EnvOwnerRule.MAX_FINDINGS + 1)
+                .mapToObj(pid -> process(pid).inEnvironment("own").uid(1007).uses(0))
+                .toArray(GpuProcessBuilder[]::new);
+        var plan = audit(host().devices(1)
+                .with(disputed)
+                .with(env("own").attached(0))
+                .with(strangers)
+                .fleet());
+
+        assertThat(plan.violations())
+                .filteredOn(violation -> violation.processes().isEmpty())
+                .hasSize(EnvOwnerRule.MAX_FINDINGS)
+                .extracting(Violation::environment)
+                .contains("d0001", "d0100");
+        assertThat(plan.violations())
+                .filteredOn(violation -> !violation.processes().isEmpty())
+                .hasSize(EnvOwnerRule.MAX_FINDINGS);
+        assertThat(plan.problems()).singleElement().satisfies(of -> {
+            assertThat(of.host()).isEqualTo("here");
+            assertThat(of.problem().code()).isEqualTo(ProblemCode.MORE_DISPUTES);
+            assertThat(of.problem().detail()).startsWith("105 environments are disputed and 101 processes");
+        });
+    }
+
+    @Test
+    void reportsNoProblemWhenAllDisputesAreListed() {
+        var disputed = IntStream.rangeClosed(1, EnvOwnerRule.MAX_FINDINGS)
+                .mapToObj(number -> env("d" + number).disputed("so"))
+                .toArray(EnvBuilder[]::new);
+
+        var plan = audit(host().with(disputed).fleet());
+
+        assertThat(plan.violations()).hasSize(EnvOwnerRule.MAX_FINDINGS);
+        assertThat(plan.problems()).isEmpty();
+    }
+
+    @Test
+    void reportsNothingWhenEnvironmentsAreMissing() {
+        var plan = audit(host().with(env("a").disputed("so"))
+                .missing(SnapshotPart.ENVIRONMENTS)
+                .fleet());
+
+        assertThat(plan.violations()).isEmpty();
+    }
+
+    private static Plan audit(Fleet fleet) {
+        return KnownRules.policy(Map.of(KnownRules.ENV_OWNER, RuleMode.AUDIT), Limits.NONE)
+                .check(fleet, Set.of());
+    }
+}

@@ -1,0 +1,228 @@
+package dev.genv.enforcer.remote.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Answers of a hostile machine: nothing in them is accepted that the agent does not write. */
+class AgentJsonTest {
+    private static final ObjectMapper PLAIN = new ObjectMapper();
+    private static final JsonNode OBSERVED = tree(AgentJson.write(new Answer.Observed(SampleFacts.ALL, true)));
+    private static final JsonNode ACTED = tree(AgentJson.write(SampleFacts.ACTED));
+    private static final Set<String> NULLABLE = Set.of(
+            "content",
+            "other",
+            "uid",
+            "startTime",
+            "waited",
+            "holders",
+            "stat",
+            "name",
+            "earlierState",
+            "leased",
+            "environ",
+            "detached",
+            "file");
+
+    @Test
+    void readsAllFacts() throws Exception {
+        assertThat(read(OBSERVED)).isEqualTo(new Answer.Observed(SampleFacts.ALL, true));
+        assertThat(read(ACTED)).isEqualTo(SampleFacts.ACTED);
+        assertThat(read("{\"failed\": \"there is no /proc\"}")).isEqualTo(new Answer.Failed("there is no /proc"));
+    }
+
+    @Test
+    void refusesAMissingPart() {
+        for (var root : List.of(OBSERVED, ACTED)) {
+            objects(root)
+                    .forEach(path -> names(root, path).forEach(name -> {
+                        var answer = root.deepCopy();
+                        ((ObjectNode) answer.at(path)).remove(name);
+                        assertUnreadable(answer, "without %s of %s".formatted(name, path));
+                    }));
+        }
+    }
+
+    @Test
+    void refusesAnUnknownPart() {
+        for (var root : List.of(OBSERVED, ACTED)) {
+            objects(root).forEach(path -> {
+                var answer = root.deepCopy();
+                ((ObjectNode) answer.at(path)).put("more", 1);
+                assertUnreadable(answer, "more in " + path);
+            });
+        }
+    }
+
+    @Test
+    void refusesAnotherType() {
+        for (var root : List.of(OBSERVED, ACTED)) {
+            for (var replacement : List.of("[[]]", "{\"a\": {}}", "true", "1.5", "-1", "\"x y\"", "1e40", "null")) {
+                objects(root)
+                        .forEach(path -> names(root, path).forEach(name -> {
+                            var answer = root.deepCopy();
+                            var former = answer.at(path).get(name);
+                            var other = tree(replacement);
+                            if (former.getNodeType() != other.getNodeType() && !isAccepted(name, former, other)) {
+                                ((ObjectNode) answer.at(path)).set(name, other);
+                                assertUnreadable(answer, "%s of %s as %s".formatted(name, path, replacement));
+                            }
+                        }));
+            }
+        }
+    }
+
+    /** Null where it is declared, and a value where the sample has null. */
+    private static boolean isAccepted(String name, JsonNode former, JsonNode other) {
+        return former.isNull() || (other.isNull() && NULLABLE.contains(name));
+    }
+
+    @Test
+    void refusesNullInAList() {
+        var answer = OBSERVED.deepCopy();
+        ((ArrayNode) answer.at("/facts/verified")).addNull();
+        assertUnreadable(answer, "null in a list");
+        var other = OBSERVED.deepCopy();
+        ((ArrayNode) other.at("/facts/liveness/kernels/files")).addNull();
+        assertUnreadable(other, "null in a set");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                " ",
+                "null",
+                "[]",
+                "{}",
+                "1",
+                "{\"failed\": \"a\"",
+                "{\"failed\": \"a\"} {}",
+                "{\"failed\": \"\\ud8\"}",
+                "{\"failed\": \"\u0001\"}",
+                "{\"failed\": 'a'}",
+                "{\"failed\": \"a\",}",
+                "{\"failed\": \"a\", \"facts\": 1}",
+                "{\"facts\": {}}",
+                "{\"failed\": NaN}",
+                "\u00ff"
+            })
+    void refusesInvalidJson(String json) {
+        assertThatThrownBy(() -> read(json)).isInstanceOf(UnreadableAnswerException.class);
+    }
+
+    @Test
+    void refusesNumbersThatAreTooLarge() {
+        for (var number : List.of("9223372036854775808", "9".repeat(40), "1".repeat(2000), "1e99", "-0.5")) {
+            var json = OBSERVED.toString().replaceFirst("\"beforeState\":[0-9]+", "\"beforeState\":" + number);
+            assertThat(json).isNotEqualTo(OBSERVED.toString());
+            assertThat(catchThrowable(() -> read(json))).as(number).isInstanceOf(UnreadableAnswerException.class);
+        }
+    }
+
+    @Test
+    void refusesImpossibleTimes() {
+        for (var number : List.of("-1", "1e30", "1e999999999", "\"1\"", "NaN")) {
+            var json = OBSERVED.toString().replaceFirst("\"limit\":[0-9.]+", "\"limit\":" + number);
+            assertThat(json).isNotEqualTo(OBSERVED.toString());
+            assertThat(catchThrowable(() -> read(json))).as(number).isInstanceOf(UnreadableAnswerException.class);
+        }
+    }
+
+    @Test
+    void refusesDeepNesting() {
+        assertThatThrownBy(() -> read("{\"facts\":" + "[".repeat(1 << 20)))
+                .isInstanceOf(UnreadableAnswerException.class)
+                .hasMessageContaining("too large");
+        assertThatThrownBy(() -> read("{\"a\":".repeat(1 << 20))).isInstanceOf(UnreadableAnswerException.class);
+    }
+
+    /** A few bytes each become an object with its entry in a set. */
+    @Test
+    void refusesMoreObjectsThanTheHeapMayHold() {
+        var files = IntStream.range(0, 1 << 20)
+                .mapToObj(number -> "\"" + Integer.toString(number, 36) + "\"")
+                .collect(Collectors.joining(","));
+        var json = OBSERVED.toString().replaceFirst("\"files\":\\[[^]]*]", "\"files\":[" + files + "]");
+        assertThatThrownBy(() -> read(json))
+                .isInstanceOf(UnreadableAnswerException.class)
+                .hasMessage("it is too large: it would take more than 32 MiB of memory");
+    }
+
+    @Test
+    void acceptsTheLongestTexts() throws Exception {
+        var text = "x".repeat(8 << 20);
+        assertThat(read("{\"failed\": \"" + text + "\"}")).isEqualTo(new Answer.Failed(text));
+    }
+
+    @Test
+    void messagesNameThePartAndQuoteItSafely() {
+        var answer = OBSERVED.deepCopy();
+        ((ObjectNode) answer.at("/facts/processes/0")).put("\u001b[2J" + "x".repeat(50), 1);
+        assertThatThrownBy(() -> read(answer))
+                .hasMessageStartingWith("facts.processes.0.")
+                .hasMessageContaining("\\u001b[2J")
+                .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(600).doesNotContain("\u001b", "\n"));
+    }
+
+    private static void assertUnreadable(JsonNode answer, String what) {
+        assertThat(catchThrowable(() -> read(answer))).as(what).isInstanceOf(UnreadableAnswerException.class);
+    }
+
+    private static Answer read(JsonNode answer) throws UnreadableAnswerException {
+        return read(answer.toString());
+    }
+
+    private static Answer read(String json) throws UnreadableAnswerException {
+        return AgentJson.read(SampleFacts.bytes(json), Answer.class);
+    }
+
+    private static List<String> objects(JsonNode root) {
+        var paths = new ArrayList<String>();
+        collect(root, "", paths);
+        return paths;
+    }
+
+    private static void collect(JsonNode node, String path, List<String> paths) {
+        if (node.isObject()) {
+            paths.add(path);
+            node.fieldNames().forEachRemaining(name -> collect(node.get(name), path + "/" + name, paths));
+        }
+        for (var i = 0; node.isArray() && i < node.size(); i++) {
+            collect(node.get(i), path + "/" + i, paths);
+        }
+    }
+
+    private static List<String> names(JsonNode root, String path) {
+        var names = new ArrayList<String>();
+        root.at(path).fieldNames().forEachRemaining(names::add);
+        return names;
+    }
+
+    private static JsonNode tree(byte[] json) {
+        return tree(new String(json, StandardCharsets.UTF_8));
+    }
+
+    private static JsonNode tree(String json) {
+        try {
+            return PLAIN.readTree(json);
+        } catch (JsonProcessingException e) {
+            throw new IllegalArgumentException(e);
+        }
+    }
+}

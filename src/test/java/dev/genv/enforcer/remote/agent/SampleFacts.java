@@ -1,0 +1,121 @@
+package dev.genv.enforcer.remote.agent;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.genv.enforcer.host.AccountFacts;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.EnforcerFacts;
+import dev.genv.enforcer.host.GpuFacts;
+import dev.genv.enforcer.host.HolderFacts;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.AccessFacts;
+import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.host.LivenessFacts;
+import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+
+/** Facts in which every record occurs. */
+public final class SampleFacts {
+    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "", true, bytes("4711"));
+    private static final LockFacts LOCK = new LockFacts(
+            LockFacts.Outcome.TIMEOUT,
+            "",
+            Duration.ofMillis(300),
+            Duration.ofMillis(310),
+            List.of(new LockFacts.Holder(7, bytes("7 (x) S"), 0L), new LockFacts.Holder(-1, null, null)));
+
+    public static final HostFacts ALL = new HostFacts(
+            new MachineFacts("0123", "c0d43b84", "NVRM version: x", 360_000, 360_002),
+            new AccessFacts(7, 0x1ffffffffffL, "pid:[4026531836]", "", true),
+            new AccountFacts(
+                    Reading.of(new AccountFacts.TextFile("1:2", bytes("root:x:0:0::/:/bin/sh\n"))),
+                    Reading.of(new AccountFacts.TextFile("3:4", null))),
+            List.of(
+                    Reading.of(new ProgramFile(new FileId(1, 2), 1_234_567_890_123L)),
+                    Reading.failed(Failure.UNTRUSTED, "others can write /opt")),
+            new GpuFacts(
+                    Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
+                    Reading.failed(Failure.TIMEOUT, "it hangs"),
+                    true,
+                    Reading.of(new GpuFacts.ToolOutput(0, bytes("0, 1, 2, 40, 5\n"), Bytes.EMPTY))),
+            List.of(
+                    new ProcessFacts(
+                            7,
+                            Reading.of(bytes("7 (x) S")),
+                            Reading.of(1000L),
+                            Reading.of(ENVIRON),
+                            Reading.of(new ProgramFile(new FileId(1, 3), 0)),
+                            Reading.of(bytes("7 (x) S"))),
+                    new ProcessFacts(
+                            8,
+                            Reading.failed(Failure.ABSENT, ""),
+                            Reading.failed(Failure.ABSENT, ""),
+                            Reading.failed(Failure.NO_TIME, ""),
+                            Reading.failed(Failure.UNTRUSTED, "others can change it"),
+                            Reading.failed(Failure.ABSENT, ""))),
+            List.of(new ProcessFacts(
+                    9,
+                    Reading.of(bytes("9 (x) S")),
+                    Reading.of(1000L),
+                    Reading.of(ENVIRON),
+                    Reading.failed(Failure.SKIPPED, ""),
+                    Reading.of(bytes("0::/x\n")),
+                    Reading.of(bytes("9\t1")),
+                    Reading.of(bytes("9 (x) S")))),
+            new RelatedOmission(false, Set.of(1000L)),
+            new HolderFacts(
+                    List.of(bytes("Device Minor: \t 0\n")),
+                    List.of(new HolderFacts.Holder(
+                            new ProcessFacts(
+                                    10,
+                                    Reading.of(bytes("10 (x) S")),
+                                    Reading.of(1000L),
+                                    Reading.of(ENVIRON),
+                                    Reading.failed(Failure.SKIPPED, ""),
+                                    Reading.of(bytes("10 (x) S"))),
+                            List.of(0),
+                            List.of(0))),
+                    "the search ended"),
+            new StateFacts(
+                    new StateFacts.Directory.Absent(),
+                    LOCK,
+                    new StateFile.Absent(),
+                    new StateFile.Present(bytes("[]"))),
+            new StateFacts(
+                    new StateFacts.Directory.Present(new FileId(-5, 4), 1_234_567_890_123L),
+                    LOCK,
+                    new StateFile.Present(bytes("{}")),
+                    new StateFile.Unreadable(StateFile.Cause.CLOSED, 2, "")),
+            new LivenessFacts(
+                    Reading.of(
+                            List.of(new LivenessFacts.LiveProcess(7, 1000L), new LivenessFacts.LiveProcess(8, null))),
+                    new LivenessFacts.Kernels(Set.of("kernel-1.json"), "")),
+            new EnforcerFacts(new EnforcerFacts.Other.Leased(3, 57), ""),
+            List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))));
+
+    static final Answer.Acted ACTED = new Answer.Acted(
+            new Answer.Leased(1, 2),
+            Answer.Handles.PIDFD,
+            List.of(
+                    new Answer.Terminated(0, Answer.Terminated.Termination.SIGNALLED, null, null, null),
+                    new Answer.Terminated(1, Answer.Terminated.Termination.CHANGED, 1000L, ENVIRON, bytes("8 (x) S"))),
+            LOCK,
+            new Answer.Detached(Answer.Detached.Detachment.CHANGED, "", new StateFile.Absent()));
+
+    private SampleFacts() {}
+
+    static Bytes bytes(String text) {
+        return Bytes.of(text.getBytes(UTF_8));
+    }
+}

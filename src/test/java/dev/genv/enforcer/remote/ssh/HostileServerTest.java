@@ -1,0 +1,242 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A server must not block the service, whatever it sends: each of these tests would hang. */
+@Timeout(600)
+class HostileServerTest {
+    private static final Duration TIMEOUT = Duration.ofMillis(700);
+
+    @TempDir
+    Path directory;
+
+    private TestFleet fleet;
+    private ServerSocket server;
+
+    private interface ServerBehavior {
+        void handle(Socket client) throws Exception;
+    }
+
+    @BeforeEach
+    void start() throws IOException {
+        fleet = new TestFleet(directory);
+        server = new ServerSocket(0, 50, InetAddress.ofLiteral("127.0.0.5"));
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        server.close();
+        fleet.close();
+    }
+
+    @Test
+    void reportsRefusedConnection() throws Exception {
+        server.close();
+
+        assertRefused(connection(), ProblemCode.HOST_UNREACHABLE)
+                .isEqualTo("no connection to 127.0.0.5 port %d: Connection refused".formatted(server.getLocalPort()));
+    }
+
+    @Test
+    void reportsUnknownHostName() throws Exception {
+        var access = access(
+                name -> {
+                    throw new UnknownHostException(name);
+                },
+                HANG);
+
+        assertRefused(fleet.connect(access, "gpu-1"), ProblemCode.DNS_FAILED)
+                .isEqualTo("there is no address for gpu-1");
+    }
+
+    @Test
+    void reportsAddressLookupTimeout() throws Exception {
+        var never = new CountDownLatch(1);
+        DirectSockets.Names names = _ -> {
+            try {
+                never.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            return new InetAddress[0];
+        };
+        var connection = fleet.connect(access(names, TIMEOUT), "gpu-1");
+
+        assertRefused(connection, ProblemCode.CONNECT_TIMEOUT).contains("was not resolved");
+
+        var sshd = fleet.server("127.0.0.2");
+        fleet.writeKnownHosts(sshd.knownHostsLine());
+        assertThat(fleet.connect(access(names, HANG), sshd.target())
+                        .run(TestFleet.request("true"))
+                        .exitCode())
+                .as("an address needs nobody who says it")
+                .isZero();
+        never.countDown();
+    }
+
+    @Test
+    void triesEveryAddressOfAName() throws Exception {
+        var sshd = fleet.server("127.0.0.2");
+        DirectSockets.Names names =
+                _ -> new InetAddress[] {InetAddress.ofLiteral("127.0.0.250"), InetAddress.ofLiteral("127.0.0.2")};
+        fleet.writeKnownHosts("[gpu-1]:%d %s\n".formatted(sshd.port(), sshd.hostKey()));
+
+        var connection = fleet.connect(access(names, HANG), "gpu-1:" + sshd.port());
+
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+    }
+
+    @Test
+    void timesOutWhenTheServerSendsNothing() throws Exception {
+        serve(client -> client.getInputStream().readAllBytes());
+
+        assertRefused(connectionWithShortTimeout(), ProblemCode.CONNECT_TIMEOUT);
+    }
+
+    @Test
+    void timesOutWhenTheServerSendsSingleBytes() throws Exception {
+        serve(client -> {
+            while (true) {
+                client.getOutputStream().write('S');
+                Thread.sleep(20);
+            }
+        });
+
+        assertRefused(connectionWithShortTimeout(), ProblemCode.CONNECT_TIMEOUT)
+                .isEqualTo("no connection within 700 ms: it did not finish the key exchange and the login");
+    }
+
+    @Test
+    void disconnectsWhenTheServerSendsAnEndlessBanner() throws Exception {
+        serve(client -> writeForever(client.getOutputStream(), "Welcome to this host\r\n"));
+        fleet.writeKnownHosts("");
+        var patient = fleet.connect(fleet.access(TestFleet.LONG_TIMEOUT), "127.0.0.5:" + server.getLocalPort());
+
+        assertRefused(patient, ProblemCode.CONNECTION_LOST)
+                .isEqualTo(
+                        "the connection was lost before the login: the host sent too much data that the service did not request");
+    }
+
+    @Test
+    void reportsServerThatDoesNotSpeakSsh() throws Exception {
+        serve(client -> writeForever(client.getOutputStream(), "\u0001\u0002\u0003"));
+
+        assertRefused(connection(), ProblemCode.SSH_FAILED).contains("invalid server's version string");
+    }
+
+    @Test
+    void reportsInvalidPacketsAfterTheVersionString() throws Exception {
+        serve(client -> {
+            client.getOutputStream().write("SSH-2.0-x\r\n".getBytes(StandardCharsets.US_ASCII));
+            writeForever(client.getOutputStream(), "\u0000\u0000\u0000\u00ffgarbage");
+        });
+
+        assertRefused(connection(), ProblemCode.SSH_FAILED);
+    }
+
+    @Test
+    void reportsServerThatClosesTheConnection() throws Exception {
+        serve(Socket::close);
+
+        assertRefused(connection(), ProblemCode.CONNECTION_LOST);
+    }
+
+    @Test
+    void reportsServerThatClosesTheConnectionWithAMessage() throws Exception {
+        serve(client -> {
+            client.getOutputStream().write("Not allowed at this time\r\n".getBytes(StandardCharsets.US_ASCII));
+            client.close();
+        });
+
+        assertRefused(connection(), ProblemCode.CONNECTION_LOST);
+    }
+
+    @Test
+    void keepsNoneOfTheServersDataInTheException() throws Exception {
+        serve(client -> writeForever(client.getOutputStream(), "\u0001\u0002\u0003"));
+
+        assertThatThrownBy(() -> connection().run(TestFleet.request("true")))
+                .isInstanceOf(UnreachableException.class)
+                .hasNoCause();
+    }
+
+    @Test
+    void interruptClosesTheConnection() throws Exception {
+        var hungUp = new CountDownLatch(1);
+        var begun = new CountDownLatch(1);
+        serve(client -> {
+            begun.countDown();
+            client.getInputStream().readAllBytes();
+            hungUp.countDown();
+        });
+        fleet.writeKnownHosts("");
+        var connection = fleet.connect(fleet.access(Duration.ofMinutes(10)), "127.0.0.5:" + server.getLocalPort());
+        var task = new FutureTask<>(() -> connection.run(TestFleet.request("true")));
+        var thread = Thread.ofPlatform().start(task);
+        begun.await();
+
+        thread.interrupt();
+
+        assertThat(thread.join(HANG)).isTrue();
+        await().until(() -> hungUp.getCount() == 0);
+        assertThat(task.exceptionNow()).isInstanceOf(InterruptedException.class);
+    }
+
+    private Connection connection() throws IOException {
+        return fleet.connect(access(InetAddress::getAllByName, HANG), "127.0.0.5:" + server.getLocalPort());
+    }
+
+    private Connection connectionWithShortTimeout() throws IOException {
+        return fleet.connect(access(InetAddress::getAllByName, TIMEOUT), "127.0.0.5:" + server.getLocalPort());
+    }
+
+    private SshAccess access(DirectSockets.Names names, Duration timeout) throws IOException {
+        if (!Files.exists(directory.resolve("known_hosts"))) {
+            fleet.writeKnownHosts("");
+        }
+        return fleet.access(
+                new SshSettings("root", fleet.key.file(), null, null, directory.resolve("known_hosts"), timeout),
+                names);
+    }
+
+    private void serve(ServerBehavior talk) {
+        Thread.startVirtualThread(() -> {
+            try (var client = server.accept()) {
+                talk.handle(client);
+            } catch (Exception _) {
+                // the client closed the connection, or the test is over
+            }
+        });
+    }
+
+    private static void writeForever(OutputStream stream, String text) throws IOException {
+        while (true) {
+            stream.write(text.getBytes(StandardCharsets.ISO_8859_1));
+        }
+    }
+}

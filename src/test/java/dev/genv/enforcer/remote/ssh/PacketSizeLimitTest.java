@@ -1,0 +1,40 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.jcraft.jsch.Channel;
+import com.jcraft.jsch.ChannelExec;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PacketSizeLimitTest {
+
+    @Test
+    void isUnknownBeforeTheChannelIsOpen() {
+        assertThat(PacketSizeLimit.isKnown(new ChannelExec())).isFalse();
+    }
+
+    @Test
+    void isKnownAfterTheChannelIsOpenEvenIfZero() throws Exception {
+        var field = Channel.class.getDeclaredField("open_confirmation");
+        field.setAccessible(true);
+        var channel = new ChannelExec();
+        field.setBoolean(channel, true);
+
+        assertThat(PacketSizeLimit.isKnown(channel)).isTrue();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"100, 100", "32768, 32768", "32769, 32768", "2147483647, 32768", "-1, 0"})
+    void isLimitedToTheAllowedRange(int wanted, int limited) throws Exception {
+        var field = Channel.class.getDeclaredField("rmpsize");
+        field.setAccessible(true);
+        var channel = new ChannelExec();
+        field.setInt(channel, wanted);
+
+        PacketSizeLimit.limit(channel);
+
+        assertThat(field.getInt(channel)).isEqualTo(limited);
+    }
+}

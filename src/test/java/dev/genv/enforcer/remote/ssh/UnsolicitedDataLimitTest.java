@@ -1,0 +1,186 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.testsupport.ssh.FakeSshd;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import org.apache.sshd.common.SshConstants;
+import org.apache.sshd.common.session.Session;
+import org.apache.sshd.common.util.buffer.Buffer;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Data that a server sends while no command runs. */
+class UnsolicitedDataLimitTest extends ServerTest {
+    @BeforeEach
+    void connect() throws Exception {
+        assertReached();
+    }
+
+    @Test
+    void forwardedChannelEndsTheConnection() throws Exception {
+        sendIgnoringDisconnect(session -> channelOpenMessage(session, "forwarded-tcpip"));
+
+        await().until(() -> server.activeConnections() == 0);
+        assertReached();
+        assertThat(server.connections()).isEqualTo(2);
+    }
+
+    @Test
+    void refusesOtherChannelsAndKeepsTheConnection() throws Exception {
+        server.send(session -> channelOpenMessage(session, "session"));
+        server.send(session -> channelOpenMessage(session, "x11"));
+
+        assertReached();
+        assertThat(server.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void endlessMessagesEndTheConnectionAndDelayTheNextAttempt() throws Exception {
+        sendUntilDisconnected(() -> server.send(UnsolicitedDataLimitTest::ignoreMessage));
+
+        assertRefused(connection, ProblemCode.SSH_FAILED)
+                .isEqualTo("the host sent too much data that the service did not request");
+        assertRefused(connection, ProblemCode.SSH_FAILED).endsWith("; next try in 1 s");
+        fleet.advanceTime(Duration.ofSeconds(1));
+        assertReached();
+        assertThat(server.connections()).isEqualTo(2);
+    }
+
+    @Test
+    void endlessKeyExchangesEndTheConnection() {
+        sendUntilDisconnected(server::rekey);
+
+        assertRefused(connection, ProblemCode.SSH_FAILED)
+                .isEqualTo("the host sent too much data that the service did not request");
+    }
+
+    /**
+     * The reading thread would wait for new keys that only it can negotiate. This thread closes the connection when it gives up, so the server sees the end.
+     */
+    @Test
+    void closesTheConnectionWhenAKeyExchangeNeverEnds() throws Exception {
+        connection.close();
+        await().until(() -> server.activeConnections() == 0);
+        var shortTimeoutConnection =
+                fleet.connect(fleet.access(Duration.ofSeconds(1), server.knownHostsLine()), server.target());
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
+
+        sendIgnoringDisconnect(session -> {
+            session.writePacket(keyExchangeOffer(session));
+            return keepAliveRequest(session);
+        });
+
+        await().until(() -> server.activeConnections() == 0);
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
+    }
+
+    /** The connection can end before the server has sent everything. */
+    private void sendIgnoringDisconnect(FakeSshd.Message message) {
+        try {
+            server.send(message);
+        } catch (IOException e) {
+            assertThat(e.getMessage()).containsAnyOf("WriteAborted", "Session closed");
+        }
+    }
+
+    private static Buffer keyExchangeOffer(Session session) {
+        var buffer = session.createBuffer(SshConstants.SSH_MSG_KEXINIT);
+        buffer.putRawBytes(new byte[16]);
+        for (var list : List.of(
+                "curve25519-sha256",
+                "ecdsa-sha2-nistp256",
+                "aes128-ctr",
+                "aes128-ctr",
+                "hmac-sha2-256",
+                "hmac-sha2-256",
+                "none",
+                "none",
+                "",
+                "")) {
+            buffer.putString(list);
+        }
+        buffer.putBoolean(false);
+        buffer.putUInt(0);
+        return buffer;
+    }
+
+    private static Buffer keepAliveRequest(Session session) {
+        var buffer = session.createBuffer(SshConstants.SSH_MSG_GLOBAL_REQUEST);
+        buffer.putString("keepalive@openssh.com");
+        buffer.putBoolean(true);
+        return buffer;
+    }
+
+    @Test
+    void eachCommandResetsTheLimit() throws Exception {
+        for (var i = 0; i < 20; i++) {
+            server.send(UnsolicitedDataLimitTest::ignoreMessage);
+            assertReached();
+        }
+        assertThat(server.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void outputOfACommandDoesNotCountAsUnsolicited() throws Exception {
+        var much = "x".repeat(5 << 20);
+        server.addProgram("slowly", (_, out, _) -> {
+            for (var i = 0; i < 3_000; i++) {
+                out.write('y');
+                out.flush();
+            }
+            return 0;
+        });
+
+        assertThat(connection
+                        .run(new CommandRequest("cat", much, TestFleet.LONG_TIMEOUT, 8 << 20))
+                        .output())
+                .isEqualTo(much);
+        assertThat(connection.run(TestFleet.request("slowly")).output()).isEqualTo("y".repeat(3_000));
+        assertThat(server.connections()).isEqualTo(1);
+    }
+
+    private interface Sender {
+        void send() throws IOException;
+    }
+
+    private void sendUntilDisconnected(Sender talk) {
+        await().pollInterval(Duration.ofMillis(1)).until(() -> {
+            try {
+                talk.send();
+            } catch (IOException _) {
+                // the client closed the connection
+            }
+            return server.activeConnections() == 0;
+        });
+    }
+
+    private static Buffer ignoreMessage(Session session) {
+        var buffer = session.createBuffer(SshConstants.SSH_MSG_IGNORE, UnsolicitedDataLimit.ALLOWANCE);
+        buffer.putBytes(new byte[UnsolicitedDataLimit.ALLOWANCE / 8]);
+        return buffer;
+    }
+
+    private static Buffer channelOpenMessage(Session session, String kind) {
+        var buffer = session.createBuffer(SshConstants.SSH_MSG_CHANNEL_OPEN, 100);
+        buffer.putString(kind);
+        buffer.putUInt(7);
+        buffer.putUInt(1 << 20);
+        buffer.putUInt(1 << 15);
+        buffer.putString("here");
+        buffer.putUInt(1);
+        buffer.putString("there");
+        buffer.putUInt(1);
+        return buffer;
+    }
+
+    private void assertReached() throws Exception {
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+    }
+}

@@ -1,0 +1,199 @@
+package dev.genv.enforcer.telemetry;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.Observation.MachineStatus;
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
+import dev.genv.enforcer.telemetry.GenvCollector.SeriesLimit;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import io.prometheus.client.exporter.common.TextFormat;
+import java.io.IOException;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class GenvCollectorTest {
+    private static final String OMITTED = "genv_enforcer_genv_series_omitted{host=\"gpu-1\"}";
+
+    private final FakeHost machine = RecordedMachine.used("gpu-1");
+    private final GenvMetricsFixture metrics = new GenvMetricsFixture(GenvMetrics.ALL, true, machine);
+
+    @Test
+    void hasNoSeriesBeforeTheFirstCycle() throws IOException {
+        assertThat(metrics.scrape().samples()).isEmpty();
+        assertThat(metrics.scrape().types()).isEmpty();
+    }
+
+    @Test
+    void seriesOfWhatIsGoneDisappear() throws IOException {
+        metrics.afterCycle();
+        machine.setSnapshot(host("gpu-1").devices(1).with(env("a").user("alice")));
+        assertThat(metrics.afterCycle().samples().keySet())
+                .contains("genv_environment_processes_total{eid=\"a\",hostname=\"gpu-1\"}")
+                .noneMatch(series -> series.contains("pid=") || series.contains("bob") || series.contains("eid=\"b\""));
+    }
+
+    @Test
+    void seriesOfAMachineThatIsNotReachedOrRemovedDisappear() throws IOException {
+        var other = RecordedMachine.used("gpu-2");
+        metrics.hosts.add(other);
+        assertThat(metrics.afterCycle().samples().keySet()).anyMatch(series -> series.contains("gpu-2"));
+        other.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+        assertThat(metrics.afterCycle().samples().keySet())
+                .noneMatch(series -> series.contains("gpu-2"))
+                .anyMatch(series -> series.contains("gpu-1"));
+        metrics.hosts.removeAll(List.copyOf(metrics.hosts));
+        assertThat(metrics.afterCycle().samples()).isEmpty();
+    }
+
+    @Test
+    void afterAFailedCycleThereAreNoSeries() throws IOException {
+        assertThat(metrics.afterCycle().samples()).isNotEmpty();
+        metrics.hosts.add(null); // ends the cycle with an exception
+        assertThat(metrics.afterCycle().samples()).isEmpty();
+    }
+
+    @Test
+    void anotherNameOfAMachineHasNoSeries() throws IOException {
+        metrics.hosts.add(RecordedMachine.used("alias").setMachine("the same"));
+        machine.setMachine("the same");
+        assertThat(metrics.afterCycle().samples().keySet()).noneMatch(series -> series.contains("alias"));
+    }
+
+    @Test
+    void whatIsNotKnownHasNoSeries() throws IOException {
+        machine.setStatus(new MachineStatus(
+                null,
+                List.of(
+                        new DeviceStatus(0, null, 5, null, Memory.ofMebibytes(1)),
+                        new DeviceStatus(1, null, null, null, null))));
+        machine.setSnapshot(host("gpu-1").devices(1).with(process(7).usesUnknown(0)));
+        assertThat(metrics.afterCycle().samples().keySet())
+                .filteredOn(series -> series.startsWith("genv_device") || series.startsWith("genv_is"))
+                .containsExactly(
+                        "genv_device_memory_total_bytes{hostname=\"gpu-1\",index=\"0\"}",
+                        "genv_device_utilization{hostname=\"gpu-1\",index=\"0\"}");
+        assertThat(metrics.scrape().samples())
+                .containsEntry("genv_process_devices_total{eid=\"\",hostname=\"gpu-1\",pid=\"7\"}", 1.0)
+                .doesNotContainKey(
+                        "genv_process_used_gpu_memory_bytes{device=\"0\",eid=\"\",hostname=\"gpu-1\",pid=\"7\"}");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aMissingPartHasNoSeries(SnapshotPart part) throws IOException {
+        machine.setSnapshot(host("gpu-1")
+                .devices(1)
+                .missing(part)
+                .with(env("a").user("alice").attached(0))
+                .with(process(7).inEnvironment("a").uses(0)));
+        var absent = switch (part) {
+            case PROCESSES, EVERY_PROCESS ->
+                List.of("genv_processes_total", "genv_environment_processes_total", "genv_user_processes_total");
+            case EVERY_ENVIRON -> List.of("genv_environment_processes_total", "genv_user_processes_total");
+            case ENVIRONMENTS ->
+                List.of(
+                        "genv_environments_total",
+                        "genv_users_total",
+                        "genv_attached_devices_total",
+                        "genv_environment_processes_total",
+                        "genv_environment_attached_devices_total",
+                        "genv_user_environments_total",
+                        "genv_user_processes_total",
+                        "genv_user_attached_devices_total");
+            case ATTACHMENTS ->
+                List.of(
+                        "genv_attached_devices_total",
+                        "genv_environment_attached_devices_total",
+                        "genv_user_attached_devices_total");
+        };
+        assertThat(metrics.afterCycle().types().keySet())
+                .doesNotContainAnyElementsOf(absent)
+                .contains("genv_process_devices_total", "genv_device_temperature");
+    }
+
+    @Test
+    void aProcessWhoseEnvironmentIsUnknownHasNoEid() throws IOException {
+        machine.setSnapshot(
+                host("gpu-1").devices(1).with(process(7).membershipUnknown().uses(0)));
+        assertThat(metrics.afterCycle().samples())
+                .containsKey("genv_process_devices_total{eid=\"\",hostname=\"gpu-1\",pid=\"7\"}");
+    }
+
+    @Test
+    void leavesOutWhatExceedsTheLimitAndCountsIt() throws IOException {
+        var environments = IntStream.range(0, 2000)
+                .mapToObj(number -> env("idle-%04d".formatted(number)).withoutUsername());
+        machine.setSnapshot(host("gpu-1")
+                .devices(1)
+                .with(environments.toArray(EnvBuilder[]::new))
+                .with(env("used").user("zoe").attached(0))
+                .with(process(7).inEnvironment("used").uses(0)));
+        var exported = metrics.afterCycle();
+        // One process has two series, an environment two, a user three. The last one does not fit into the rest, one.
+        assertThat(exported.samples().keySet())
+                .filteredOn(series -> series.matches(".*(pid|eid|username)=.*"))
+                .hasSize(SeriesLimit.MOST_OF_HOST)
+                .anyMatch(series -> series.contains("eid=\"used\""))
+                .anyMatch(series -> series.contains("idle-0000"))
+                .noneMatch(series -> series.contains("idle-1999"));
+        assertThat(exported.samples())
+                .containsEntry(OMITTED, 2 + 2 * 2001 + 3.0 - SeriesLimit.MOST_OF_HOST)
+                .containsEntry("genv_environments_total{hostname=\"gpu-1\"}", 2001.0);
+    }
+
+    @Test
+    void allProcessesOfALargeMachineHaveSeries() throws IOException {
+        var processes = IntStream.range(0, 256)
+                .mapToObj(number -> process(1000 + number).inEnvironment("a").uses(number % 8));
+        machine.setSnapshot(host("gpu-1")
+                .devices(8)
+                .with(env("a").user("alice"))
+                .with(processes.toArray(GpuProcessBuilder[]::new)));
+        assertThat(metrics.afterCycle().samples()).containsEntry(OMITTED, 0.0);
+    }
+
+    @Test
+    void namesThatUsersChoseAreEscapedAndBounded() throws IOException {
+        var hostile = "x\"} 1\n# TYPE genv_is_installed counter\n\\\r\u0000\u202e" + "😀".repeat(100);
+        machine.setSnapshot(host("gpu-1")
+                .devices(1)
+                .with(env(hostile).user(hostile).attached(0))
+                .with(process(7).inEnvironment(hostile).uses(0)));
+        metrics.afterCycle();
+        for (var type : List.of(TextFormat.CONTENT_TYPE_004, TextFormat.CONTENT_TYPE_OPENMETRICS_100)) {
+            var lines = metrics.text(type).lines().toList();
+            assertThat(lines)
+                    .allSatisfy(line -> assertThat(line)
+                            .matches("# (HELP|TYPE) .*|# EOF|genv_\\w+(\\{(\\w+=\"([^\"\\\\]|\\\\[\\\\n"
+                                    + "\"])*\",?)*})? \\S+")
+                            .hasSizeLessThan(400));
+            assertThat(lines)
+                    .filteredOn(line -> line.startsWith("# TYPE genv_is_installed"))
+                    .hasSize(1);
+        }
+    }
+
+    @Test
+    void namesThatAreEqualAfterTheyAreShortenedAreOneSeries() throws IOException {
+        var longName = "n".repeat(200);
+        machine.setSnapshot(host("gpu-1")
+                .devices(1)
+                .with(env(longName + "1").withoutUsername(), env(longName + "2").withoutUsername()));
+        assertThat(metrics.afterCycle().samples()).containsEntry(OMITTED, 2.0);
+    }
+}

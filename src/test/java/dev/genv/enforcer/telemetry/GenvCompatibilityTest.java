@@ -1,0 +1,86 @@
+package dev.genv.enforcer.telemetry;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.chart.PromExpression;
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
+import dev.genv.enforcer.testsupport.Exposition;
+import io.prometheus.client.exporter.common.TextFormat;
+import java.io.IOException;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The same machine gives the same metrics as genv's own monitoring, which was recorded. */
+class GenvCompatibilityTest {
+    private static final Set<String> HOST_LABELS = Set.of("hostname", "index");
+
+    private final GenvMetricsFixture node =
+            new GenvMetricsFixture(GenvMetrics.ALL, false, RecordedMachine.used("gpu-1"));
+    private final GenvMetricsFixture fleet = new GenvMetricsFixture(
+            GenvMetrics.ALL, true, RecordedMachine.used("gpu-1"), RecordedMachine.unused("gpu-2"));
+
+    @Test
+    void nodeExportsWhatGenvMonitorExports() throws IOException {
+        assertThat(node.afterCycle().ofGenv()).isEqualTo(RecordedMachine.recorded("local.txt"));
+    }
+
+    @Test
+    void fleetExportsWhatGenvRemoteMonitorExports() throws IOException {
+        assertThat(fleet.afterCycle().ofGenv()).isEqualTo(RecordedMachine.recorded("remote.txt"));
+    }
+
+    @Test
+    void openMetricsHasTheSame() throws IOException {
+        fleet.afterCycle();
+        var text = fleet.text(TextFormat.CONTENT_TYPE_OPENMETRICS_100);
+        assertThat(Exposition.parse(text).ofGenv()).isEqualTo(RecordedMachine.recorded("remote.txt"));
+        assertThat(text).endsWith("# EOF\n");
+    }
+
+    @Test
+    void hostsAloneHaveNoSeriesOfProcessesEnvironmentsAndUsers() throws IOException {
+        var hosts = new GenvMetricsFixture(
+                GenvMetrics.HOSTS, true, RecordedMachine.used("gpu-1"), RecordedMachine.unused("gpu-2"));
+        var recorded = RecordedMachine.recorded("remote.txt");
+        var unbounded = labels(recorded).entrySet().stream()
+                .filter(metric -> !HOST_LABELS.containsAll(metric.getValue()))
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toSet());
+        assertThat(hosts.afterCycle()).isEqualTo(recorded.only(name -> !unbounded.contains(name)));
+        assertThat(unbounded).hasSize(7);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"node", "fleet"})
+    void everyQueryOfTheDashboardFindsItsSeries(String kind) throws IOException {
+        var exported = labels((kind.equals("node") ? node : fleet).afterCycle());
+        for (var query : RecordedMachine.dashboard()) {
+            new PromExpression(query).metrics().forEach((metric, labels) -> {
+                assertThat(exported).as(query).containsKey(metric);
+                assertThat(exported.get(metric)).as(query).containsAll(labels);
+            });
+        }
+    }
+
+    /** Returns the names of the labels of each metric. */
+    private static Map<String, Set<String>> labels(Exposition exposition) {
+        return exposition.samples().keySet().stream()
+                .collect(Collectors.toMap(
+                        key -> key.replaceFirst("\\{.*", ""), GenvCompatibilityTest::labelsOf, (one, _) -> one));
+    }
+
+    private static Set<String> labelsOf(String key) {
+        var names = new TreeSet<String>();
+        for (var label : key.replaceFirst("^\\w+\\{?", "").split("\"[,}]|\"$", -1)) {
+            if (label.contains("=")) {
+                names.add(label.substring(0, label.indexOf('=')));
+            }
+        }
+        return names;
+    }
+}
