@@ -54,7 +54,6 @@ mode is remote, but there is no user to log in as: set remote.username, or name 
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
 
 {{- define "genv-enforcer.validate.network" -}}
 {{- /* An SSH configuration may set other ports, or a jump host. */ -}}
