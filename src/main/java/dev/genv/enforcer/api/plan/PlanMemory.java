@@ -7,7 +7,7 @@ import java.util.concurrent.Semaphore;
 /**
  * The limits of plan requests, as shares of the heap. The service exits if it runs out of memory, and the cycles need it too. Two plans
  * are computed at the same time. Each takes up to three times the memory of its tree for the objects of the plan, and a growing buffer
- * needs up to three times its content. All this is at most half of the heap.
+ * needs up to three times its content. With the reading of the past, all this is at most three quarters of the heap.
  */
 @Singleton
 public class PlanMemory {
