@@ -17,11 +17,7 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/**
- * The reason why the service cannot start although its own settings are valid.
- *
- * @param lines one sentence for each cause
- */
+/** The reason why the service cannot start although its own settings are valid, with one sentence for each cause. */
 record StartFailure(int exitCode, List<String> lines) {
     static final int EXIT_CODE = 1;
     static final int BAD_SETTINGS = 2;
@@ -40,11 +36,7 @@ record StartFailure(int exitCode, List<String> lines) {
         lines = List.copyOf(lines);
     }
 
-    /**
-     * Returns why Quarkus could not start the service; empty if an administrator cannot remove the cause.
-     *
-     * @param setting the value of a property of Quarkus
-     */
+    /** Returns why Quarkus could not start the service; empty if an administrator cannot remove the cause. */
     static Optional<StartFailure> of(Throwable failure, UnaryOperator<String> setting) {
         for (var cause : causes(failure).toList()) {
             if (cause instanceof ConfigValidationException invalid) {

@@ -61,11 +61,7 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
             file = new WatchedFile<>(path, LARGEST, AddressFile::parse);
         }
 
-        /**
-         * Reads the file.
-         *
-         * @throws IOException if it cannot be read, or a line is invalid; the message has the number of the line
-         */
+        /** Reads the file. The message of an error has the number of the invalid line. */
         public Map<String, String> read() throws IOException {
             return file.current();
         }

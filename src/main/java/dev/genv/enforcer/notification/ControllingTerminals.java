@@ -30,10 +30,8 @@ final class ControllingTerminals {
     }
 
     /**
-     * Returns the numbers of the pseudoterminals by the real uid of the processes that have them. The terminal of the service itself is
-     * left out: the kernel can stop a process that writes to its own terminal.
-     *
-     * @throws IOException if the processes cannot be listed
+     * Returns the numbers of the pseudoterminals by the real uid of the processes that have them. The terminal of the service
+     * itself is left out: the kernel can stop a process that writes to its own terminal.
      */
     Map<Long, Set<Integer>> byUid() throws IOException {
         var own = terminal(proc.resolve("self"));

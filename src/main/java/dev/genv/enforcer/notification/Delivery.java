@@ -20,10 +20,8 @@ public interface Delivery {
     void begin(EventLog log);
 
     /**
-     * Reads the new events, and delivers what is due. Each call of a receiver has a time limit.
-     *
-     * @return the time after which the next call is due if no event arrives before
-     * @throws InterruptedException if the service stops
+     * Reads the new events, and delivers what is due. Each call of a receiver has a time limit. Returns the time after which the
+     * next call is due if no event arrives before.
      */
     Duration run(EventLog log) throws InterruptedException;
 

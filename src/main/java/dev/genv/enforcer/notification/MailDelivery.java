@@ -39,12 +39,7 @@ public final class MailDelivery implements Delivery {
     private final DeliveryStatistics statistics;
     private final List<Attempt> waiting = new ArrayList<>();
 
-    /**
-     * How many mails a user gets.
-     *
-     * @param collected how long notices are collected for one mail
-     * @param perHour how many mails a user gets in an hour at most
-     */
+    /** How long notices are collected for one mail, and how many mails a user gets in an hour at most. */
     public record Limits(Duration collected, int perHour) {}
 
     /** A mail with the time of its next attempt. */
@@ -158,11 +153,7 @@ public final class MailDelivery implements Delivery {
         return statistics;
     }
 
-    /**
-     * The text of a mail.
-     *
-     * @param perHour how many mails a user gets in an hour at most
-     */
+    /** The text of a mail, of which a user gets so many in an hour at most. */
     record MailText(NoticeText notices, int perHour) {
         private static final String END = "\n";
 

@@ -37,27 +37,15 @@ public final class MailSender {
     private final Duration timeout;
     private final UnaryOperator<MailConfig> adaptation;
 
-    /**
-     * What all mails have in common.
-     *
-     * @param copyTo also gets each mail; empty for nobody
-     */
+    /** What all mails have in common: the sender, and who also gets each mail. */
     public record Envelope(String from, Optional<String> copyTo) {}
 
-    /**
-     * Creates a sender without connecting.
-     *
-     * @param timeout the longest time for a mail
-     */
+    /** Creates a sender without connecting. A mail takes no longer than the timeout. */
     public MailSender(Vertx vertx, MailServer server, Envelope envelope, Duration timeout) {
         this(vertx, server, envelope, timeout, UnaryOperator.identity());
     }
 
-    /**
-     * The same for tests.
-     *
-     * @param adaptation sets other trusted certificates
-     */
+    /** The same for tests, which set other trusted certificates. */
     MailSender(
             Vertx vertx, MailServer server, Envelope envelope, Duration timeout, UnaryOperator<MailConfig> adaptation) {
         this.vertx = vertx;
@@ -67,11 +55,7 @@ public final class MailSender {
         this.adaptation = adaptation;
     }
 
-    /**
-     * Sends a mail, and waits until the server has accepted it.
-     *
-     * @throws MailException if the server did not accept it in time
-     */
+    /** Sends a mail, and waits until the server has accepted it. */
     void send(OutgoingMail mail) throws MailException, InterruptedException {
         var config = adaptation.apply(config());
         var attempt = new MailAttempt(config, message(mail));

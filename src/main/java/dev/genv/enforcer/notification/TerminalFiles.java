@@ -49,12 +49,7 @@ final class TerminalFiles {
         NOT_READ
     }
 
-    /**
-     * Writes a text once, if the terminal belongs to this user and accepts messages of others.
-     *
-     * @param number the number of the terminal
-     * @throws IOException if it cannot be opened or written, for example because the service lacks the permission
-     */
+    /** Writes a text once, if the terminal of this number belongs to this user and accepts messages of others. */
     Result write(int number, long uid, byte[] text) throws IOException {
         var folder = FileCalls.openat(FileCalls.AT_FDCWD, directory.toString(), FileCalls.O_DIRECTORY, 0);
         try {

@@ -160,18 +160,10 @@ public final class WebhookSender {
         /** The receiver wants no more events (410). */
         record Gone() implements Reply {}
 
-        /**
-         * The event was not accepted, and may be accepted later.
-         *
-         * @param asked how long the receiver asks to wait; empty if it does not say
-         */
+        /** The event was not accepted, and may be accepted later. The receiver may ask to wait. */
         record Failed(String why, Optional<Duration> asked) implements Reply {}
 
-        /**
-         * The receiver refuses this event (400, 413 or 422), and perhaps accepts others.
-         *
-         * @param asked how long the receiver asks to wait; empty if it does not say
-         */
+        /** The receiver refuses this event (400, 413 or 422), and perhaps accepts others. It may ask to wait. */
         record Refused(String why, Optional<Duration> asked) implements Reply {}
     }
 
@@ -181,11 +173,7 @@ public final class WebhookSender {
 
         private RetryAfter() {}
 
-        /**
-         * Returns the time to wait; empty if the header is missing or invalid.
-         *
-         * @param longest the result is never longer
-         */
+        /** Returns the time to wait, never longer than this; empty if the header is missing or invalid. */
         static Optional<Duration> parse(@Nullable String value, Instant now, Duration longest) {
             return Optional.ofNullable(value)
                     .map(String::strip)
@@ -215,11 +203,7 @@ public final class WebhookSender {
         private static final String PREFIX = "whsec_";
         private static final String ALGORITHM = "HmacSHA256";
 
-        /**
-         * Returns the value of the header {@code webhook-signature}.
-         *
-         * @throws IOException if the key is empty or not valid Base64
-         */
+        /** Returns the value of the header {@code webhook-signature}. The message of an error never has the secret. */
         String of(String id, Instant at, byte[] body) throws IOException {
             try {
                 var mac = Mac.getInstance(ALGORITHM);
@@ -231,11 +215,7 @@ public final class WebhookSender {
             }
         }
 
-        /**
-         * Returns the key.
-         *
-         * @throws IOException if it is empty or not valid Base64; the message never has the secret
-         */
+        /** Returns the key, which must not be empty; the message of an error never has the secret. */
         byte[] key() throws IOException {
             if (secret.equals(PREFIX)) {
                 throw new IOException("after %s it has no key".formatted(PREFIX));

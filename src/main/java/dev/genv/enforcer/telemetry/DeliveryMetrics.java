@@ -18,11 +18,7 @@ public final class DeliveryMetrics {
         this.registry = registry;
     }
 
-    /**
-     * Registers the series of a kind of delivery.
-     *
-     * @param kind such as {@code mail}
-     */
+    /** Registers the series of a kind of delivery such as {@code mail}. */
     public void register(String kind, Supplier<DeliveryFigures> figures) {
         count(kind, "sent", figures, DeliveryFigures::sent);
         count(kind, "failed", figures, DeliveryFigures::failed);

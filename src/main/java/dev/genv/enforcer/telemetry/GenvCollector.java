@@ -46,10 +46,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
     }
 
     /**
-     * Creates a collector without series.
-     *
-     * @param metrics not {@link GenvMetrics#OFF}
-     * @param isRemote whether the hosts are machines over SSH
+     * Creates a collector without series, for metrics other than {@link GenvMetrics#OFF}, of the node or of machines over SSH.
      */
     public GenvCollector(GenvMetrics metrics, boolean isRemote) {
         includesEntities = metrics == GenvMetrics.ALL;
@@ -147,11 +144,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
         ALL
     }
 
-    /**
-     * The value of a metric of one host.
-     *
-     * @param labels the values of the metric's labels, in their order
-     */
+    /** The value of a metric of one host, and the values of the metric's labels, in their order. */
     record Series(GenvMetric metric, List<String> labels, double value) {
         /** Whether both would be the same series in a scrape, which must not contain a series twice. */
         record Identity(GenvMetric metric, List<String> labels) {}
@@ -171,11 +164,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
 
         private SeriesLimit() {}
 
-        /**
-         * What is exported.
-         *
-         * @param omitted the number of series that are left out
-         */
+        /** What is exported, and the number of series that are left out. */
         record Kept(List<Series> series, int omitted) {}
 
         static int ofEachHost(int hosts) {

@@ -31,9 +31,7 @@ public class PlanBodies {
     }
 
     /**
-     * Returns the whole body of a plan request.
-     *
-     * @throws ApiException if the path is another spelling of the plan's path, for which no body was read
+     * Returns the whole body of a plan request. Another spelling of the plan's path, for which no body was read, is not found.
      */
     static PlanBody of(RoutingContext request) {
         PlanBody body = request.get(KEY);

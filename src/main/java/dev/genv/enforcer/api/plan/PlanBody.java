@@ -26,11 +26,7 @@ final class PlanBody implements AutoCloseable {
         this.memory = memory;
     }
 
-    /**
-     * Adds the next piece.
-     *
-     * @throws ApiException if the body is too long, or other bodies use all the memory
-     */
+    /** Adds the next piece. Refuses a body that is too long, or for which other bodies leave no memory. */
     void add(byte[] piece) {
         length += piece.length;
         if (length > memory.largestBody()) {
@@ -77,9 +73,8 @@ final class PlanBody implements AutoCloseable {
     }
 
     /**
-     * Keeps the reservation until one more {@link #close}: a plan that is being computed needs it even if the client has disconnected.
-     *
-     * @throws ApiException if it was already released
+     * Keeps the reservation until one more {@link #close}: a plan that is being computed needs it even if the client has
+     * disconnected. Refuses if it was already released.
      */
     synchronized PlanBody retain() {
         if (users == 0) {

@@ -20,11 +20,7 @@ public class PastAccess {
         this.past = past;
     }
 
-    /**
-     * Begins to read; the caller closes the reading.
-     *
-     * @throws ApiException if nothing is recorded, or another request reads
-     */
+    /** Begins to read; the caller closes the reading. Refuses if nothing is recorded, or another request reads. */
     public PastReading open(RoutingContext request, Period period) {
         var recorded = past.orElseThrow(() ->
                 ApiException.conflict("the past is not recorded: set GENV_ENFORCER_JOURNAL_DIR to a folder for it"));

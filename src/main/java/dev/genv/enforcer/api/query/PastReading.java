@@ -120,11 +120,7 @@ public final class PastReading implements AutoCloseable {
             this.most = most;
         }
 
-        /**
-         * Counts what a cycle needs more than those before.
-         *
-         * @throws ApiException if that is too much
-         */
+        /** Counts what a cycle needs more than those before. Refuses if that is too much. */
         void hold(RecordedCycle cycle) {
             for (var name : cycle.changed()) {
                 var snapshot = cycle.snapshots().get(name);

@@ -15,12 +15,7 @@ public final class QueryParameters {
         this.values = values;
     }
 
-    /**
-     * Checks the parameters. An unknown name is refused, because a filter with a typing error must not return everything.
-     *
-     * @param known the names that the request can have
-     * @throws ApiException 400 if there is another one, or one is repeated
-     */
+    /** Refuses a repeated parameter, and an unknown name, because a filter with a typing error must not return everything. */
     public static QueryParameters of(Map<String, List<String>> values, Set<String> known) {
         for (var parameter : values.entrySet()) {
             if (!known.contains(parameter.getKey())) {

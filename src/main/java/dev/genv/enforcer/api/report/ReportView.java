@@ -39,11 +39,7 @@ public record ReportView(
     private static final double TEN_THOUSAND = 10_000;
     private static final Comparator<@Nullable String> NAMES = Comparator.nullsLast(Comparator.naturalOrder());
 
-    /**
-     * A host.
-     *
-     * @param observedHours for how many hours it was observed; the rest of the period is not counted
-     */
+    /** A host, and for how many hours it was observed; the rest of the period is not counted. */
     public record HostHours(String host, double observedHours) {}
 
     /**
@@ -68,9 +64,8 @@ public record ReportView(
             @Nullable String user, String rule, long violations, long terminations, long detachments) {}
 
     /**
-     * The violations of a rule that began in one of 24 equal parts of the period. Parts without violations are left out.
-     *
-     * @param from the begin of the part
+     * The violations of a rule that began in one of 24 equal parts of the period, from its begin. Parts without violations are
+     * left out.
      */
     public record TimelineEntry(Instant from, String rule, long violations) {}
 

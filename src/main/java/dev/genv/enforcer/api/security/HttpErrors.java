@@ -58,12 +58,7 @@ public final class HttpErrors {
         return headers.contains(HttpHeaders.CONTENT_LENGTH) || headers.contains(HttpHeaders.TRANSFER_ENCODING);
     }
 
-    /**
-     * An error in the form of RFC 9457.
-     *
-     * @param status of the HTTP response; its standard phrase is the title
-     * @param detail what was wrong with this request
-     */
+    /** An error in the form of RFC 9457. The standard phrase of the HTTP status is its title. */
     record ProblemDetail(int status, String detail) {
         static final String MEDIA_TYPE = "application/problem+json";
         private static final int LONGEST_DETAIL = 1000;

@@ -22,12 +22,7 @@ public record EventId(UUID stream, long sequence) {
         return new EventId(log.streamId(), log.latest());
     }
 
-    /**
-     * Parses an id.
-     *
-     * @param name the header or the parameter that has it
-     * @throws ApiException 400 if it has not the form of an id
-     */
+    /** Parses an id in a header or a parameter of this name, or refuses it. */
     static EventId parse(String name, String text) {
         var match = FORM.matcher(text);
         if (!match.matches()) {

@@ -45,11 +45,7 @@ final class EventReader {
         this.response = response;
     }
 
-    /**
-     * Begins after an event.
-     *
-     * @param known the last event that the client knows; null for a client that wants the events from now on
-     */
+    /** Begins after the last event that the client knows; null for a client that wants the events from now on. */
     void start(@Nullable EventId known) {
         response.setWriteQueueMaxSize(QUEUE_BYTES).drainHandler(_ -> {
             isFull = false;
@@ -76,9 +72,7 @@ final class EventReader {
 
     /**
      * Shows the client and all proxies that the connection is alive. It also passes on the position, which moves with events that
-     * the filter leaves out.
-     *
-     * @return whether the client reads; if not, its buffer was full since the last call
+     * the filter leaves out. Returns whether the client reads; if not, its buffer was full since the last call.
      */
     boolean beat() {
         if (!response.writeQueueFull()) {

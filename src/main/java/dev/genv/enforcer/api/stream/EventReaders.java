@@ -36,10 +36,8 @@ final class EventReaders {
     }
 
     /**
-     * Lets a client follow the events.
-     *
-     * @param known the last event that the client knows; null for a client that wants the events from now on
-     * @return whether there was a slot for it; if not, nothing was sent
+     * Lets a client follow the events after the last one that it knows; null for the events from now on. Returns whether there
+     * was a slot for it; if not, nothing was sent.
      */
     boolean add(RoutingContext request, EventReader.Source source, @Nullable EventId known) {
         var address = ClientAddress.of(request);
@@ -107,12 +105,7 @@ final class EventReaders {
             return ((ConnectionBase) request.request().connection()).channel();
         }
 
-        /**
-         * Sends events until the connection is closed.
-         *
-         * @param known the last event that the client knows; null for a client that wants the events from now on
-         * @param closed called when the connection is closed
-         */
+        /** Sends the events after the one that the client knows until the connection is closed. */
         void open(EventLog log, @Nullable EventId known, Runnable closed) {
             if (channel.pipeline().get(IdleStateHandler.class) != null) {
                 channel.pipeline().remove(IdleStateHandler.class); // it would disconnect a client that sends nothing

@@ -69,11 +69,7 @@ public final class SettingsReader {
         return property.startsWith("quarkus.") && value.contains("${");
     }
 
-    /**
-     * Reads all settings.
-     *
-     * @throws InvalidSettingsException with every variable that is invalid, and not only the first
-     */
+    /** Reads all settings. The exception has every variable that is invalid, and not only the first. */
     public static Settings read(Variables variables) throws InvalidSettingsException {
         return new SettingsReader(variables).read();
     }
