@@ -36,7 +36,7 @@ public class PlanBodies {
     static PlanBody of(RoutingContext request) {
         PlanBody body = request.get(KEY);
         if (body == null) {
-            throw ApiException.notFound("plans are computed by POST " + PlanResource.PATH);
+            throw new ApiException(404, "plans are computed by POST " + PlanResource.PATH);
         }
         return body;
     }
@@ -100,8 +100,8 @@ public class PlanBodies {
         }
 
         private void expire() {
-            refuse(ApiException.requestTimeout(
-                    "the body did not arrive within %d seconds".formatted(LONGEST_BODY_MILLIS / 1000)));
+            refuse(new ApiException(
+                    408, "the body did not arrive within %d seconds".formatted(LONGEST_BODY_MILLIS / 1000)));
         }
 
         /** Releases the memory of the body when the response is sent. */

@@ -30,7 +30,7 @@ final class PlanBody implements AutoCloseable {
     void add(byte[] piece) {
         length += piece.length;
         if (length > memory.largestBody()) {
-            throw ApiException.contentTooLarge("the body is larger than %d bytes".formatted(memory.largestBody()));
+            throw new ApiException(413, "the body is larger than %d bytes".formatted(memory.largestBody()));
         }
         for (var from = 0; from < piece.length; ) {
             if (blocks.isEmpty() || lastFilled == blocks.getLast().length) {
@@ -47,7 +47,7 @@ final class PlanBody implements AutoCloseable {
     private void addBlock() {
         var size = blocks.isEmpty() ? FIRST_BLOCK : Math.min(LARGEST_BLOCK, 2 * blocks.getLast().length);
         if (!reserve(size >> 10)) {
-            throw ApiException.serviceUnavailable("other plan requests use all the memory for plans; try again soon");
+            throw new ApiException(503, "other plan requests use all the memory for plans; try again soon");
         }
         blocks.add(new byte[size]);
         lastFilled = 0;
@@ -78,7 +78,7 @@ final class PlanBody implements AutoCloseable {
      */
     synchronized PlanBody retain() {
         if (users == 0) {
-            throw ApiException.requestTimeout("the client has disconnected");
+            throw new ApiException(408, "the client has disconnected");
         }
         users++;
         return this;

@@ -37,7 +37,7 @@ public class PlanReplay {
         var parameters = QueryParameters.of(query, Set.of(SINCE, UNTIL));
         var since = parameters.get(SINCE);
         if (since == null) {
-            throw ApiException.badRequest("the parameter until needs the parameter since");
+            throw new ApiException(400, "the parameter until needs the parameter since");
         }
         var now = enforcer.ticker().now();
         var until = Period.instant(UNTIL, parameters.get(UNTIL), now);

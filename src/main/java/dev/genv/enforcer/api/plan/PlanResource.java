@@ -75,8 +75,7 @@ public class PlanResource {
     public byte[] plan(@Context RoutingContext request, @Context UriInfo uri) {
         var period = replay.period(uri.getQueryParameters());
         if (!permits.tryAcquire()) {
-            throw ApiException.serviceUnavailable(
-                    "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
+            throw new ApiException(503, "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
         }
         try (var body = PlanBodies.of(request).retain()) {
             return period.isPresent()
@@ -94,7 +93,7 @@ public class PlanResource {
     private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
         var query = new PlanRequest(body.open(), memory.largestTree());
         if (query.snapshots().isPresent()) {
-            throw ApiException.badRequest("since replays the recorded past, so the body cannot have snapshots");
+            throw new ApiException(400, "since replays the recorded past, so the body cannot have snapshots");
         }
         return replay.run(request, period, query.policy().orElseGet(enforcer::policy));
     }
@@ -119,7 +118,8 @@ public class PlanResource {
         var bytes = ENTRY
                 * fleet.snapshots().stream().mapToLong(FleetMemory::entries).sum();
         if (bytes > memory.largestFleet()) {
-            throw ApiException.contentTooLarge(
+            throw new ApiException(
+                    413,
                     "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
                             .formatted(bytes, memory.largestFleet()));
         }
@@ -128,8 +128,7 @@ public class PlanResource {
     private Fleet lastFleet() {
         return enforcer.latest()
                 .map(CycleReport::fleet)
-                .orElseThrow(
-                        () -> ApiException.serviceUnavailable("no cycle has ended yet, and the body has no snapshots"));
+                .orElseThrow(() -> new ApiException(503, "no cycle has ended yet, and the body has no snapshots"));
     }
 
     private byte[] write(Object view, String advice) {
@@ -137,8 +136,8 @@ public class PlanResource {
         try {
             json.writeValue(out, view);
         } catch (BoundedOutput.FullException e) {
-            throw ApiException.contentTooLarge(
-                    "the plan is larger than %d bytes; %s".formatted(memory.largestAnswer(), advice));
+            throw new ApiException(
+                    413, "the plan is larger than %d bytes; %s".formatted(memory.largestAnswer(), advice));
         } catch (IOException e) {
             throw new IllegalStateException("a plan cannot be written as JSON", e);
         }

@@ -92,7 +92,7 @@ public final class PastReading implements AutoCloseable {
     }
 
     private static ApiException unreadable(IOException e) {
-        return ApiException.serviceUnavailable("the recorded past cannot be read: " + e.getMessage());
+        return new ApiException(503, "the recorded past cannot be read: " + e.getMessage());
     }
 
     @Override
@@ -129,7 +129,8 @@ public final class PastReading implements AutoCloseable {
                 entriesOf.put(name, count);
             }
             if (bytes() > most) {
-                throw ApiException.contentTooLarge(
+                throw new ApiException(
+                        413,
                         "the past contains a fleet that needs an estimated %d bytes of memory; choose a shorter period"
                                 .formatted(bytes()));
             }

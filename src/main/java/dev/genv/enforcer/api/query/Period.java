@@ -16,7 +16,7 @@ public record Period(Instant from, Instant to) {
     /** Returns the period between two instants. Refuses one that ends before it begins. */
     public static Period between(Instant from, Instant to) {
         if (from.isAfter(to)) {
-            throw ApiException.badRequest("the period ends at %s, before it begins at %s".formatted(to, from));
+            throw new ApiException(400, "the period ends at %s, before it begins at %s".formatted(to, from));
         }
         return new Period(from, to);
     }

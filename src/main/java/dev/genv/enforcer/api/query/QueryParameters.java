@@ -19,11 +19,15 @@ public final class QueryParameters {
     public static QueryParameters of(Map<String, List<String>> values, Set<String> known) {
         for (var parameter : values.entrySet()) {
             if (!known.contains(parameter.getKey())) {
-                throw ApiException.badRequest("the parameter %s is not known; these are: %s"
-                        .formatted(parameter.getKey(), known.stream().sorted().collect(Collectors.joining(", "))));
+                throw new ApiException(
+                        400,
+                        "the parameter %s is not known; these are: %s"
+                                .formatted(
+                                        parameter.getKey(),
+                                        known.stream().sorted().collect(Collectors.joining(", "))));
             }
             if (parameter.getValue().size() > 1) {
-                throw ApiException.badRequest("the parameter %s is there more than once".formatted(parameter.getKey()));
+                throw new ApiException(400, "the parameter %s is there more than once".formatted(parameter.getKey()));
             }
         }
         return new QueryParameters(values);
@@ -37,7 +41,6 @@ public final class QueryParameters {
 
     /** An error for a value that cannot be read. */
     public static ApiException unreadable(String parameter, String value, String expected) {
-        return ApiException.badRequest(
-                "the parameter %s is \"%s\"; it can be %s".formatted(parameter, value, expected));
+        return new ApiException(400, "the parameter %s is \"%s\"; it can be %s".formatted(parameter, value, expected));
     }
 }

@@ -69,7 +69,8 @@ public class ReportResource {
         try (var reading = past.open(request, period)) {
             var report = report(reading, period);
             if (isCsv && !report.complete()) {
-                throw ApiException.contentTooLarge(
+                throw new ApiException(
+                        413,
                         "the period was not read within %d seconds, or its records are damaged, which CSV cannot show; choose a shorter one"
                                 .formatted(PastReading.LONGEST.toSeconds()));
             }

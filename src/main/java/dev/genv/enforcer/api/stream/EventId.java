@@ -26,7 +26,8 @@ public record EventId(UUID stream, long sequence) {
     static EventId parse(String name, String text) {
         var match = FORM.matcher(text);
         if (!match.matches()) {
-            throw ApiException.badRequest(
+            throw new ApiException(
+                    400,
                     "%s is \"%s\"; it can be the id of an event such as %s-42".formatted(name, text, new UUID(0, 0)));
         }
         return new EventId(UUID.fromString(match.group(1)), Long.parseLong(match.group(2)));

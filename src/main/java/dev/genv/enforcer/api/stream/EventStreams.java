@@ -156,7 +156,7 @@ public class EventStreams {
     private static @Nullable EventId lastEventId(RoutingContext request, QueryParameters parameters) {
         var header = request.request().headers().getAll(EventId.HEADER);
         if (header.size() > 1) {
-            throw ApiException.badRequest("the header %s is there more than once".formatted(EventId.HEADER));
+            throw new ApiException(400, "the header %s is there more than once".formatted(EventId.HEADER));
         }
         if (!header.isEmpty() && !header.getFirst().isEmpty()) {
             return EventId.parse("the header " + EventId.HEADER, header.getFirst());
@@ -170,7 +170,7 @@ public class EventStreams {
         try {
             query = request.queryParams();
         } catch (HttpException e) {
-            throw ApiException.badRequest("the query cannot be decoded");
+            throw new ApiException(400, "the query cannot be decoded");
         }
         return query.names().stream().collect(Collectors.toMap(Function.identity(), query::getAll));
     }

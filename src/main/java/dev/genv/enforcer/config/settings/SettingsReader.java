@@ -1,6 +1,5 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.Contradictions.NotificationContradictions;
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.Variables.UnknownVariables;
 import dev.genv.enforcer.policy.RuleConfig;
@@ -23,6 +22,7 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 
 /**
  * Reads the settings with SmallRye Config from environment variables only. Quarkus's own configuration would also read files of
@@ -30,15 +30,17 @@ import java.util.TreeSet;
  */
 public final class SettingsReader {
     /** In the order of the documentation; the settings of the rules come after the first group. */
-    public static final List<ConfigClass> GROUPS = List.of(
-            ConfigClass.configClass(GeneralSettings.class, GeneralSettings.PREFIX),
-            ConfigClass.configClass(SafetySettings.class, SafetySettings.PREFIX),
-            ConfigClass.configClass(GpuSettings.class, GpuSettings.PREFIX),
-            ConfigClass.configClass(StateSettings.class, StateSettings.PREFIX),
-            ConfigClass.configClass(JournalSettings.class, JournalSettings.PREFIX),
-            ConfigClass.configClass(HttpSettings.class, HttpSettings.PREFIX),
-            ConfigClass.configClass(NotificationSettings.class, NotificationSettings.PREFIX),
-            ConfigClass.configClass(RemoteSettings.class, RemoteSettings.PREFIX));
+    public static final List<ConfigClass> GROUPS = Stream.of(
+                    GeneralSettings.class,
+                    SafetySettings.class,
+                    GpuSettings.class,
+                    StateSettings.class,
+                    JournalSettings.class,
+                    HttpSettings.class,
+                    NotificationSettings.class,
+                    RemoteSettings.class)
+            .map(ConfigClass::configClass)
+            .toList();
 
     private static final String MAX_TERMINATIONS = "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE";
 
@@ -86,8 +88,7 @@ public final class SettingsReader {
         var settings = readValid();
         var known = variables();
         new Contradictions(variables, errors).check(settings, known);
-        new NotificationContradictions(variables, errors).check(settings);
-        new UnknownVariables(known).check(variables, errors);
+        UnknownVariables.check(variables, known, errors);
         errors.throwIfAny();
         return settings;
     }
@@ -156,14 +157,14 @@ public final class SettingsReader {
         GROUPS.forEach(builder::withMapping);
         var config = builder.build();
         return new Settings(
-                config.getConfigMapping(GeneralSettings.class, GeneralSettings.PREFIX),
+                config.getConfigMapping(GeneralSettings.class),
                 rules,
-                config.getConfigMapping(SafetySettings.class, SafetySettings.PREFIX),
-                config.getConfigMapping(GpuSettings.class, GpuSettings.PREFIX),
-                config.getConfigMapping(StateSettings.class, StateSettings.PREFIX),
-                config.getConfigMapping(JournalSettings.class, JournalSettings.PREFIX),
-                config.getConfigMapping(HttpSettings.class, HttpSettings.PREFIX),
-                config.getConfigMapping(NotificationSettings.class, NotificationSettings.PREFIX),
-                config.getConfigMapping(RemoteSettings.class, RemoteSettings.PREFIX));
+                config.getConfigMapping(SafetySettings.class),
+                config.getConfigMapping(GpuSettings.class),
+                config.getConfigMapping(StateSettings.class),
+                config.getConfigMapping(JournalSettings.class),
+                config.getConfigMapping(HttpSettings.class),
+                config.getConfigMapping(NotificationSettings.class),
+                config.getConfigMapping(RemoteSettings.class));
     }
 }
