@@ -17,17 +17,11 @@ import java.util.regex.Pattern;
  * Finds the controlling terminals of users, as the kernel knows them: {@code tty_nr} in {@code /proc/PID/stat}. utmp is not used, because
  * it lists only logins and other programs write it.
  */
-final class ControllingTerminals {
+record ControllingTerminals(Path proc) {
     private static final int LARGEST = 16 << 10;
     private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
     // The fields after the name: state, ppid, pgrp, session, tty_nr (proc_pid_stat(5)).
     private static final int TTY_FIELD = 4;
-
-    private final Path proc;
-
-    ControllingTerminals(Path proc) {
-        this.proc = proc;
-    }
 
     /**
      * Returns the numbers of the pseudoterminals by the real uid of the processes that have them. The terminal of the service

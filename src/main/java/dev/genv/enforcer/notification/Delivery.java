@@ -28,6 +28,12 @@ public interface Delivery {
     /** Its figures and its problem. */
     DeliveryStatistics statistics();
 
+    /** Returns what is left of a time that began at this mark of the ticker. */
+    static Duration rest(Duration length, Ticker ticker, long since) {
+        var rest = length.minus(ticker.since(since));
+        return rest.isNegative() ? Duration.ZERO : rest;
+    }
+
     /** Counts the deliveries of one kind. The thread of the delivery writes, any thread reads. */
     final class DeliveryStatistics {
         private static final int LONGEST_REASON = 200;

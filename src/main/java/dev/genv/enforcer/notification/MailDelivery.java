@@ -136,8 +136,7 @@ public final class MailDelivery implements Delivery {
     }
 
     private Duration untilDue(Attempt attempt) {
-        var rest = attempt.delay().minus(ticker.since(attempt.delayedAt()));
-        return rest.isNegative() ? Duration.ZERO : rest;
+        return Delivery.rest(attempt.delay(), ticker, attempt.delayedAt());
     }
 
     private void showWaiting() {

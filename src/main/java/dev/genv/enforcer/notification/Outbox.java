@@ -133,18 +133,13 @@ public final class Outbox<K> {
     }
 
     private Duration untilDue(K person, Pending notices) {
-        var collected = rest(delay, notices.since);
+        var collected = Delivery.rest(delay, ticker, notices.since);
         var messages = sent.get(person);
         if (messages == null || messages.size() < perHour) {
             return collected;
         }
-        var permitted = rest(PERIOD, messages.getFirst());
+        var permitted = Delivery.rest(PERIOD, ticker, messages.getFirst());
         return permitted.compareTo(collected) > 0 ? permitted : collected;
-    }
-
-    private Duration rest(Duration length, long since) {
-        var rest = length.minus(ticker.since(since));
-        return rest.isNegative() ? Duration.ZERO : rest;
     }
 
     private void forgetOldMessages() {

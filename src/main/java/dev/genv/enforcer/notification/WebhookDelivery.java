@@ -94,8 +94,7 @@ public final class WebhookDelivery implements Delivery {
     }
 
     private Duration rest() {
-        var rest = pause.minus(ticker.since(pausedAt));
-        return rest.isNegative() ? Duration.ZERO : rest;
+        return Delivery.rest(pause, ticker, pausedAt);
     }
 
     private void deliver(Event event) throws InterruptedException {

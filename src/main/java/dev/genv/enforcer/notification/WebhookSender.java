@@ -37,8 +37,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Sends one event at a time, each over its own connection, so that a receiver that does not answer keeps none. Redirects are not followed.
  * The body of the answer is not read.
+ *
+ * @param receiver the address, with {@code http} or {@code https}
+ * @param secret signs the requests; empty for requests without a signature
+ * @param timeout the longest time for a request
  */
-public final class WebhookSender {
+public record WebhookSender(
+        Vertx vertx, URI receiver, Optional<SecretFile> secret, WebhookBodies bodies, Duration timeout, Ticker ticker) {
     private static final int GONE = 410;
     private static final int FIRST_SUCCESS = 200;
     private static final int FIRST_REDIRECT = 300;
@@ -51,35 +56,6 @@ public final class WebhookSender {
 
     /** After a day, events are given up. */
     private static final Duration LONGEST_WAIT = Duration.ofDays(1);
-
-    private final Vertx vertx;
-    private final URI receiver;
-    private final Optional<SecretFile> secret;
-    private final WebhookBodies bodies;
-    private final Duration timeout;
-    private final Ticker ticker;
-
-    /**
-     * Creates a sender without connecting.
-     *
-     * @param receiver the address, with {@code http} or {@code https}
-     * @param secret signs the requests; empty for requests without a signature
-     * @param timeout the longest time for a request
-     */
-    public WebhookSender(
-            Vertx vertx,
-            URI receiver,
-            Optional<SecretFile> secret,
-            WebhookBodies bodies,
-            Duration timeout,
-            Ticker ticker) {
-        this.vertx = vertx;
-        this.receiver = receiver;
-        this.secret = secret;
-        this.bodies = bodies;
-        this.timeout = timeout;
-        this.ticker = ticker;
-    }
 
     /** Sends an event once, and waits for the answer. */
     Reply send(Notice notice) throws InterruptedException {

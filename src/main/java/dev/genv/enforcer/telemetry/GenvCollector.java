@@ -75,7 +75,9 @@ public final class GenvCollector extends Collector implements Collector.Describa
             var limit = SeriesLimit.ofEachHost(hosts.size());
             hosts.forEach(host -> add(host, limit, samples));
         }
-        return families(samples);
+        return samples.entrySet().stream()
+                .map(family -> family.getKey().family(family.getValue()))
+                .toList();
     }
 
     /** Another name of a machine has the same series again. */
@@ -89,42 +91,21 @@ public final class GenvCollector extends Collector implements Collector.Describa
         if (includesEntities) {
             var kept = SeriesLimit.keep(EntitySeries.of(host.snapshot()), limit);
             kept.series().forEach(series -> add(host, series, samples));
-            var omitted = List.of(LabelText.of(host.host()));
-            add(samples, GenvMetric.OMITTED, GenvMetric.OMITTED.labels(), omitted, kept.omitted());
+            var omitted = new Series(GenvMetric.OMITTED, List.of(LabelText.of(host.host())), kept.omitted());
+            add(host, omitted, samples);
         }
     }
 
     private void add(HostReport host, Series series, Map<GenvMetric, List<Sample>> samples) {
-        var names = series.metric().labels();
-        if (isRemote) {
-            add(
-                    samples,
-                    series.metric(),
-                    withFirst(HOSTNAME, names),
-                    withFirst(LabelText.of(host.host()), series.labels()),
-                    series.value());
-        } else {
-            add(samples, series.metric(), names, series.labels(), series.value());
-        }
-    }
-
-    private static void add(
-            Map<GenvMetric, List<Sample>> samples,
-            GenvMetric metric,
-            List<String> names,
-            List<String> values,
-            double value) {
-        samples.computeIfAbsent(metric, _ -> new ArrayList<>()).add(metric.sample(names, values, value));
+        var metric = series.metric();
+        var isNamed = isRemote && metric != GenvMetric.OMITTED;
+        var names = isNamed ? withFirst(HOSTNAME, metric.labels()) : metric.labels();
+        var values = isNamed ? withFirst(LabelText.of(host.host()), series.labels()) : series.labels();
+        samples.computeIfAbsent(metric, _ -> new ArrayList<>()).add(metric.sample(names, values, series.value()));
     }
 
     private static List<String> withFirst(String first, List<String> others) {
         return Stream.concat(Stream.of(first), others.stream()).toList();
-    }
-
-    private static List<MetricFamilySamples> families(Map<GenvMetric, List<Sample>> samples) {
-        return samples.entrySet().stream()
-                .map(family -> family.getKey().family(family.getValue()))
-                .toList();
     }
 
     /** The names, so that no other collector can take them. */

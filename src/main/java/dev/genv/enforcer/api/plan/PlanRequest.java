@@ -50,10 +50,7 @@ final class PlanRequest {
 
     /** Returns the policy of the body; empty if there is none. */
     Optional<Policy> policy() {
-        if (!body.has("policy")) {
-            return Optional.empty();
-        }
-        return Optional.of(PlanPolicy.read(body.path("policy")));
+        return body.has("policy") ? Optional.of(PlanPolicy.read(body.path("policy"))) : Optional.empty();
     }
 
     /** Returns the snapshots of the body; empty if there are none. */

@@ -12,7 +12,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -136,52 +135,40 @@ public record ReportView(
         private ReportCsv() {}
 
         static String of(ReportView report) {
-            Map<String, Double> observed = report.hosts().stream()
+            Map<String, Object> observed = report.hosts().stream()
                     .collect(Collectors.toMap(ReportView.HostHours::host, ReportView.HostHours::observedHours));
             var csv = new StringBuilder(HEADER).append("\r\n");
             for (var row : report.usage()) {
-                append(
-                        csv,
-                        row.user(),
-                        row.host(),
-                        observed.get(row.host()),
-                        row.heldDeviceHours(),
-                        row.usedDeviceHours(),
-                        null,
-                        null,
-                        null,
-                        null);
+                csv.append("%s,%s,%s,%s,%s,,,,\r\n"
+                        .formatted(
+                                quote(row.user()),
+                                quote(row.host()),
+                                observed.getOrDefault(row.host(), ""),
+                                row.heldDeviceHours(),
+                                row.usedDeviceHours()));
             }
             var used = report.usage().stream().map(ReportView.UserHours::host).collect(Collectors.toUnmodifiableSet());
             for (var host : report.hosts()) {
                 if (!used.contains(host.host())) {
-                    append(csv, null, host.host(), host.observedHours(), null, null, null, null, null, null);
+                    csv.append(",%s,%s,,,,,,\r\n".formatted(quote(host.host()), host.observedHours()));
                 }
             }
             for (var row : report.rules()) {
-                append(
-                        csv,
-                        row.user(),
-                        null,
-                        null,
-                        null,
-                        null,
-                        row.rule(),
-                        row.violations(),
-                        row.terminations(),
-                        row.detachments());
+                csv.append("%s,,,,,%s,%s,%s,%s\r\n"
+                        .formatted(
+                                quote(row.user()),
+                                quote(row.rule()),
+                                row.violations(),
+                                row.terminations(),
+                                row.detachments()));
             }
             return csv.toString();
         }
 
-        private static void append(StringBuilder csv, @Nullable Object... fields) {
-            csv.append(Arrays.stream(fields)
-                            .map(field -> field instanceof String text ? quote(text) : Objects.toString(field, ""))
-                            .collect(Collectors.joining(",")))
-                    .append("\r\n");
-        }
-
-        private static String quote(String text) {
+        private static String quote(@Nullable String text) {
+            if (text == null) {
+                return "";
+            }
             var safe = Arrays.stream(text.split("\\\\", -1)) // no text may imitate an escape
                     .map(part -> ascii(SafeText.escape(part)).replace("\"", "\"\""))
                     .collect(Collectors.joining("\\u005c"));

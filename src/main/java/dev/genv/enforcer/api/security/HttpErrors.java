@@ -10,9 +10,6 @@ import io.vertx.ext.web.RoutingContext;
 
 /** Sends error responses before a resource is called, in the form of all errors. */
 public final class HttpErrors {
-    /** The type of every error. */
-    public static final String MEDIA_TYPE = ProblemDetail.MEDIA_TYPE;
-
     /** The detail of status 404. */
     public static final String NO_SUCH_PATH = "there is no such path";
     /** The detail of status 405, with which the header {@code Allow} is sent. */
@@ -23,11 +20,6 @@ public final class HttpErrors {
 
     private HttpErrors() {}
 
-    /** The body of an error response, in ASCII. */
-    public static byte[] body(int status, String detail) {
-        return new ProblemDetail(status, detail).json();
-    }
-
     /** Sends the response, and closes the connection if a body may follow, because the body is not read. */
     public static void send(RoutingContext request, int status, String detail) {
         if (mayHaveBody(request)) {
@@ -37,7 +29,7 @@ public final class HttpErrors {
         request.response()
                 .setStatusCode(status)
                 .putHeader(HttpHeaders.CONTENT_TYPE, ProblemDetail.MEDIA_TYPE)
-                .end(Buffer.buffer(body(status, detail)));
+                .end(Buffer.buffer(new ProblemDetail(status, detail).json()));
     }
 
     /**

@@ -25,7 +25,6 @@ import jakarta.annotation.Priority;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -47,7 +46,7 @@ public class EventStreams {
     /** The same as the header, for clients that cannot set one. */
     private static final String LAST_EVENT_ID = "last_event_id";
 
-    private static final Set<String> PARAMETERS = parameters();
+    private static final Set<String> PARAMETERS = Set.of("rule", "user", "host", LAST_EVENT_ID);
     /** In seconds: a slot becomes free when a client disconnects. */
     private static final String RETRY_AFTER = "10";
     /** Before the observer that waits for the end of the last cycle. */
@@ -173,12 +172,6 @@ public class EventStreams {
             throw new ApiException(400, "the query cannot be decoded");
         }
         return query.names().stream().collect(Collectors.toMap(Function.identity(), query::getAll));
-    }
-
-    private static Set<String> parameters() {
-        var all = new HashSet<>(ViolationFilter.SUBJECT);
-        all.add(LAST_EVENT_ID);
-        return Set.copyOf(all);
     }
 
     /**
