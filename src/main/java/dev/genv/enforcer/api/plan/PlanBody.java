@@ -8,9 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/**
- * The body of a plan request while it arrives. It holds no more memory than it has reserved, even if the pieces are small.
- */
+/** The body of a plan request while it arrives. It holds no more memory than it has reserved, even if the pieces are small. */
 final class PlanBody implements AutoCloseable {
     private static final int FIRST_BLOCK = 1 << 10;
     private static final int LARGEST_BLOCK = 1 << 16;
