@@ -45,7 +45,6 @@ public final class MailDelivery implements Delivery {
     /** A mail with the time of its next attempt. */
     private record Attempt(OutgoingMail mail, long createdAt, int failures, Duration delay, long delayedAt) {}
 
-    /** Creates a delivery. */
     public MailDelivery(
             NoticeReader reader,
             Addresses addresses,

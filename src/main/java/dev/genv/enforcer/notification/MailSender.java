@@ -40,7 +40,6 @@ public record MailSender(
     /** What all mails have in common: the sender, and who also gets each mail. */
     public record Envelope(String from, Optional<String> copyTo) {}
 
-    /** Creates a sender without connecting. */
     public MailSender(Vertx vertx, MailServer server, Envelope envelope, Duration timeout) {
         this(vertx, server, envelope, timeout, UnaryOperator.identity());
     }

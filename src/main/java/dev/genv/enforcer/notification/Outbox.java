@@ -105,7 +105,6 @@ public final class Outbox<K> {
         }
     }
 
-    /** Whether something is due now. */
     public boolean isDue() {
         return untilDue().filter(Duration::isZero).isPresent();
     }
@@ -117,7 +116,6 @@ public final class Outbox<K> {
                 .min(Comparator.naturalOrder());
     }
 
-    /** The number of notices that wait. */
     public long size() {
         return pending.values().stream()
                 .mapToLong(each -> each.notices.size() + each.omitted)

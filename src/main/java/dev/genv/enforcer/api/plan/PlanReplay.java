@@ -34,14 +34,14 @@ public class PlanReplay {
         if (query.isEmpty()) {
             return Optional.empty();
         }
-        var parameters = QueryParameters.of(query, Set.of(SINCE, UNTIL));
+        var parameters = new QueryParameters(query, Set.of(SINCE, UNTIL));
         var since = parameters.get(SINCE);
         if (since == null) {
             throw new ApiException(400, "the parameter until needs the parameter since");
         }
         var now = enforcer.ticker().now();
         var until = Period.instant(UNTIL, parameters.get(UNTIL), now);
-        return Optional.of(Period.between(Period.instant(SINCE, since, Instant.EPOCH), until));
+        return Optional.of(new Period(Period.instant(SINCE, since, Instant.EPOCH), until));
     }
 
     ReplayView run(RoutingContext request, Period period, Policy policy) {

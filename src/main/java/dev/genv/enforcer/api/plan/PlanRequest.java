@@ -48,12 +48,10 @@ final class PlanRequest {
         checkNames(body, Set.of("policy", "snapshots"), "the body");
     }
 
-    /** Returns the policy of the body; empty if there is none. */
     Optional<Policy> policy() {
         return body.has("policy") ? Optional.of(PlanPolicy.read(body.path("policy"))) : Optional.empty();
     }
 
-    /** Returns the snapshots of the body; empty if there are none. */
     Optional<List<Snapshot>> snapshots() {
         if (!body.has("snapshots")) {
             return Optional.empty();

@@ -38,45 +38,29 @@ public final class PastReading implements AutoCloseable {
 
     /** Reads all cycles of the period, and some before and after it. */
     public void cycles(Consumer<RecordedCycle> reader) {
-        try {
-            isWhole &= past.readCycles(period.from(), period.to(), this::isOver, cycle -> {
-                memory.hold(cycle);
-                reader.accept(cycle);
-                return true;
-            });
-        } catch (IOException e) {
-            throw unreadable(e);
-        }
+        isWhole &= read(() -> past.readCycles(period.from(), period.to(), this::isOver, cycle -> {
+            memory.hold(cycle);
+            reader.accept(cycle);
+            return true;
+        }));
     }
 
     /** Reads all events in the same way. */
     public void events(Consumer<Event> reader) {
-        try {
-            isWhole &= past.readEvents(period.from(), period.to(), this::isOver, event -> {
-                reader.accept(event);
-                return true;
-            });
-        } catch (IOException e) {
-            throw unreadable(e);
-        }
+        isWhole &= read(() -> past.readEvents(period.from(), period.to(), this::isOver, event -> {
+            reader.accept(event);
+            return true;
+        }));
     }
 
     /** Returns since when observations are recorded; null if none are. */
     public @Nullable Instant recordedSince() {
-        try {
-            return past.begin().orElse(null);
-        } catch (IOException e) {
-            throw unreadable(e);
-        }
+        return read(past::begin).orElse(null);
     }
 
     /** Returns since when the events are complete; null if there are none. */
     public @Nullable Instant eventsRecordedSince() {
-        try {
-            return past.beginOfEvents().orElse(null);
-        } catch (IOException e) {
-            throw unreadable(e);
-        }
+        return read(past::beginOfEvents).orElse(null);
     }
 
     /** Whether everything was read; otherwise the time limit ended the reading, or records are damaged or missing. */
@@ -91,8 +75,17 @@ public final class PastReading implements AutoCloseable {
         return !isInTime;
     }
 
-    private static ApiException unreadable(IOException e) {
-        return new ApiException(503, "the recorded past cannot be read: " + e.getMessage());
+    /** Something that reads files. */
+    private interface Read<T> {
+        T run() throws IOException;
+    }
+
+    private static <T> T read(Read<T> action) {
+        try {
+            return action.run();
+        } catch (IOException e) {
+            throw new ApiException(503, "the recorded past cannot be read: " + e.getMessage());
+        }
     }
 
     @Override

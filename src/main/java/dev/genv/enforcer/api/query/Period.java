@@ -13,12 +13,11 @@ public record Period(Instant from, Instant to) {
 
     private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59Z");
 
-    /** Returns the period between two instants. Refuses one that ends before it begins. */
-    public static Period between(Instant from, Instant to) {
+    /** Refuses a period that ends before it begins. */
+    public Period {
         if (from.isAfter(to)) {
             throw new ApiException(400, "the period ends at %s, before it begins at %s".formatted(to, from));
         }
-        return new Period(from, to);
     }
 
     public boolean contains(Instant at) {

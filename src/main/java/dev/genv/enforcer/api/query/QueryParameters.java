@@ -8,15 +8,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The parameters of a query, each of them at most once. */
-public final class QueryParameters {
-    private final Map<String, List<String>> values;
-
-    private QueryParameters(Map<String, List<String>> values) {
-        this.values = values;
-    }
-
+public record QueryParameters(Map<String, List<String>> values, Set<String> known) {
     /** Refuses a repeated parameter, and an unknown name, because a filter with a typing error must not return everything. */
-    public static QueryParameters of(Map<String, List<String>> values, Set<String> known) {
+    public QueryParameters {
         for (var parameter : values.entrySet()) {
             if (!known.contains(parameter.getKey())) {
                 throw new ApiException(
@@ -30,7 +24,6 @@ public final class QueryParameters {
                 throw new ApiException(400, "the parameter %s is there more than once".formatted(parameter.getKey()));
             }
         }
-        return new QueryParameters(values);
     }
 
     /** Returns the value of a parameter; null if it is not there. */

@@ -26,7 +26,7 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
 
     /** Parses a query for a list. */
     public static ViolationFilter of(Map<String, List<String>> query) {
-        var parameters = QueryParameters.of(query, PARAMETERS);
+        var parameters = new QueryParameters(query, PARAMETERS);
         var which = subject(parameters);
         which = and(which, parameters.get("status"), ViolationFilter::status);
         which = and(which, parameters.get("since"), ViolationFilter::since);

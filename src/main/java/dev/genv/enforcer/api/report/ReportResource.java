@@ -62,10 +62,10 @@ public class ReportResource {
                 @Content(mediaType = CSV, schema = @Schema(type = SchemaType.STRING))
             })
     public Response report(@Context RoutingContext request, @Context UriInfo uri, @Context HttpHeaders headers) {
-        var query = QueryParameters.of(uri.getQueryParameters(), Set.of("from", "to", "format"));
+        var query = new QueryParameters(uri.getQueryParameters(), Set.of("from", "to", "format"));
         var isCsv = isCsv(query.get("format"), headers);
         var to = Period.instant("to", query.get("to"), now());
-        var period = Period.between(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
+        var period = new Period(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
         try (var reading = past.open(request, period)) {
             var report = report(reading, period);
             if (isCsv && !report.complete()) {

@@ -16,6 +16,8 @@ public final class HttpErrors {
     public static final String NO_SUCH_METHOD =
             "the path does not have this method; the header Allow lists its methods";
 
+    static final String MEDIA_TYPE = "application/problem+json";
+    private static final int LONGEST_DETAIL = 1000;
     private static final long CLOSE_DELAY_MILLIS = 2000;
 
     private HttpErrors() {}
@@ -28,8 +30,8 @@ public final class HttpErrors {
         }
         request.response()
                 .setStatusCode(status)
-                .putHeader(HttpHeaders.CONTENT_TYPE, ProblemDetail.MEDIA_TYPE)
-                .end(Buffer.buffer(new ProblemDetail(status, detail).json()));
+                .putHeader(HttpHeaders.CONTENT_TYPE, MEDIA_TYPE)
+                .end(Buffer.buffer(body(status, detail)));
     }
 
     /**
@@ -50,18 +52,12 @@ public final class HttpErrors {
         return headers.contains(HttpHeaders.CONTENT_LENGTH) || headers.contains(HttpHeaders.TRANSFER_ENCODING);
     }
 
-    /** An error in the form of RFC 9457. The standard phrase of the HTTP status is its title. */
-    record ProblemDetail(int status, String detail) {
-        static final String MEDIA_TYPE = "application/problem+json";
-        private static final int LONGEST_DETAIL = 1000;
-
-        /** The body of the response, in ASCII. */
-        byte[] json() {
-            return GenvJson.write(JsonNodeFactory.instance
-                    .objectNode()
-                    .put("title", HttpResponseStatus.valueOf(status).reasonPhrase())
-                    .put("status", status)
-                    .put("detail", SafeText.escape(detail, LONGEST_DETAIL)));
-        }
+    /** Returns the body of an error in the form of RFC 9457, in ASCII. The standard phrase of the HTTP status is its title. */
+    static byte[] body(int status, String detail) {
+        return GenvJson.write(JsonNodeFactory.instance
+                .objectNode()
+                .put("title", HttpResponseStatus.valueOf(status).reasonPhrase())
+                .put("status", status)
+                .put("detail", SafeText.escape(detail, LONGEST_DETAIL)));
     }
 }

@@ -76,7 +76,6 @@ final class EventFrames {
         return Buffer.buffer("id: %s\n\n".formatted(id(position)));
     }
 
-    /** The estimated memory of the events. */
     synchronized int bytes() {
         return bytes;
     }

@@ -47,7 +47,7 @@ final class EventReader {
             isFull = false;
             wake();
         });
-        if (known == null || known.isIn(source.log)) {
+        if (known == null || source.log.isKnown(known.stream(), known.sequence())) {
             position = known == null ? source.log.latest() : known.sequence();
             write(source.frames.position(position));
         } else {

@@ -132,7 +132,7 @@ public class EventStreams {
     }
 
     private void follow(RoutingContext request, Function<QueryParameters, EventFilter> filter) {
-        var parameters = QueryParameters.of(query(request), PARAMETERS);
+        var parameters = new QueryParameters(query(request), PARAMETERS);
         var source = new EventReader.Source(log, frames, filter.apply(parameters));
         var known = lastEventId(request, parameters);
         var response = request.response();

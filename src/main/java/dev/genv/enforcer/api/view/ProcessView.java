@@ -63,7 +63,6 @@ public record ProcessView(
             }
         }
 
-        /** A pod of Kubernetes. */
         public record PodView(String uid) {
             static @Nullable PodView of(@Nullable Pod pod) {
                 return pod == null ? null : new PodView(pod.uid());

@@ -24,18 +24,6 @@ final class Contradictions {
     private static final String MAIL_PASSWORD = PREFIX + "MAIL_PASSWORD_FILE";
     private static final String URL = PREFIX + "WEBHOOK_URL";
     private static final String URL_FILE = PREFIX + "WEBHOOK_URL_FILE";
-    private static final List<String> MAIL = List.of(
-            "MAIL_PORT",
-            "MAIL_TLS",
-            "MAIL_USER",
-            "MAIL_PASSWORD_FILE",
-            "MAIL_FROM",
-            "MAIL_TO",
-            "MAIL_ADDRESS_FILE",
-            "MAIL_CC",
-            "MAIL_DELAY",
-            "MAIL_MAX_PER_HOUR");
-    private static final List<String> WEBHOOK = List.of("WEBHOOK_SECRET_FILE", "WEBHOOK_FORMAT", "WEBHOOK_PLAIN_HTTP");
     private static final Set<String> LOOPBACK = Set.of("localhost", "127.0.0.1", "[::1]");
 
     private final Variables variables;
@@ -56,9 +44,10 @@ final class Contradictions {
         if (variables.isSet(HOSTS) || variables.isSet(HOST_FILE)) {
             checkRemote(settings);
         } else {
-            refuseRemoteSettings(known);
+            var reason = "has no effect without machines: set %s or %s, or unset it".formatted(HOSTS, HOST_FILE);
+            refuseGroup(REMOTE, known, reason);
         }
-        checkNotifications(settings);
+        checkNotifications(settings, known);
     }
 
     private void checkRemote(Settings settings) {
@@ -73,12 +62,9 @@ final class Contradictions {
         }
     }
 
-    /** Refuses settings that apply only to other machines if no machine is set. */
-    private void refuseRemoteSettings(Collection<String> known) {
-        known.stream()
-                .filter(name -> name.startsWith(REMOTE) && variables.isSet(name))
-                .forEach(name -> errors.add(
-                        name, "has no effect without machines: set %s or %s, or unset it".formatted(HOSTS, HOST_FILE)));
+    /** Refuses the settings of a group, of which the one that makes them useful is not set. */
+    private void refuseGroup(String prefix, Collection<String> known, String reason) {
+        refuse(known.stream().filter(name -> name.startsWith(prefix)).toList(), reason);
     }
 
     private void checkFiles(Settings settings) {
@@ -96,7 +82,7 @@ final class Contradictions {
         }
     }
 
-    private void checkNotifications(Settings settings) {
+    private void checkNotifications(Settings settings, Collection<String> known) {
         var notification = settings.notification();
         if (settings.isSingleCycle()) {
             refuse(
@@ -112,15 +98,19 @@ final class Contradictions {
         if (notification.auditMessages() && !notification.terminalMessages() && !variables.isSet(MAIL_HOST)) {
             errors.add(AUDIT, "has no effect without %s or %s".formatted(TERMINAL, MAIL_HOST));
         }
-        checkMail(notification);
-        checkWebhook(notification);
+        if (variables.isSet(MAIL_HOST)) {
+            checkMail(notification);
+        } else {
+            refuseGroup(PREFIX + "MAIL_", known, "has no effect without " + MAIL_HOST);
+        }
+        if (variables.isSet(URL) || variables.isSet(URL_FILE)) {
+            checkWebhook(notification);
+        } else {
+            refuseGroup(PREFIX + "WEBHOOK_", known, "has no effect without %s or %s".formatted(URL, URL_FILE));
+        }
     }
 
     private void checkMail(NotificationSettings settings) {
-        if (!variables.isSet(MAIL_HOST)) {
-            MAIL.forEach(name -> refuse(List.of(PREFIX + name), "has no effect without " + MAIL_HOST));
-            return;
-        }
         if (!variables.isSet(PREFIX + "MAIL_FROM")) {
             errors.add(PREFIX + "MAIL_FROM", "expected a mail address, because " + MAIL_HOST + " is set");
         }
@@ -143,11 +133,6 @@ final class Contradictions {
     }
 
     private void checkWebhook(NotificationSettings settings) {
-        if (!variables.isSet(URL) && !variables.isSet(URL_FILE)) {
-            WEBHOOK.forEach(
-                    name -> refuse(List.of(PREFIX + name), "has no effect without %s or %s".formatted(URL, URL_FILE)));
-            return;
-        }
         if (variables.isSet(URL) && variables.isSet(URL_FILE)) {
             errors.add(URL_FILE, "expected to be unset with " + URL);
         }

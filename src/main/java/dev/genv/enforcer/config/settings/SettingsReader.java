@@ -76,7 +76,6 @@ public final class SettingsReader {
         return new SettingsReader(variables).read();
     }
 
-    /** Returns the names of all variables that the service reads. */
     public static SortedSet<String> variables() {
         var all = new TreeSet<>(RuleSettings.variables());
         GROUPS.forEach(group ->

@@ -16,13 +16,11 @@ public final class Variables {
 
     private final SortedMap<String, String> values = new TreeMap<>();
 
-    /** Creates it from these variables. */
     public Variables(Map<String, String> environment) {
         values.putAll(environment);
         values.values().removeIf(String::isBlank);
     }
 
-    /** Returns the variables of this process. */
     public static Variables ofProcess() {
         var all = new HashMap<>(System.getenv());
         for (var property : System.getProperties().stringPropertyNames()) {
