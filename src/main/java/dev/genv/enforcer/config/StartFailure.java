@@ -40,7 +40,10 @@ record StartFailure(int exitCode, List<String> lines) {
     static Optional<StartFailure> of(Throwable failure, UnaryOperator<String> setting) {
         for (var cause : causes(failure).toList()) {
             if (cause instanceof ConfigValidationException invalid) {
-                return Optional.of(new StartFailure(BAD_SETTINGS, badValues(invalid)));
+                var badValues = IntStream.range(0, invalid.getProblemCount())
+                        .mapToObj(i ->
+                                badValue(String.valueOf(invalid.getProblem(i).getMessage())));
+                return Optional.of(new StartFailure(BAD_SETTINGS, badValues.toList()));
             }
             var reason = listenFailure(cause);
             if (reason.isPresent()) {
@@ -53,12 +56,6 @@ record StartFailure(int exitCode, List<String> lines) {
 
     private static Stream<Throwable> causes(Throwable failure) {
         return Stream.iterate(failure, Objects::nonNull, Throwable::getCause);
-    }
-
-    private static List<String> badValues(ConfigValidationException invalid) {
-        return IntStream.range(0, invalid.getProblemCount())
-                .mapToObj(i -> badValue(String.valueOf(invalid.getProblem(i).getMessage())))
-                .toList();
     }
 
     private static String badValue(String message) {

@@ -30,7 +30,8 @@ record ControllingTerminals(Path proc) {
     Map<Long, Set<Integer>> byUid() throws IOException {
         var own = terminal(proc.resolve("self"));
         var byUid = new TreeMap<Long, Set<Integer>>();
-        try (var processes = Files.newDirectoryStream(proc, ControllingTerminals::isProcess)) {
+        try (var processes = Files.newDirectoryStream(
+                proc, file -> PID.matcher(String.valueOf(file.getFileName())).matches())) {
             for (var process : processes) {
                 terminal(process)
                         .filter(number -> !own.equals(Optional.of(number)))
@@ -40,10 +41,6 @@ record ControllingTerminals(Path proc) {
             }
         }
         return byUid;
-    }
-
-    private static boolean isProcess(Path file) {
-        return PID.matcher(String.valueOf(file.getFileName())).matches();
     }
 
     private static Optional<Integer> terminal(Path process) {

@@ -44,10 +44,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record WebhookSender(
         Vertx vertx, URI receiver, Optional<SecretFile> secret, WebhookBodies bodies, Duration timeout, Ticker ticker) {
-    private static final int GONE = 410;
-    private static final int FIRST_SUCCESS = 200;
-    private static final int FIRST_REDIRECT = 300;
-    private static final int FIRST_CLIENT_ERROR = 400;
     private static final int LONGEST_REASON = 200;
     private static final int LONGEST_HEADERS = 16 << 10;
 
@@ -107,13 +103,13 @@ public record WebhookSender(
 
     private Reply reply(HttpClientResponse response) {
         var status = response.statusCode();
-        if (status == GONE) {
+        if (status == 410) {
             return new Reply.Gone();
         }
-        if (status >= FIRST_SUCCESS && status < FIRST_REDIRECT) {
+        if (status >= 200 && status < 300) {
             return new Reply.Accepted();
         }
-        var isRedirect = status >= FIRST_REDIRECT && status < FIRST_CLIENT_ERROR;
+        var isRedirect = status >= 300 && status < 400;
         var why = "the receiver answered with the status %d%s"
                 .formatted(status, isRedirect ? ", and redirects are not followed" : "");
         var asked = RetryAfter.parse(response.getHeader("Retry-After"), ticker.now(), LONGEST_WAIT);

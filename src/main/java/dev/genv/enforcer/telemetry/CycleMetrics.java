@@ -22,6 +22,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 
 /** The metrics of the cycles. */
 @Singleton
@@ -37,15 +38,9 @@ public final class CycleMetrics implements CycleListener {
         this.registry = registry;
         duration = Timer.builder("genv.enforcer.cycle.duration")
                 .description("Duration of a cycle, from its first observation to its last action")
-                .serviceLevelObjectives(
-                        Duration.ofMillis(10),
-                        Duration.ofMillis(50),
-                        Duration.ofMillis(100),
-                        Duration.ofMillis(500),
-                        Duration.ofSeconds(1),
-                        Duration.ofSeconds(5),
-                        Duration.ofSeconds(10),
-                        Duration.ofSeconds(30))
+                .serviceLevelObjectives(LongStream.of(10, 50, 100, 500, 1000, 5000, 10_000, 30_000)
+                        .mapToObj(Duration::ofMillis)
+                        .toArray(Duration[]::new))
                 .register(registry);
         for (var result : CycleResult.values()) {
             var _ = cycles(result);

@@ -127,11 +127,9 @@ public final class GenvCollector extends Collector implements Collector.Describa
 
     /** The value of a metric of one host, and the values of the metric's labels, in their order. */
     record Series(GenvMetric metric, List<String> labels, double value) {
-        /** Whether both would be the same series in a scrape, which must not contain a series twice. */
-        record Identity(GenvMetric metric, List<String> labels) {}
-
-        Identity identity() {
-            return new Identity(metric, labels);
+        /** What both have if they would be the same series in a scrape, which must not contain a series twice. */
+        List<Object> identity() {
+            return List.of(metric, labels);
         }
     }
 
@@ -158,7 +156,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
          */
         static Kept keep(List<List<Series>> groups, int limit) {
             var kept = new ArrayList<Series>();
-            var seen = new HashSet<Series.Identity>();
+            var seen = new HashSet<List<Object>>();
             var omitted = 0;
             for (var group : groups) {
                 var isNew = group.stream().map(Series::identity).noneMatch(seen::contains);

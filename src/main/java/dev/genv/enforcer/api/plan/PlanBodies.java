@@ -70,7 +70,9 @@ public class PlanBodies {
         void begin() {
             context.put(KEY, body);
             context.addEndHandler(_ -> end());
-            timer = context.vertx().setTimer(LONGEST_BODY_MILLIS, _ -> expire());
+            var late = new ApiException(
+                    408, "the body did not arrive within %d seconds".formatted(LONGEST_BODY_MILLIS / 1000));
+            timer = context.vertx().setTimer(LONGEST_BODY_MILLIS, _ -> refuse(late));
             request.handler(this::add).endHandler(_ -> complete());
             if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
                 context.response().writeContinue();
@@ -97,11 +99,6 @@ public class PlanBodies {
                                 LONGEST_ANSWER_MILLIS, _ -> request.connection().close());
                 context.next();
             }
-        }
-
-        private void expire() {
-            refuse(new ApiException(
-                    408, "the body did not arrive within %d seconds".formatted(LONGEST_BODY_MILLIS / 1000)));
         }
 
         /** Releases the memory of the body when the response is sent. */

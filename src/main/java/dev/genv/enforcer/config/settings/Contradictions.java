@@ -141,16 +141,14 @@ final class Contradictions {
     }
 
     private void checkScheme(String variable, Optional<URI> address, boolean permitted) {
-        if (!permitted && address.filter(Contradictions::isReadableByOthers).isPresent()) {
+        var isHttp =
+                address.map(URI::getScheme).filter("http"::equalsIgnoreCase).isPresent();
+        if (isHttp && !permitted && !LOOPBACK.contains(address.get().getHost())) {
             errors.add(
                     variable,
                     "expected https, or http on localhost, 127.0.0.1 or [::1];"
                             + " GENV_ENFORCER_WEBHOOK_PLAIN_HTTP=true allows http on other hosts");
         }
-    }
-
-    private static boolean isReadableByOthers(URI address) {
-        return address.getScheme().equalsIgnoreCase("http") && !LOOPBACK.contains(address.getHost());
     }
 
     private void refuse(List<String> names, String reason) {

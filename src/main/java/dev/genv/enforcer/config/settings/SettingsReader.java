@@ -18,9 +18,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SortedMap;
 import java.util.SortedSet;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
@@ -42,12 +40,11 @@ public final class SettingsReader {
             .map(ConfigClass::configClass)
             .toList();
 
-    private static final String MAX_TERMINATIONS = "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE";
+    private static final String MAX_TERMINATIONS = "genv.enforcer.max-terminations-per-cycle";
 
     private final Variables variables;
     private final SettingErrors errors;
     private final Map<RuleDefinition, RuleConfig> rules;
-    private final SortedMap<String, String> propertyOfVariable = new TreeMap<>();
     private final Map<String, String> values = new HashMap<>();
 
     private SettingsReader(Variables variables) {
@@ -56,14 +53,12 @@ public final class SettingsReader {
         this.rules = RuleSettings.read(variables, errors);
         for (var group : GROUPS) {
             for (var property : group.getProperties().keySet()) {
-                propertyOfVariable.put(Variables.nameOf(property), property);
+                var value = variables.value(Variables.nameOf(property));
+                if (!value.isEmpty() && !isExpressionOfQuarkus(property, value)) {
+                    values.put(property, value.strip());
+                }
             }
         }
-        propertyOfVariable.forEach((variable, property) -> {
-            if (variables.isSet(variable) && !isExpressionOfQuarkus(property, variables.value(variable))) {
-                values.put(property, variables.value(variable).strip());
-            }
-        });
     }
 
     /** Only Quarkus expands such a value and uses it, so only Quarkus can check it. */
@@ -98,7 +93,7 @@ public final class SettingsReader {
         try {
             var settings = map();
             // A single cycle has no limit by default, because no later cycle would terminate the other processes.
-            if (settings.isSingleCycle() && values.putIfAbsent(propertyOf(MAX_TERMINATIONS), "0") == null) {
+            if (settings.isSingleCycle() && values.putIfAbsent(MAX_TERMINATIONS, "0") == null) {
                 return map();
             }
             return settings;
@@ -145,10 +140,6 @@ public final class SettingsReader {
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException(converter + " has no public constructor", e);
         }
-    }
-
-    private String propertyOf(String variable) {
-        return propertyOfVariable.getOrDefault(variable, variable);
     }
 
     private Settings map() {
