@@ -39,16 +39,13 @@ public class SnapshotResource {
             description = "The hosts in the form of \"genv usage snapshot\".",
             content = @Content(schema = @Schema(ref = "#/components/schemas/FleetView")))
     public FleetView show() {
-        return enforcer.latest()
-                .map(report -> new FleetView(report.fleet().snapshots()))
-                .orElse(FleetView.EMPTY);
+        return new FleetView(
+                enforcer.latest().map(report -> report.fleet().snapshots()).orElse(List.of()));
     }
 
     /** The snapshots of all hosts by name, written to the client as a stream. The static description of the API has its schema. */
     @JsonSerialize(using = FleetView.Serializer.class)
     public record FleetView(List<Snapshot> snapshots) {
-        public static final FleetView EMPTY = new FleetView(List.of());
-
         static final class Serializer extends JsonSerializer<FleetView> {
             @Override
             public void serialize(FleetView fleet, JsonGenerator out, SerializerProvider serializers)

@@ -53,6 +53,6 @@ public class ViolationsResource {
     public ViolationView get(String id) {
         return registry.find(id)
                 .map(ViolationView::of)
-                .orElseThrow(() -> ApiException.notFound("there is no violation \"%s\"".formatted(id)));
+                .orElseThrow(() -> new ApiException(404, "there is no violation \"%s\"".formatted(id)));
     }
 }

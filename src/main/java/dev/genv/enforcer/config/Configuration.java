@@ -34,11 +34,7 @@ public final class Configuration {
     private static final int RESOLVED_VIOLATIONS_KEPT = 10_000;
     private static @Nullable Settings settings;
 
-    /**
-     * Reads the settings the first time. The main class and the beans share them.
-     *
-     * @throws InvalidSettingsException with every variable that is invalid
-     */
+    /** Reads the settings the first time. The main class and the beans share them. */
     @Produces
     @Singleton
     public static synchronized Settings settings() throws InvalidSettingsException {

@@ -30,8 +30,8 @@ public class CycleLoop {
     private static final Duration ABANDON_TIMEOUT = Duration.ofMillis(1500);
 
     private static final long PAUSE_MILLIS = 20;
-    private static final Duration SHORTEST_WATCH_PERIOD = Duration.ofSeconds(1);
-    private static final Duration LONGEST_WATCH_PERIOD = Duration.ofSeconds(10);
+    private static final long SHORTEST_WATCH_MILLIS = 1000;
+    private static final long LONGEST_WATCH_MILLIS = 10_000;
 
     private final Enforcer enforcer;
     private final CycleSchedule cycleSchedule;
@@ -98,23 +98,16 @@ public class CycleLoop {
     }
 
     private void watch() {
+        // Half an interval, so that a clock that was set delays a cycle by no more.
+        var half = cycleSchedule.interval().toMillis() / 2;
         try {
             while (!stopping) {
-                Thread.sleep(watchPeriod());
+                Thread.sleep(Math.clamp(half, SHORTEST_WATCH_MILLIS, LONGEST_WATCH_MILLIS));
                 watchOnce();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-    }
-
-    /** Half an interval, so that a clock that was set delays a cycle by no more. */
-    private Duration watchPeriod() {
-        var half = cycleSchedule.interval().dividedBy(2);
-        if (half.compareTo(SHORTEST_WATCH_PERIOD) < 0) {
-            return SHORTEST_WATCH_PERIOD;
-        }
-        return half.compareTo(LONGEST_WATCH_PERIOD) > 0 ? LONGEST_WATCH_PERIOD : half;
     }
 
     private void watchOnce() {

@@ -17,11 +17,7 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/**
- * The reason why the service cannot start although its own settings are valid.
- *
- * @param lines one sentence for each cause
- */
+/** The reason why the service cannot start although its own settings are valid, with one sentence for each cause. */
 record StartFailure(int exitCode, List<String> lines) {
     static final int EXIT_CODE = 1;
     static final int BAD_SETTINGS = 2;
@@ -40,15 +36,14 @@ record StartFailure(int exitCode, List<String> lines) {
         lines = List.copyOf(lines);
     }
 
-    /**
-     * Returns why Quarkus could not start the service; empty if an administrator cannot remove the cause.
-     *
-     * @param setting the value of a property of Quarkus
-     */
+    /** Returns why Quarkus could not start the service; empty if an administrator cannot remove the cause. */
     static Optional<StartFailure> of(Throwable failure, UnaryOperator<String> setting) {
         for (var cause : causes(failure).toList()) {
             if (cause instanceof ConfigValidationException invalid) {
-                return Optional.of(new StartFailure(BAD_SETTINGS, badValues(invalid)));
+                var badValues = IntStream.range(0, invalid.getProblemCount())
+                        .mapToObj(i ->
+                                badValue(String.valueOf(invalid.getProblem(i).getMessage())));
+                return Optional.of(new StartFailure(BAD_SETTINGS, badValues.toList()));
             }
             var reason = listenFailure(cause);
             if (reason.isPresent()) {
@@ -61,12 +56,6 @@ record StartFailure(int exitCode, List<String> lines) {
 
     private static Stream<Throwable> causes(Throwable failure) {
         return Stream.iterate(failure, Objects::nonNull, Throwable::getCause);
-    }
-
-    private static List<String> badValues(ConfigValidationException invalid) {
-        return IntStream.range(0, invalid.getProblemCount())
-                .mapToObj(i -> badValue(String.valueOf(invalid.getProblem(i).getMessage())))
-                .toList();
     }
 
     private static String badValue(String message) {

@@ -39,7 +39,10 @@ public class Storage implements CycleListener {
     Storage(Settings settings) {
         this.settings = settings;
         directory = settings.journal().journalDir();
-        journal = directory.<Journal>map(this::open).orElse(Journal.NONE);
+        journal = directory
+                .<Journal>map(folder ->
+                        new DiskJournal(new JournalConfig(folder, limits(), processes(), Enforcer.savedKinds())))
+                .orElse(Journal.NONE);
         recording = directory.map(folder -> new FleetRecording(
                 new FleetRecorder(settings.general().interval()), new DiskRecording(folder, limits())));
     }
@@ -73,10 +76,6 @@ public class Storage implements CycleListener {
         recording.ifPresent(FleetRecording::close);
     }
 
-    private Journal open(Path folder) {
-        return new DiskJournal(new JournalConfig(folder, limits(), processes(), Enforcer.savedKinds()));
-    }
-
     /** The journal and the recorded observations have a half each, so that one of them cannot displace the other. */
     private SegmentLimits limits() {
         return new SegmentLimits(
@@ -89,17 +88,14 @@ public class Storage implements CycleListener {
      * of its machine, so its processes need no identity here.
      */
     private String processes() {
-        return settings.isRemote()
-                ? "machines"
-                : bootId().map(id -> "boot " + id).orElse("");
-    }
-
-    private static Optional<String> bootId() {
+        if (settings.isRemote()) {
+            return "machines";
+        }
         try {
-            return Optional.of(Files.readString(BOOT_ID).strip());
+            return "boot " + Files.readString(BOOT_ID).strip();
         } catch (IOException e) {
             LOG.warnf("The boot of this node cannot be identified, so nothing of its processes is restored: %s", e);
-            return Optional.empty();
+            return "";
         }
     }
 }

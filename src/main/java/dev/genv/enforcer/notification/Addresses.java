@@ -26,7 +26,6 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
     /** Only these names are the local part of an address without doubt. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*");
 
-    /** Returns the address of the user of a notice; empty if none is known. */
     Optional<String> of(PersonalNotice personal) {
         var hosts = personal.violation().violation().hosts();
         var name = users.nameOf(hosts, personal.uid());
@@ -56,16 +55,11 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
         private Map<String, String> latest = Map.of();
         private String lastProblem = "";
 
-        /** Creates it without reading the file. */
         public AddressFile(Path path) {
             file = new WatchedFile<>(path, LARGEST, AddressFile::parse);
         }
 
-        /**
-         * Reads the file.
-         *
-         * @throws IOException if it cannot be read, or a line is invalid; the message has the number of the line
-         */
+        /** Reads the file. The message of an error has the number of the invalid line. */
         public Map<String, String> read() throws IOException {
             return file.current();
         }
@@ -115,7 +109,6 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
 
         private MailAddress() {}
 
-        /** Whether the text is an address. */
         public static boolean isValid(String text) {
             if (text.length() > LONGEST) {
                 return false;
@@ -124,7 +117,6 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
             return match.matches() && match.group("local").length() <= LONGEST_LOCAL;
         }
 
-        /** Returns the domain of an address. */
         static String domainOf(String address) {
             return address.substring(address.lastIndexOf('@') + 1);
         }

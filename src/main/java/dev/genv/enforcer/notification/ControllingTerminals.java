@@ -17,28 +17,21 @@ import java.util.regex.Pattern;
  * Finds the controlling terminals of users, as the kernel knows them: {@code tty_nr} in {@code /proc/PID/stat}. utmp is not used, because
  * it lists only logins and other programs write it.
  */
-final class ControllingTerminals {
+record ControllingTerminals(Path proc) {
     private static final int LARGEST = 16 << 10;
     private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
     // The fields after the name: state, ppid, pgrp, session, tty_nr (proc_pid_stat(5)).
     private static final int TTY_FIELD = 4;
 
-    private final Path proc;
-
-    ControllingTerminals(Path proc) {
-        this.proc = proc;
-    }
-
     /**
-     * Returns the numbers of the pseudoterminals by the real uid of the processes that have them. The terminal of the service itself is
-     * left out: the kernel can stop a process that writes to its own terminal.
-     *
-     * @throws IOException if the processes cannot be listed
+     * Returns the numbers of the pseudoterminals by the real uid of the processes that have them. The terminal of the service
+     * itself is left out: the kernel can stop a process that writes to its own terminal.
      */
     Map<Long, Set<Integer>> byUid() throws IOException {
         var own = terminal(proc.resolve("self"));
         var byUid = new TreeMap<Long, Set<Integer>>();
-        try (var processes = Files.newDirectoryStream(proc, ControllingTerminals::isProcess)) {
+        try (var processes = Files.newDirectoryStream(
+                proc, file -> PID.matcher(String.valueOf(file.getFileName())).matches())) {
             for (var process : processes) {
                 terminal(process)
                         .filter(number -> !own.equals(Optional.of(number)))
@@ -48,10 +41,6 @@ final class ControllingTerminals {
             }
         }
         return byUid;
-    }
-
-    private static boolean isProcess(Path file) {
-        return PID.matcher(String.valueOf(file.getFileName())).matches();
     }
 
     private static Optional<Integer> terminal(Path process) {

@@ -20,15 +20,19 @@ public interface Delivery {
     void begin(EventLog log);
 
     /**
-     * Reads the new events, and delivers what is due. Each call of a receiver has a time limit.
-     *
-     * @return the time after which the next call is due if no event arrives before
-     * @throws InterruptedException if the service stops
+     * Reads the new events, and delivers what is due. Each call of a receiver has a time limit. Returns the time after which the
+     * next call is due if no event arrives before.
      */
     Duration run(EventLog log) throws InterruptedException;
 
     /** Its figures and its problem. */
     DeliveryStatistics statistics();
+
+    /** Returns what is left of a time that began at this mark of the ticker. */
+    static Duration rest(Duration length, Ticker ticker, long since) {
+        var rest = length.minus(ticker.since(since));
+        return rest.isNegative() ? Duration.ZERO : rest;
+    }
 
     /** Counts the deliveries of one kind. The thread of the delivery writes, any thread reads. */
     final class DeliveryStatistics {

@@ -34,9 +34,8 @@ public final class DeliveryThread implements AutoCloseable {
     }
 
     /**
-     * Starts a delivery. The events of earlier runs are restored before, and the first cycle comes later.
-     *
-     * @param retryDelay the pause after a run that failed by a defect of the service
+     * Starts a delivery, with a pause after a run that failed by a defect of the service. The events of earlier runs are restored
+     * before, and the first cycle comes later.
      */
     public static DeliveryThread start(Delivery delivery, EventLog log, RetryDelay retryDelay) {
         delivery.begin(log);

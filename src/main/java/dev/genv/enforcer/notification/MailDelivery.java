@@ -39,18 +39,12 @@ public final class MailDelivery implements Delivery {
     private final DeliveryStatistics statistics;
     private final List<Attempt> waiting = new ArrayList<>();
 
-    /**
-     * How many mails a user gets.
-     *
-     * @param collected how long notices are collected for one mail
-     * @param perHour how many mails a user gets in an hour at most
-     */
+    /** How long notices are collected for one mail, and how many mails a user gets in an hour at most. */
     public record Limits(Duration collected, int perHour) {}
 
     /** A mail with the time of its next attempt. */
     private record Attempt(OutgoingMail mail, long createdAt, int failures, Duration delay, long delayedAt) {}
 
-    /** Creates a delivery. */
     public MailDelivery(
             NoticeReader reader,
             Addresses addresses,
@@ -141,8 +135,7 @@ public final class MailDelivery implements Delivery {
     }
 
     private Duration untilDue(Attempt attempt) {
-        var rest = attempt.delay().minus(ticker.since(attempt.delayedAt()));
-        return rest.isNegative() ? Duration.ZERO : rest;
+        return Delivery.rest(attempt.delay(), ticker, attempt.delayedAt());
     }
 
     private void showWaiting() {
@@ -158,11 +151,7 @@ public final class MailDelivery implements Delivery {
         return statistics;
     }
 
-    /**
-     * The text of a mail.
-     *
-     * @param perHour how many mails a user gets in an hour at most
-     */
+    /** The text of a mail, of which a user gets so many in an hour at most. */
     record MailText(NoticeText notices, int perHour) {
         private static final String END = "\n";
 

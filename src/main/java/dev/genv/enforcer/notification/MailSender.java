@@ -24,54 +24,27 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.UnaryOperator;
 
-/** Sends one mail at a time, each over its own connection, so that a server that does not answer keeps none. */
-public final class MailSender {
+/**
+ * Sends one mail at a time, each over its own connection, so that a server that does not answer keeps none.
+ *
+ * @param timeout the longest time for a mail
+ * @param adaptation sets other trusted certificates in tests
+ */
+public record MailSender(
+        Vertx vertx, MailServer server, Envelope envelope, Duration timeout, UnaryOperator<MailConfig> adaptation) {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
     private static final int LONGEST_REASON = 200;
     /** Replies of RFC 4954 that concern the login, and no mail. An administrator can correct the password while mails wait. */
     private static final Set<Integer> LOGIN_REFUSED = Set.of(530, 534, 535, 538);
 
-    private final Vertx vertx;
-    private final MailServer server;
-    private final Envelope envelope;
-    private final Duration timeout;
-    private final UnaryOperator<MailConfig> adaptation;
-
-    /**
-     * What all mails have in common.
-     *
-     * @param copyTo also gets each mail; empty for nobody
-     */
+    /** What all mails have in common: the sender, and who also gets each mail. */
     public record Envelope(String from, Optional<String> copyTo) {}
 
-    /**
-     * Creates a sender without connecting.
-     *
-     * @param timeout the longest time for a mail
-     */
     public MailSender(Vertx vertx, MailServer server, Envelope envelope, Duration timeout) {
         this(vertx, server, envelope, timeout, UnaryOperator.identity());
     }
 
-    /**
-     * The same for tests.
-     *
-     * @param adaptation sets other trusted certificates
-     */
-    MailSender(
-            Vertx vertx, MailServer server, Envelope envelope, Duration timeout, UnaryOperator<MailConfig> adaptation) {
-        this.vertx = vertx;
-        this.server = server;
-        this.envelope = envelope;
-        this.timeout = timeout;
-        this.adaptation = adaptation;
-    }
-
-    /**
-     * Sends a mail, and waits until the server has accepted it.
-     *
-     * @throws MailException if the server did not accept it in time
-     */
+    /** Sends a mail, and waits until the server has accepted it. */
     void send(OutgoingMail mail) throws MailException, InterruptedException {
         var config = adaptation.apply(config());
         var attempt = new MailAttempt(config, message(mail));

@@ -19,10 +19,8 @@ public final class NoticeReader {
     private long position;
 
     /**
-     * Creates a reader.
-     *
-     * @param users an event is read when its users are known
-     * @param inAudit whether users are informed of violations on which the service does not act
+     * Creates a reader, which reads an event when its users are known. In audit, users are informed of violations on which the
+     * service does not act.
      */
     public NoticeReader(UserDirectory users, boolean inAudit) {
         this.users = users;
@@ -35,10 +33,8 @@ public final class NoticeReader {
     }
 
     /**
-     * Reads all new events.
-     *
-     * @param lost called with the number of events that are no longer in memory
-     * @return the time after which further events can be read; empty if there are none
+     * Reads all new events, and reports the number of those that are no longer in memory. Returns the time after which further
+     * events can be read; empty if there are none.
      */
     public Optional<Duration> read(EventLog log, Consumer<PersonalNotice> notices, LongConsumer lost) {
         var last = users.currentUpTo();

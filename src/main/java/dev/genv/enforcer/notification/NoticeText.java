@@ -39,7 +39,6 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'").withZone(ZoneOffset.UTC);
 
-    /** Returns one paragraph for the user. */
     public String paragraph(PersonalNotice personal) {
         var notice = personal.notice();
         var rule = notice.violation().violation().rule();

@@ -17,9 +17,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Collects the notices for each person, so that a burst becomes one message, and limits the messages of a person. Not thread-safe.
- *
- * @param <K> identifies a person
+ * Collects the notices for each person, so that a burst becomes one message, and limits the messages of a person. Not thread-
+ * safe.
  */
 public final class Outbox<K> {
     private static final Duration PERIOD = Duration.ofHours(1);
@@ -33,23 +32,14 @@ public final class Outbox<K> {
     /** When each person got the messages of the last hour, oldest first. */
     private final Map<K, Deque<Long>> sent = new HashMap<>();
 
-    /**
-     * Creates an empty outbox.
-     *
-     * @param delay how long notices of a person are collected
-     * @param perHour how many messages a person gets in an hour at most
-     */
+    /** Creates an outbox that collects the notices of a person for this delay, and limits the messages of a person in an hour. */
     public Outbox(Duration delay, int perHour, Ticker ticker) {
         this.delay = delay;
         this.perHour = perHour;
         this.ticker = ticker;
     }
 
-    /**
-     * The notices of one message.
-     *
-     * @param omitted the number of further notices
-     */
+    /** The notices of one message, and the number of further ones. */
     public record Batch<K>(K person, List<PersonalNotice> notices, int omitted) {}
 
     /** What a later notice replaces: the same violation and the same process or attachment. */
@@ -115,7 +105,6 @@ public final class Outbox<K> {
         }
     }
 
-    /** Whether something is due now. */
     public boolean isDue() {
         return untilDue().filter(Duration::isZero).isPresent();
     }
@@ -127,7 +116,6 @@ public final class Outbox<K> {
                 .min(Comparator.naturalOrder());
     }
 
-    /** The number of notices that wait. */
     public long size() {
         return pending.values().stream()
                 .mapToLong(each -> each.notices.size() + each.omitted)
@@ -143,18 +131,13 @@ public final class Outbox<K> {
     }
 
     private Duration untilDue(K person, Pending notices) {
-        var collected = rest(delay, notices.since);
+        var collected = Delivery.rest(delay, ticker, notices.since);
         var messages = sent.get(person);
         if (messages == null || messages.size() < perHour) {
             return collected;
         }
-        var permitted = rest(PERIOD, messages.getFirst());
+        var permitted = Delivery.rest(PERIOD, ticker, messages.getFirst());
         return permitted.compareTo(collected) > 0 ? permitted : collected;
-    }
-
-    private Duration rest(Duration length, long since) {
-        var rest = length.minus(ticker.since(since));
-        return rest.isNegative() ? Duration.ZERO : rest;
     }
 
     private void forgetOldMessages() {

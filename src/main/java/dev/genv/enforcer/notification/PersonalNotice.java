@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Set;
@@ -40,7 +41,7 @@ public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes
         processes(notice, inAudit).filter(isPerson).forEach(process -> {
             var uid = process.uid();
             if (uid != null) {
-                byUid.merge(uid, List.of(process), PersonalNotice::both);
+                byUid.computeIfAbsent(uid, _ -> new ArrayList<>()).add(process);
             }
         });
         concerned(notice)
@@ -56,10 +57,6 @@ public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes
 
     public ViolationRecord violation() {
         return notice.violation();
-    }
-
-    private static List<GpuProcess> both(List<GpuProcess> some, List<GpuProcess> others) {
-        return Stream.concat(some.stream(), others.stream()).toList();
     }
 
     private static Stream<GpuProcess> processes(Notice notice, boolean inAudit) {

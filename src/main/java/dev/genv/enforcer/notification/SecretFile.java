@@ -16,11 +16,7 @@ public final class SecretFile {
         file = new WatchedFile<>(path, LARGEST, SecretFile::parse);
     }
 
-    /**
-     * Returns the present secret.
-     *
-     * @throws IOException if it cannot be read or is empty; the message never has the content
-     */
+    /** Returns the present secret. The message of an error never has the content. */
     public String read() throws IOException {
         try {
             return file.current();

@@ -38,12 +38,7 @@ public final class TerminalDelivery implements Delivery {
     private final Outbox<Long> outbox;
     private final DeliveryStatistics statistics;
 
-    /**
-     * Creates a delivery.
-     *
-     * @param proc the proc file system of the node
-     * @param host the name of the node
-     */
+    /** Creates a delivery on the node with this proc file system and this name. */
     public TerminalDelivery(
             NoticeReader reader, UserDirectory users, NoticeText text, Path proc, String host, Ticker ticker) {
         this.reader = reader;
@@ -134,11 +129,7 @@ public final class TerminalDelivery implements Delivery {
         return statistics;
     }
 
-    /**
-     * The text of a message on a terminal.
-     *
-     * @param host the name of this node
-     */
+    /** The text of a message on a terminal of this node. */
     record TerminalText(NoticeText notices, String host) {
         /** A terminal may be in raw mode, and then needs a carriage return. */
         private static final String LINE = "\r\n";

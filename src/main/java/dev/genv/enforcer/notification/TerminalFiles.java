@@ -16,8 +16,10 @@ import java.nio.file.Path;
 /**
  * Writes to pseudoterminals of the node. In a file system of the type devpts only the kernel creates files, so a user cannot put a FIFO
  * or a link in the place of a terminal.
+ *
+ * @param directory the devpts of the machine, such as {@code /proc/1/root/dev/pts}
  */
-final class TerminalFiles {
+record TerminalFiles(Path directory) {
     /** The major number of pseudoterminals; the minor number is the number of the terminal (Documentation/admin-guide/devices.txt). */
     static final int MAJOR = 136;
 
@@ -29,17 +31,6 @@ final class TerminalFiles {
     private static final NativeFunction FSTATFS = NativeFunction.of("fstatfs", JAVA_INT, JAVA_INT, ADDRESS);
     private static final NativeFunction WRITE = NativeFunction.of("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
 
-    private final Path directory;
-
-    /**
-     * Creates it without opening anything.
-     *
-     * @param directory the devpts of the machine, such as {@code /proc/1/root/dev/pts}
-     */
-    TerminalFiles(Path directory) {
-        this.directory = directory;
-    }
-
     /** What became of a message. */
     enum Result {
         WRITTEN,
@@ -49,12 +40,7 @@ final class TerminalFiles {
         NOT_READ
     }
 
-    /**
-     * Writes a text once, if the terminal belongs to this user and accepts messages of others.
-     *
-     * @param number the number of the terminal
-     * @throws IOException if it cannot be opened or written, for example because the service lacks the permission
-     */
+    /** Writes a text once, if the terminal of this number belongs to this user and accepts messages of others. */
     Result write(int number, long uid, byte[] text) throws IOException {
         var folder = FileCalls.openat(FileCalls.AT_FDCWD, directory.toString(), FileCalls.O_DIRECTORY, 0);
         try {

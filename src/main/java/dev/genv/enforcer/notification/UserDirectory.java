@@ -18,11 +18,7 @@ public final class UserDirectory {
     private volatile Map<String, Users> byHost = Map.of();
     private volatile long currentUpTo;
 
-    /**
-     * The users of one machine.
-     *
-     * @param environments the active environments
-     */
+    /** The users of one machine, and its active environments. */
     public record Users(Accounts accounts, SubordinateUids subordinateUids, List<Environment> environments) {}
 
     /** Replaces everything that is known. */

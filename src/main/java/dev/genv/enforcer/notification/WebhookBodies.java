@@ -13,34 +13,21 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Writes the bodies of the requests. */
-public final class WebhookBodies {
+/**
+ * Writes the bodies of the requests.
+ *
+ * @param source identifies this service in the events
+ * @param view represents violations as the API does
+ */
+public record WebhookBodies(WebhookFormat format, URI source, ObjectMapper mapper, View view) {
     /** Many receivers accept no larger one, and users choose the length of what a violation shows. */
     static final int LARGEST = 64 << 10;
-
-    private final WebhookFormat format;
-    private final URI source;
-    private final ObjectMapper mapper;
-    private final View view;
 
     /** Returns what the API shows. */
     public interface View {
         Object violation(ViolationRecord violation);
 
         Object action(ActionNote action);
-    }
-
-    /**
-     * Creates a writer.
-     *
-     * @param source identifies this service in the events
-     * @param view represents violations as the API does
-     */
-    public WebhookBodies(WebhookFormat format, URI source, ObjectMapper mapper, View view) {
-        this.format = format;
-        this.source = source;
-        this.mapper = mapper;
-        this.view = view;
     }
 
     String contentType() {

@@ -45,11 +45,7 @@ public final class WebhookDelivery implements Delivery {
     private long pausedAt;
     private boolean gone;
 
-    /**
-     * Creates a delivery.
-     *
-     * @param cursor the last event that the receiver accepted
-     */
+    /** Creates a delivery, whose cursor is the last event that the receiver accepted. */
     public WebhookDelivery(WebhookSender sender, DeliveryCursor cursor, Ticker ticker, RandomGenerator random) {
         this.sender = sender;
         this.cursor = cursor;
@@ -98,8 +94,7 @@ public final class WebhookDelivery implements Delivery {
     }
 
     private Duration rest() {
-        var rest = pause.minus(ticker.since(pausedAt));
-        return rest.isNegative() ? Duration.ZERO : rest;
+        return Delivery.rest(pause, ticker, pausedAt);
     }
 
     private void deliver(Event event) throws InterruptedException {

@@ -37,12 +37,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Sends one event at a time, each over its own connection, so that a receiver that does not answer keeps none. Redirects are not followed.
  * The body of the answer is not read.
+ *
+ * @param receiver the address, with {@code http} or {@code https}
+ * @param secret signs the requests; empty for requests without a signature
+ * @param timeout the longest time for a request
  */
-public final class WebhookSender {
-    private static final int GONE = 410;
-    private static final int FIRST_SUCCESS = 200;
-    private static final int FIRST_REDIRECT = 300;
-    private static final int FIRST_CLIENT_ERROR = 400;
+public record WebhookSender(
+        Vertx vertx, URI receiver, Optional<SecretFile> secret, WebhookBodies bodies, Duration timeout, Ticker ticker) {
     private static final int LONGEST_REASON = 200;
     private static final int LONGEST_HEADERS = 16 << 10;
 
@@ -51,35 +52,6 @@ public final class WebhookSender {
 
     /** After a day, events are given up. */
     private static final Duration LONGEST_WAIT = Duration.ofDays(1);
-
-    private final Vertx vertx;
-    private final URI receiver;
-    private final Optional<SecretFile> secret;
-    private final WebhookBodies bodies;
-    private final Duration timeout;
-    private final Ticker ticker;
-
-    /**
-     * Creates a sender without connecting.
-     *
-     * @param receiver the address, with {@code http} or {@code https}
-     * @param secret signs the requests; empty for requests without a signature
-     * @param timeout the longest time for a request
-     */
-    public WebhookSender(
-            Vertx vertx,
-            URI receiver,
-            Optional<SecretFile> secret,
-            WebhookBodies bodies,
-            Duration timeout,
-            Ticker ticker) {
-        this.vertx = vertx;
-        this.receiver = receiver;
-        this.secret = secret;
-        this.bodies = bodies;
-        this.timeout = timeout;
-        this.ticker = ticker;
-    }
 
     /** Sends an event once, and waits for the answer. */
     Reply send(Notice notice) throws InterruptedException {
@@ -131,13 +103,13 @@ public final class WebhookSender {
 
     private Reply reply(HttpClientResponse response) {
         var status = response.statusCode();
-        if (status == GONE) {
+        if (status == 410) {
             return new Reply.Gone();
         }
-        if (status >= FIRST_SUCCESS && status < FIRST_REDIRECT) {
+        if (status >= 200 && status < 300) {
             return new Reply.Accepted();
         }
-        var isRedirect = status >= FIRST_REDIRECT && status < FIRST_CLIENT_ERROR;
+        var isRedirect = status >= 300 && status < 400;
         var why = "the receiver answered with the status %d%s"
                 .formatted(status, isRedirect ? ", and redirects are not followed" : "");
         var asked = RetryAfter.parse(response.getHeader("Retry-After"), ticker.now(), LONGEST_WAIT);
@@ -160,18 +132,10 @@ public final class WebhookSender {
         /** The receiver wants no more events (410). */
         record Gone() implements Reply {}
 
-        /**
-         * The event was not accepted, and may be accepted later.
-         *
-         * @param asked how long the receiver asks to wait; empty if it does not say
-         */
+        /** The event was not accepted, and may be accepted later. The receiver may ask to wait. */
         record Failed(String why, Optional<Duration> asked) implements Reply {}
 
-        /**
-         * The receiver refuses this event (400, 413 or 422), and perhaps accepts others.
-         *
-         * @param asked how long the receiver asks to wait; empty if it does not say
-         */
+        /** The receiver refuses this event (400, 413 or 422), and perhaps accepts others. It may ask to wait. */
         record Refused(String why, Optional<Duration> asked) implements Reply {}
     }
 
@@ -181,11 +145,7 @@ public final class WebhookSender {
 
         private RetryAfter() {}
 
-        /**
-         * Returns the time to wait; empty if the header is missing or invalid.
-         *
-         * @param longest the result is never longer
-         */
+        /** Returns the time to wait, never longer than this; empty if the header is missing or invalid. */
         static Optional<Duration> parse(@Nullable String value, Instant now, Duration longest) {
             return Optional.ofNullable(value)
                     .map(String::strip)
@@ -215,11 +175,7 @@ public final class WebhookSender {
         private static final String PREFIX = "whsec_";
         private static final String ALGORITHM = "HmacSHA256";
 
-        /**
-         * Returns the value of the header {@code webhook-signature}.
-         *
-         * @throws IOException if the key is empty or not valid Base64
-         */
+        /** Returns the value of the header {@code webhook-signature}. The message of an error never has the secret. */
         String of(String id, Instant at, byte[] body) throws IOException {
             try {
                 var mac = Mac.getInstance(ALGORITHM);
@@ -231,11 +187,7 @@ public final class WebhookSender {
             }
         }
 
-        /**
-         * Returns the key.
-         *
-         * @throws IOException if it is empty or not valid Base64; the message never has the secret
-         */
+        /** Returns the key, which must not be empty; the message of an error never has the secret. */
         byte[] key() throws IOException {
             if (secret.equals(PREFIX)) {
                 throw new IOException("after %s it has no key".formatted(PREFIX));

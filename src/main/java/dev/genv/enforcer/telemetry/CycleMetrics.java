@@ -4,7 +4,6 @@ import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.policy.Action;
@@ -18,13 +17,12 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import jakarta.inject.Singleton;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 
 /** The metrics of the cycles. */
 @Singleton
@@ -32,30 +30,20 @@ public final class CycleMetrics implements CycleListener {
     private static final double MILLIS_PER_SECOND = 1000.0;
 
     private final Timer duration;
-    private final Map<CycleResult, Counter> cycles = new EnumMap<>(CycleResult.class);
+    private final MeterRegistry registry;
     private final AtomicLong lastSuccessMillis = new AtomicLong();
 
     /** Registers all series at once, so that a result that never occurred is exported as zero. */
     public CycleMetrics(MeterRegistry registry) {
+        this.registry = registry;
         duration = Timer.builder("genv.enforcer.cycle.duration")
                 .description("Duration of a cycle, from its first observation to its last action")
-                .serviceLevelObjectives(
-                        Duration.ofMillis(10),
-                        Duration.ofMillis(50),
-                        Duration.ofMillis(100),
-                        Duration.ofMillis(500),
-                        Duration.ofSeconds(1),
-                        Duration.ofSeconds(5),
-                        Duration.ofSeconds(10),
-                        Duration.ofSeconds(30))
+                .serviceLevelObjectives(LongStream.of(10, 50, 100, 500, 1000, 5000, 10_000, 30_000)
+                        .mapToObj(Duration::ofMillis)
+                        .toArray(Duration[]::new))
                 .register(registry);
         for (var result : CycleResult.values()) {
-            cycles.put(
-                    result,
-                    Counter.builder("genv.enforcer.cycles")
-                            .description("Cycles by result")
-                            .tag("result", result.label())
-                            .register(registry));
+            var _ = cycles(result);
         }
         Gauge.builder("genv.enforcer.last.success.timestamp", () -> lastSuccessMillis.get() / MILLIS_PER_SECOND)
                 .description("End of the last complete cycle, in seconds since 1970; 0 if there was none")
@@ -66,13 +54,17 @@ public final class CycleMetrics implements CycleListener {
     @Override
     public void record(CycleReport report) {
         duration.record(report.duration());
-        var counter = cycles.get(report.result());
-        if (counter != null) {
-            counter.increment();
-        }
+        cycles(report.result()).increment();
         if (report.isComplete()) {
             lastSuccessMillis.set(report.startedAt().plus(report.duration()).toEpochMilli());
         }
+    }
+
+    private Counter cycles(CycleResult result) {
+        return Counter.builder("genv.enforcer.cycles")
+                .description("Cycles by result")
+                .tag("result", result.label())
+                .register(registry);
     }
 
     /** Counts executed, failed and skipped actions. */
@@ -96,7 +88,7 @@ public final class CycleMetrics implements CycleListener {
             if (outcome.isSkipped()) {
                 Counter.builder("genv.enforcer.skipped")
                         .description("Actions that the service skipped, counted in every cycle")
-                        .tag("reason", reason(outcome))
+                        .tag("reason", outcome.name().toLowerCase(Locale.ROOT).substring(SKIPPED.length()))
                         .register(registry)
                         .increment();
                 return;
@@ -118,17 +110,13 @@ public final class CycleMetrics implements CycleListener {
                             .increment();
             }
         }
-
-        private static String reason(Outcome skipped) {
-            return skipped.name().toLowerCase(Locale.ROOT).substring(SKIPPED.length());
-        }
     }
 
     /** The number of active and of all violations, by rule and mode. */
     @Singleton
     public static final class ViolationMetrics implements CycleListener {
         private final ViolationRegistry violations;
-        private final Map<Kind, Counter> appeared = new HashMap<>();
+        private final MeterRegistry registry;
         private volatile Map<Kind, Long> active = Map.of();
 
         private record Kind(RuleDefinition rule, RuleMode mode) {
@@ -143,16 +131,12 @@ public final class CycleMetrics implements CycleListener {
 
         /** Registers all series at once, so that a rule without violations is exported as zero. */
         public ViolationMetrics(MeterRegistry registry, ViolationRegistry violations) {
+            this.registry = registry;
             this.violations = violations;
             for (var rule : Rules.definitions()) {
                 for (var mode : List.of(RuleMode.AUDIT, RuleMode.ENFORCE)) {
                     var kind = new Kind(rule, mode);
-                    appeared.put(
-                            kind,
-                            Counter.builder("genv.enforcer.violations")
-                                    .description("Violations since the start")
-                                    .tags(kind.tags())
-                                    .register(registry));
+                    var _ = appeared(kind);
                     // Prometheus uses the name genv_enforcer_violations for the counter, so the gauge needs another
                     // one.
                     Gauge.builder("genv.enforcer.active.violations", () -> active.getOrDefault(kind, 0L))
@@ -167,12 +151,14 @@ public final class CycleMetrics implements CycleListener {
         public void record(CycleReport report) {
             active = violations.find(ViolationRecord::active, Integer.MAX_VALUE).stream()
                     .collect(Collectors.groupingBy(Kind::of, Collectors.counting()));
-            for (var entry : report.appeared()) {
-                var counter = appeared.get(Kind.of(entry));
-                if (counter != null) {
-                    counter.increment();
-                }
-            }
+            report.appeared().forEach(entry -> appeared(Kind.of(entry)).increment());
+        }
+
+        private Counter appeared(Kind kind) {
+            return Counter.builder("genv.enforcer.violations")
+                    .description("Violations since the start")
+                    .tags(kind.tags())
+                    .register(registry);
         }
     }
 }

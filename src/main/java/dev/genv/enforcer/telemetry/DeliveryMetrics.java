@@ -9,20 +9,10 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /** The metrics of messages and events that leave the service, by the kind of delivery. */
-public final class DeliveryMetrics {
+public record DeliveryMetrics(MeterRegistry registry) {
     private static final double NANOS_PER_SECOND = Duration.ofSeconds(1).toNanos();
 
-    private final MeterRegistry registry;
-
-    public DeliveryMetrics(MeterRegistry registry) {
-        this.registry = registry;
-    }
-
-    /**
-     * Registers the series of a kind of delivery.
-     *
-     * @param kind such as {@code mail}
-     */
+    /** Registers the series of a kind of delivery such as {@code mail}. */
     public void register(String kind, Supplier<DeliveryFigures> figures) {
         count(kind, "sent", figures, DeliveryFigures::sent);
         count(kind, "failed", figures, DeliveryFigures::failed);

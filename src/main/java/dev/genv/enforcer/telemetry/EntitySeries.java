@@ -58,7 +58,9 @@ final class EntitySeries {
             snapshot.environments().stream()
                     .map(environment -> entities.use(environment.eid(), Set.of(environment.eid())))
                     .sorted(ORDER)
-                    .forEach(use -> all.add(entities.ofEnvironment(use)));
+                    .forEach(use -> all.add(entities.counts(
+                                    use, GenvMetric.ENVIRONMENT_PROCESSES, GenvMetric.ENVIRONMENT_ATTACHED_DEVICES)
+                            .toList()));
             users(snapshot).entrySet().stream()
                     .map(user -> entities.use(user.getKey(), user.getValue()))
                     .sorted(ORDER)
@@ -109,11 +111,6 @@ final class EntitySeries {
             }
         }
         return series;
-    }
-
-    private List<Series> ofEnvironment(Use use) {
-        return counts(use, GenvMetric.ENVIRONMENT_PROCESSES, GenvMetric.ENVIRONMENT_ATTACHED_DEVICES)
-                .toList();
     }
 
     private List<Series> ofUser(Use use) {

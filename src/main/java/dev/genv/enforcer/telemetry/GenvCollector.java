@@ -46,10 +46,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
     }
 
     /**
-     * Creates a collector without series.
-     *
-     * @param metrics not {@link GenvMetrics#OFF}
-     * @param isRemote whether the hosts are machines over SSH
+     * Creates a collector without series, for metrics other than {@link GenvMetrics#OFF}, of the node or of machines over SSH.
      */
     public GenvCollector(GenvMetrics metrics, boolean isRemote) {
         includesEntities = metrics == GenvMetrics.ALL;
@@ -78,7 +75,9 @@ public final class GenvCollector extends Collector implements Collector.Describa
             var limit = SeriesLimit.ofEachHost(hosts.size());
             hosts.forEach(host -> add(host, limit, samples));
         }
-        return families(samples);
+        return samples.entrySet().stream()
+                .map(family -> family.getKey().family(family.getValue()))
+                .toList();
     }
 
     /** Another name of a machine has the same series again. */
@@ -92,42 +91,21 @@ public final class GenvCollector extends Collector implements Collector.Describa
         if (includesEntities) {
             var kept = SeriesLimit.keep(EntitySeries.of(host.snapshot()), limit);
             kept.series().forEach(series -> add(host, series, samples));
-            var omitted = List.of(LabelText.of(host.host()));
-            add(samples, GenvMetric.OMITTED, GenvMetric.OMITTED.labels(), omitted, kept.omitted());
+            var omitted = new Series(GenvMetric.OMITTED, List.of(LabelText.of(host.host())), kept.omitted());
+            add(host, omitted, samples);
         }
     }
 
     private void add(HostReport host, Series series, Map<GenvMetric, List<Sample>> samples) {
-        var names = series.metric().labels();
-        if (isRemote) {
-            add(
-                    samples,
-                    series.metric(),
-                    withFirst(HOSTNAME, names),
-                    withFirst(LabelText.of(host.host()), series.labels()),
-                    series.value());
-        } else {
-            add(samples, series.metric(), names, series.labels(), series.value());
-        }
-    }
-
-    private static void add(
-            Map<GenvMetric, List<Sample>> samples,
-            GenvMetric metric,
-            List<String> names,
-            List<String> values,
-            double value) {
-        samples.computeIfAbsent(metric, _ -> new ArrayList<>()).add(metric.sample(names, values, value));
+        var metric = series.metric();
+        var isNamed = isRemote && metric != GenvMetric.OMITTED;
+        var names = isNamed ? withFirst(HOSTNAME, metric.labels()) : metric.labels();
+        var values = isNamed ? withFirst(LabelText.of(host.host()), series.labels()) : series.labels();
+        samples.computeIfAbsent(metric, _ -> new ArrayList<>()).add(metric.sample(names, values, series.value()));
     }
 
     private static List<String> withFirst(String first, List<String> others) {
         return Stream.concat(Stream.of(first), others.stream()).toList();
-    }
-
-    private static List<MetricFamilySamples> families(Map<GenvMetric, List<Sample>> samples) {
-        return samples.entrySet().stream()
-                .map(family -> family.getKey().family(family.getValue()))
-                .toList();
     }
 
     /** The names, so that no other collector can take them. */
@@ -147,17 +125,11 @@ public final class GenvCollector extends Collector implements Collector.Describa
         ALL
     }
 
-    /**
-     * The value of a metric of one host.
-     *
-     * @param labels the values of the metric's labels, in their order
-     */
+    /** The value of a metric of one host, and the values of the metric's labels, in their order. */
     record Series(GenvMetric metric, List<String> labels, double value) {
-        /** Whether both would be the same series in a scrape, which must not contain a series twice. */
-        record Identity(GenvMetric metric, List<String> labels) {}
-
-        Identity identity() {
-            return new Identity(metric, labels);
+        /** What both have if they would be the same series in a scrape, which must not contain a series twice. */
+        List<Object> identity() {
+            return List.of(metric, labels);
         }
     }
 
@@ -171,11 +143,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
 
         private SeriesLimit() {}
 
-        /**
-         * What is exported.
-         *
-         * @param omitted the number of series that are left out
-         */
+        /** What is exported, and the number of series that are left out. */
         record Kept(List<Series> series, int omitted) {}
 
         static int ofEachHost(int hosts) {
@@ -188,7 +156,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
          */
         static Kept keep(List<List<Series>> groups, int limit) {
             var kept = new ArrayList<Series>();
-            var seen = new HashSet<Series.Identity>();
+            var seen = new HashSet<List<Object>>();
             var omitted = 0;
             for (var group : groups) {
                 var isNew = group.stream().map(Series::identity).noneMatch(seen::contains);

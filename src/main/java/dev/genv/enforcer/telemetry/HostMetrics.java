@@ -34,29 +34,27 @@ public final class HostMetrics implements CycleListener {
     private final Timer lockWait;
 
     public HostMetrics(MeterRegistry registry) {
-        up = gauge(registry, "up", "1 if the host answered in the last cycle, else 0");
+        up = gauge(registry, "host.up", "1 if the host answered in the last cycle, else 0");
         complete = gauge(
                 registry,
-                "complete",
+                "host.complete",
                 "1 if the last cycle observed everything on the host, else 0. A failed cycle observed nothing");
         observation = new LabelledGauge(MultiGauge.builder("genv.enforcer.host.observation")
                 .description("Duration of the last observation of the host, or of the wait for it")
                 .baseUnit("seconds")
                 .register(registry));
-        processes = gauge(registry, "gpu.processes", "Processes on the host's devices in the last observation");
-        devices = gauge(registry, "devices", "Devices that nvidia-smi lists on the host");
-        environments = gauge(registry, "environments", "Active environments on the host");
-        missingPrivileges = new LabelledGauge(MultiGauge.builder("genv.enforcer.missing.privileges")
-                .description("Hosts on which the service lacks this privilege")
-                .register(registry));
-        problems = gauge(registry, "problems", "Problems in the last observation of the host, by code");
+        processes = gauge(registry, "host.gpu.processes", "Processes on the host's devices in the last observation");
+        devices = gauge(registry, "host.devices", "Devices that nvidia-smi lists on the host");
+        environments = gauge(registry, "host.environments", "Active environments on the host");
+        missingPrivileges = gauge(registry, "missing.privileges", "Hosts on which the service lacks this privilege");
+        problems = gauge(registry, "host.problems", "Problems in the last observation of the host, by code");
         lockWait = Timer.builder("genv.enforcer.lock.wait")
                 .description("Time that observations waited for genv's lock")
                 .register(registry);
     }
 
     private static LabelledGauge gauge(MeterRegistry registry, String name, String description) {
-        return new LabelledGauge(MultiGauge.builder("genv.enforcer.host." + name)
+        return new LabelledGauge(MultiGauge.builder("genv.enforcer." + name)
                 .description(description)
                 .register(registry));
     }
@@ -76,7 +74,10 @@ public final class HostMetrics implements CycleListener {
         missingPrivileges.show(counted(report.hosts().stream()
                 .flatMap(host -> host.missingPrivileges().stream())
                 .map(privilege -> Tags.of("privilege", privilege))));
-        problems.show(counted(report.hosts().stream().flatMap(HostMetrics::problems)));
+        problems.show(counted(report.hosts().stream()
+                .flatMap(host -> host.problems().stream()
+                        .map(problem -> Tags.of(
+                                "host", host.host(), "code", problem.code().label())))));
         report.hosts().stream()
                 .map(HostReport::lockWait)
                 .filter(Objects::nonNull)
@@ -90,12 +91,6 @@ public final class HostMetrics implements CycleListener {
         processes.clear();
         devices.clear();
         environments.clear();
-    }
-
-    private static Stream<Tags> problems(HostReport host) {
-        return host.problems().stream()
-                .map(problem ->
-                        Tags.of("host", host.host(), "code", problem.code().label()));
     }
 
     private static Map<Tags, Long> counted(Stream<Tags> labels) {

@@ -23,12 +23,7 @@ final class ClientConnection {
     private boolean closed;
     private @Nullable Future<?> timeout;
 
-    /**
-     * Creates a connection.
-     *
-     * @param address the key that all connections of one client share
-     * @param timer runs the time limit
-     */
+    /** Creates a connection, whose address is the key that all connections of one client share; the timer runs the time limit. */
     ClientConnection(Channel channel, Object address, ScheduledExecutorService timer) {
         this.channel = channel;
         this.address = address;

@@ -11,12 +11,7 @@ public final class ClientSlots {
     private int count;
     private long refused;
 
-    /**
-     * Creates free slots.
-     *
-     * @param total the largest number of clients
-     * @param perAddress the largest number of clients of one address
-     */
+    /** Creates free slots: so many for all clients, and for the clients of one address. */
     public ClientSlots(int total, int perAddress) {
         this.total = total;
         this.perAddress = perAddress;

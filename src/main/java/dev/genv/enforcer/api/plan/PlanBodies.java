@@ -31,14 +31,12 @@ public class PlanBodies {
     }
 
     /**
-     * Returns the whole body of a plan request.
-     *
-     * @throws ApiException if the path is another spelling of the plan's path, for which no body was read
+     * Returns the whole body of a plan request. Another spelling of the plan's path, for which no body was read, is not found.
      */
     static PlanBody of(RoutingContext request) {
         PlanBody body = request.get(KEY);
         if (body == null) {
-            throw ApiException.notFound("plans are computed by POST " + PlanResource.PATH);
+            throw new ApiException(404, "plans are computed by POST " + PlanResource.PATH);
         }
         return body;
     }
@@ -72,7 +70,9 @@ public class PlanBodies {
         void begin() {
             context.put(KEY, body);
             context.addEndHandler(_ -> end());
-            timer = context.vertx().setTimer(LONGEST_BODY_MILLIS, _ -> expire());
+            var late = new ApiException(
+                    408, "the body did not arrive within %d seconds".formatted(LONGEST_BODY_MILLIS / 1000));
+            timer = context.vertx().setTimer(LONGEST_BODY_MILLIS, _ -> refuse(late));
             request.handler(this::add).endHandler(_ -> complete());
             if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
                 context.response().writeContinue();
@@ -99,11 +99,6 @@ public class PlanBodies {
                                 LONGEST_ANSWER_MILLIS, _ -> request.connection().close());
                 context.next();
             }
-        }
-
-        private void expire() {
-            refuse(ApiException.requestTimeout(
-                    "the body did not arrive within %d seconds".formatted(LONGEST_BODY_MILLIS / 1000)));
         }
 
         /** Releases the memory of the body when the response is sent. */

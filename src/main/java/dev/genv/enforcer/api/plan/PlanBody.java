@@ -8,9 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/**
- * The body of a plan request while it arrives. It holds no more memory than it has reserved, even if the pieces are small.
- */
+/** The body of a plan request while it arrives. It holds no more memory than it has reserved, even if the pieces are small. */
 final class PlanBody implements AutoCloseable {
     private static final int FIRST_BLOCK = 1 << 10;
     private static final int LARGEST_BLOCK = 1 << 16;
@@ -26,15 +24,11 @@ final class PlanBody implements AutoCloseable {
         this.memory = memory;
     }
 
-    /**
-     * Adds the next piece.
-     *
-     * @throws ApiException if the body is too long, or other bodies use all the memory
-     */
+    /** Adds the next piece. Refuses a body that is too long, or for which other bodies leave no memory. */
     void add(byte[] piece) {
         length += piece.length;
         if (length > memory.largestBody()) {
-            throw ApiException.contentTooLarge("the body is larger than %d bytes".formatted(memory.largestBody()));
+            throw new ApiException(413, "the body is larger than %d bytes".formatted(memory.largestBody()));
         }
         for (var from = 0; from < piece.length; ) {
             if (blocks.isEmpty() || lastFilled == blocks.getLast().length) {
@@ -51,7 +45,7 @@ final class PlanBody implements AutoCloseable {
     private void addBlock() {
         var size = blocks.isEmpty() ? FIRST_BLOCK : Math.min(LARGEST_BLOCK, 2 * blocks.getLast().length);
         if (!reserve(size >> 10)) {
-            throw ApiException.serviceUnavailable("other plan requests use all the memory for plans; try again soon");
+            throw new ApiException(503, "other plan requests use all the memory for plans; try again soon");
         }
         blocks.add(new byte[size]);
         lastFilled = 0;
@@ -77,13 +71,12 @@ final class PlanBody implements AutoCloseable {
     }
 
     /**
-     * Keeps the reservation until one more {@link #close}: a plan that is being computed needs it even if the client has disconnected.
-     *
-     * @throws ApiException if it was already released
+     * Keeps the reservation until one more {@link #close}: a plan that is being computed needs it even if the client has
+     * disconnected. Refuses if it was already released.
      */
     synchronized PlanBody retain() {
         if (users == 0) {
-            throw ApiException.requestTimeout("the client has disconnected");
+            throw new ApiException(408, "the client has disconnected");
         }
         users++;
         return this;

@@ -18,9 +18,6 @@ import java.util.Set;
 /** Computes what a policy would have done to the recorded past. */
 @Singleton
 public class PlanReplay {
-    private static final String SINCE = "since";
-    private static final String UNTIL = "until";
-
     private final Enforcer enforcer;
     private final PastAccess past;
 
@@ -34,14 +31,14 @@ public class PlanReplay {
         if (query.isEmpty()) {
             return Optional.empty();
         }
-        var parameters = QueryParameters.of(query, Set.of(SINCE, UNTIL));
-        var since = parameters.get(SINCE);
+        var parameters = new QueryParameters(query, Set.of("since", "until"));
+        var since = parameters.get("since");
         if (since == null) {
-            throw ApiException.badRequest("the parameter until needs the parameter since");
+            throw new ApiException(400, "the parameter until needs the parameter since");
         }
         var now = enforcer.ticker().now();
-        var until = Period.instant(UNTIL, parameters.get(UNTIL), now);
-        return Optional.of(Period.between(Period.instant(SINCE, since, Instant.EPOCH), until));
+        var until = Period.instant("until", parameters.get("until"), now);
+        return Optional.of(new Period(Period.instant("since", since, Instant.EPOCH), until));
     }
 
     ReplayView run(RoutingContext request, Period period, Policy policy) {

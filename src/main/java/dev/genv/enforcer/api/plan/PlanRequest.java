@@ -41,22 +41,17 @@ final class PlanRequest {
         try {
             body = GenvJson.readUpTo(maxBytes, json).orElseGet(JsonNodeFactory.instance::objectNode);
         } catch (UnreadableException.TooLarge e) {
-            throw ApiException.contentTooLarge("the body " + e.getMessage() + "; request fewer hosts at once");
+            throw new ApiException(413, "the body " + e.getMessage() + "; request fewer hosts at once");
         } catch (UnreadableException e) {
-            throw ApiException.badRequest("the body " + e.getMessage());
+            throw new ApiException(400, "the body " + e.getMessage());
         }
         checkNames(body, Set.of("policy", "snapshots"), "the body");
     }
 
-    /** Returns the policy of the body; empty if there is none. */
     Optional<Policy> policy() {
-        if (!body.has("policy")) {
-            return Optional.empty();
-        }
-        return Optional.of(PlanPolicy.read(body.path("policy")));
+        return body.has("policy") ? Optional.of(PlanPolicy.read(body.path("policy"))) : Optional.empty();
     }
 
-    /** Returns the snapshots of the body; empty if there are none. */
     Optional<List<Snapshot>> snapshots() {
         if (!body.has("snapshots")) {
             return Optional.empty();
@@ -66,8 +61,8 @@ final class PlanRequest {
         var snapshots = new ArrayList<Snapshot>();
         for (var host : hosts.properties()) {
             if (host.getKey().length() > LONGEST_HOST) {
-                throw ApiException.badRequest(
-                        "snapshots names a host with more than %d characters".formatted(LONGEST_HOST));
+                throw new ApiException(
+                        400, "snapshots names a host with more than %d characters".formatted(LONGEST_HOST));
             }
             try {
                 var snapshot = SnapshotJson.read(host.getKey(), host.getValue());
@@ -76,7 +71,7 @@ final class PlanRequest {
                 }
                 snapshots.add(snapshot);
             } catch (UnreadableException e) {
-                throw ApiException.badRequest("snapshots.%s %s".formatted(host.getKey(), e.getMessage()));
+                throw new ApiException(400, "snapshots.%s %s".formatted(host.getKey(), e.getMessage()));
             }
         }
         return Optional.of(snapshots);
@@ -86,18 +81,21 @@ final class PlanRequest {
         checkObject(node, what);
         for (var property : node.properties()) {
             if (!known.contains(property.getKey())) {
-                throw ApiException.badRequest("%s has a field \"%s\" that is not known; these are: %s"
-                        .formatted(
-                                what,
-                                property.getKey(),
-                                String.join(", ", known.stream().sorted().toList())));
+                throw new ApiException(
+                        400,
+                        "%s has a field \"%s\" that is not known; these are: %s"
+                                .formatted(
+                                        what,
+                                        property.getKey(),
+                                        String.join(
+                                                ", ", known.stream().sorted().toList())));
             }
         }
     }
 
     static void checkObject(JsonNode node, String what) {
         if (!node.isObject()) {
-            throw ApiException.badRequest(what + " is not an object");
+            throw new ApiException(400, what + " is not an object");
         }
     }
 
@@ -147,7 +145,7 @@ final class PlanRequest {
         private static boolean flag(JsonNode policy, String name) {
             var node = policy.path(name);
             if (!node.isMissingNode() && !node.isBoolean()) {
-                throw ApiException.badRequest("policy.%s is neither true nor false".formatted(name));
+                throw new ApiException(400, "policy.%s is neither true nor false".formatted(name));
             }
             return node.booleanValue();
         }
@@ -171,7 +169,7 @@ final class PlanRequest {
                 return null;
             }
             if (!node.isIntegralNumber() || !node.canConvertToInt() || node.intValue() < 0) {
-                throw ApiException.badRequest(path + " is not a whole number from 0");
+                throw new ApiException(400, path + " is not a whole number from 0");
             }
             return node.intValue();
         }

@@ -11,7 +11,6 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Plan;
-import dev.genv.enforcer.policy.Policy;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.POST;
@@ -54,8 +53,6 @@ public class PlanResource {
         this.json = json;
     }
 
-    private record Query(Policy policy, Fleet fleet) {}
-
     @POST
     @Operation(
             operationId = "computePlan",
@@ -75,61 +72,47 @@ public class PlanResource {
     public byte[] plan(@Context RoutingContext request, @Context UriInfo uri) {
         var period = replay.period(uri.getQueryParameters());
         if (!permits.tryAcquire()) {
-            throw ApiException.serviceUnavailable(
-                    "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
+            throw new ApiException(503, "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
         }
         try (var body = PlanBodies.of(request).retain()) {
             return period.isPresent()
                     ? write(replay(request, body, period.get()), "choose a shorter period")
-                    : write(PlanView.of(check(read(body))), "request fewer hosts at once");
+                    : write(PlanView.of(check(body)), "request fewer hosts at once");
         } finally {
             permits.release();
         }
     }
 
-    private static Plan check(Query query) {
-        return query.policy.check(query.fleet, Set.of());
-    }
-
     private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
         var query = new PlanRequest(body.open(), memory.largestTree());
         if (query.snapshots().isPresent()) {
-            throw ApiException.badRequest("since replays the recorded past, so the body cannot have snapshots");
+            throw new ApiException(400, "since replays the recorded past, so the body cannot have snapshots");
         }
         return replay.run(request, period, query.policy().orElseGet(enforcer::policy));
     }
 
-    private Query read(PlanBody body) {
+    private Plan check(PlanBody body) {
         var request = new PlanRequest(body.open(), memory.largestTree());
         var policy = request.policy().orElseGet(enforcer::policy);
-        var snapshots = request.snapshots();
-        if (snapshots.isPresent()) {
-            return new Query(
-                    policy,
-                    new Fleet(
-                            snapshots.get(),
-                            enforcer.isRemote() || snapshots.get().size() > 1));
-        }
-        var fleet = lastFleet();
-        checkSize(fleet);
-        return new Query(policy, fleet);
-    }
-
-    private void checkSize(Fleet fleet) {
-        var bytes = ENTRY
-                * fleet.snapshots().stream().mapToLong(FleetMemory::entries).sum();
-        if (bytes > memory.largestFleet()) {
-            throw ApiException.contentTooLarge(
-                    "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
-                            .formatted(bytes, memory.largestFleet()));
-        }
+        var fleet = request.snapshots()
+                .map(hosts -> new Fleet(hosts, enforcer.isRemote() || hosts.size() > 1))
+                .orElseGet(this::lastFleet);
+        return policy.check(fleet, Set.of());
     }
 
     private Fleet lastFleet() {
-        return enforcer.latest()
+        var fleet = enforcer.latest()
                 .map(CycleReport::fleet)
-                .orElseThrow(
-                        () -> ApiException.serviceUnavailable("no cycle has ended yet, and the body has no snapshots"));
+                .orElseThrow(() -> new ApiException(503, "no cycle has ended yet, and the body has no snapshots"));
+        var bytes = ENTRY
+                * fleet.snapshots().stream().mapToLong(FleetMemory::entries).sum();
+        if (bytes > memory.largestFleet()) {
+            throw new ApiException(
+                    413,
+                    "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
+                            .formatted(bytes, memory.largestFleet()));
+        }
+        return fleet;
     }
 
     private byte[] write(Object view, String advice) {
@@ -137,8 +120,8 @@ public class PlanResource {
         try {
             json.writeValue(out, view);
         } catch (BoundedOutput.FullException e) {
-            throw ApiException.contentTooLarge(
-                    "the plan is larger than %d bytes; %s".formatted(memory.largestAnswer(), advice));
+            throw new ApiException(
+                    413, "the plan is larger than %d bytes; %s".formatted(memory.largestAnswer(), advice));
         } catch (IOException e) {
             throw new IllegalStateException("a plan cannot be written as JSON", e);
         }

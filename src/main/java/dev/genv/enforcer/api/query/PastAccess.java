@@ -20,17 +20,13 @@ public class PastAccess {
         this.past = past;
     }
 
-    /**
-     * Begins to read; the caller closes the reading.
-     *
-     * @throws ApiException if nothing is recorded, or another request reads
-     */
+    /** Begins to read; the caller closes the reading. Refuses if nothing is recorded, or another request reads. */
     public PastReading open(RoutingContext request, Period period) {
         var recorded = past.orElseThrow(() ->
-                ApiException.conflict("the past is not recorded: set GENV_ENFORCER_JOURNAL_DIR to a folder for it"));
+                new ApiException(409, "the past is not recorded: set GENV_ENFORCER_JOURNAL_DIR to a folder for it"));
         var memory = new FleetMemory(Runtime.getRuntime().maxMemory() / HEAP_SHARE);
         if (!permit.tryAcquire()) {
-            throw ApiException.serviceUnavailable("another request reads the recorded past; try again soon");
+            throw new ApiException(503, "another request reads the recorded past; try again soon");
         }
         return new PastReading(recorded, period, () -> request.response().closed(), memory, permit::release);
     }

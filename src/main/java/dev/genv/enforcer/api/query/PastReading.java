@@ -38,45 +38,29 @@ public final class PastReading implements AutoCloseable {
 
     /** Reads all cycles of the period, and some before and after it. */
     public void cycles(Consumer<RecordedCycle> reader) {
-        try {
-            isWhole &= past.readCycles(period.from(), period.to(), this::isOver, cycle -> {
-                memory.hold(cycle);
-                reader.accept(cycle);
-                return true;
-            });
-        } catch (IOException e) {
-            throw unreadable(e);
-        }
+        isWhole &= read(() -> past.readCycles(period.from(), period.to(), this::isOver, cycle -> {
+            memory.hold(cycle);
+            reader.accept(cycle);
+            return true;
+        }));
     }
 
     /** Reads all events in the same way. */
     public void events(Consumer<Event> reader) {
-        try {
-            isWhole &= past.readEvents(period.from(), period.to(), this::isOver, event -> {
-                reader.accept(event);
-                return true;
-            });
-        } catch (IOException e) {
-            throw unreadable(e);
-        }
+        isWhole &= read(() -> past.readEvents(period.from(), period.to(), this::isOver, event -> {
+            reader.accept(event);
+            return true;
+        }));
     }
 
     /** Returns since when observations are recorded; null if none are. */
     public @Nullable Instant recordedSince() {
-        try {
-            return past.begin().orElse(null);
-        } catch (IOException e) {
-            throw unreadable(e);
-        }
+        return read(past::begin).orElse(null);
     }
 
     /** Returns since when the events are complete; null if there are none. */
     public @Nullable Instant eventsRecordedSince() {
-        try {
-            return past.beginOfEvents().orElse(null);
-        } catch (IOException e) {
-            throw unreadable(e);
-        }
+        return read(past::beginOfEvents).orElse(null);
     }
 
     /** Whether everything was read; otherwise the time limit ended the reading, or records are damaged or missing. */
@@ -91,8 +75,17 @@ public final class PastReading implements AutoCloseable {
         return !isInTime;
     }
 
-    private static ApiException unreadable(IOException e) {
-        return ApiException.serviceUnavailable("the recorded past cannot be read: " + e.getMessage());
+    /** Something that reads files. */
+    private interface Read<T> {
+        T run() throws IOException;
+    }
+
+    private static <T> T read(Read<T> action) {
+        try {
+            return action.run();
+        } catch (IOException e) {
+            throw new ApiException(503, "the recorded past cannot be read: " + e.getMessage());
+        }
     }
 
     @Override
@@ -120,11 +113,7 @@ public final class PastReading implements AutoCloseable {
             this.most = most;
         }
 
-        /**
-         * Counts what a cycle needs more than those before.
-         *
-         * @throws ApiException if that is too much
-         */
+        /** Counts what a cycle needs more than those before. Refuses if that is too much. */
         void hold(RecordedCycle cycle) {
             for (var name : cycle.changed()) {
                 var snapshot = cycle.snapshots().get(name);
@@ -133,7 +122,8 @@ public final class PastReading implements AutoCloseable {
                 entriesOf.put(name, count);
             }
             if (bytes() > most) {
-                throw ApiException.contentTooLarge(
+                throw new ApiException(
+                        413,
                         "the past contains a fleet that needs an estimated %d bytes of memory; choose a shorter period"
                                 .formatted(bytes()));
             }

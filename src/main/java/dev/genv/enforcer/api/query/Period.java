@@ -13,28 +13,18 @@ public record Period(Instant from, Instant to) {
 
     private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59Z");
 
-    /**
-     * Returns the period between two instants.
-     *
-     * @throws ApiException if it ends before it begins
-     */
-    public static Period between(Instant from, Instant to) {
+    /** Refuses a period that ends before it begins. */
+    public Period {
         if (from.isAfter(to)) {
-            throw ApiException.badRequest("the period ends at %s, before it begins at %s".formatted(to, from));
+            throw new ApiException(400, "the period ends at %s, before it begins at %s".formatted(to, from));
         }
-        return new Period(from, to);
     }
 
     public boolean contains(Instant at) {
         return !at.isBefore(from) && !at.isAfter(to);
     }
 
-    /**
-     * Parses an instant of a query.
-     *
-     * @param byDefault the instant if the parameter is absent
-     * @throws ApiException if it is no instant
-     */
+    /** Parses an instant of a query; returns the default if the parameter is absent. */
     public static Instant instant(String parameter, @Nullable String value, Instant byDefault) {
         if (value == null) {
             return byDefault;

@@ -8,30 +8,22 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The parameters of a query, each of them at most once. */
-public final class QueryParameters {
-    private final Map<String, List<String>> values;
-
-    private QueryParameters(Map<String, List<String>> values) {
-        this.values = values;
-    }
-
-    /**
-     * Checks the parameters. An unknown name is refused, because a filter with a typing error must not return everything.
-     *
-     * @param known the names that the request can have
-     * @throws ApiException 400 if there is another one, or one is repeated
-     */
-    public static QueryParameters of(Map<String, List<String>> values, Set<String> known) {
+public record QueryParameters(Map<String, List<String>> values, Set<String> known) {
+    /** Refuses a repeated parameter, and an unknown name, because a filter with a typing error must not return everything. */
+    public QueryParameters {
         for (var parameter : values.entrySet()) {
             if (!known.contains(parameter.getKey())) {
-                throw ApiException.badRequest("the parameter %s is not known; these are: %s"
-                        .formatted(parameter.getKey(), known.stream().sorted().collect(Collectors.joining(", "))));
+                throw new ApiException(
+                        400,
+                        "the parameter %s is not known; these are: %s"
+                                .formatted(
+                                        parameter.getKey(),
+                                        known.stream().sorted().collect(Collectors.joining(", "))));
             }
             if (parameter.getValue().size() > 1) {
-                throw ApiException.badRequest("the parameter %s is there more than once".formatted(parameter.getKey()));
+                throw new ApiException(400, "the parameter %s is there more than once".formatted(parameter.getKey()));
             }
         }
-        return new QueryParameters(values);
     }
 
     /** Returns the value of a parameter; null if it is not there. */
@@ -42,7 +34,6 @@ public final class QueryParameters {
 
     /** An error for a value that cannot be read. */
     public static ApiException unreadable(String parameter, String value, String expected) {
-        return ApiException.badRequest(
-                "the parameter %s is \"%s\"; it can be %s".formatted(parameter, value, expected));
+        return new ApiException(400, "the parameter %s is \"%s\"; it can be %s".formatted(parameter, value, expected));
     }
 }

@@ -9,7 +9,6 @@ import dev.genv.enforcer.policy.Rules;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -23,14 +22,11 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
     static final int USUAL_LIMIT = 100;
     static final int HIGHEST_LIMIT = 1000;
 
-    /** The parameters for what a violation concerns. */
-    public static final Set<String> SUBJECT = Set.of("rule", "user", "host");
-
-    private static final Set<String> ALL = with(SUBJECT, "status", "since", "limit");
+    private static final Set<String> PARAMETERS = Set.of("rule", "user", "host", "status", "since", "limit");
 
     /** Parses a query for a list. */
     public static ViolationFilter of(Map<String, List<String>> query) {
-        var parameters = QueryParameters.of(query, ALL);
+        var parameters = new QueryParameters(query, PARAMETERS);
         var which = subject(parameters);
         which = and(which, parameters.get("status"), ViolationFilter::status);
         which = and(which, parameters.get("since"), ViolationFilter::since);
@@ -49,12 +45,6 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
                 which,
                 parameters.get("host"),
                 host -> entry -> host.equals(entry.violation().host()));
-    }
-
-    private static Set<String> with(Set<String> names, String... more) {
-        var all = new HashSet<>(names);
-        all.addAll(List.of(more));
-        return Set.copyOf(all);
     }
 
     private static Predicate<ViolationRecord> and(

@@ -22,7 +22,6 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Set;
 import org.eclipse.microprofile.openapi.annotations.Operation;
@@ -37,8 +36,6 @@ import org.jspecify.annotations.Nullable;
 public class ReportResource {
     public static final String PATH = "/report";
     private static final String CSV = "text/csv";
-    private static final String JSON_FORMAT = "json";
-    private static final String CSV_FORMAT = "csv";
     private static final Duration USUAL_PERIOD = Duration.ofDays(30);
 
     private final Enforcer enforcer;
@@ -62,14 +59,15 @@ public class ReportResource {
                 @Content(mediaType = CSV, schema = @Schema(type = SchemaType.STRING))
             })
     public Response report(@Context RoutingContext request, @Context UriInfo uri, @Context HttpHeaders headers) {
-        var query = QueryParameters.of(uri.getQueryParameters(), Set.of("from", "to", "format"));
+        var query = new QueryParameters(uri.getQueryParameters(), Set.of("from", "to", "format"));
         var isCsv = isCsv(query.get("format"), headers);
-        var to = Period.instant("to", query.get("to"), now());
-        var period = Period.between(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
+        var to = Period.instant("to", query.get("to"), enforcer.ticker().now().truncatedTo(ChronoUnit.MILLIS));
+        var period = new Period(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
         try (var reading = past.open(request, period)) {
             var report = report(reading, period);
             if (isCsv && !report.complete()) {
-                throw ApiException.contentTooLarge(
+                throw new ApiException(
+                        413,
                         "the period was not read within %d seconds, or its records are damaged, which CSV cannot show; choose a shorter one"
                                 .formatted(PastReading.LONGEST.toSeconds()));
             }
@@ -79,10 +77,6 @@ public class ReportResource {
                             .build()
                     : Response.ok(report, MediaType.APPLICATION_JSON).build();
         }
-    }
-
-    private Instant now() {
-        return enforcer.ticker().now().truncatedTo(ChronoUnit.MILLIS);
     }
 
     private static ReportView report(PastReading reading, Period period) {
@@ -122,8 +116,8 @@ public class ReportResource {
                     .isPresent();
         }
         return switch (format) {
-            case JSON_FORMAT -> false;
-            case CSV_FORMAT -> true;
+            case "json" -> false;
+            case "csv" -> true;
             default -> throw QueryParameters.unreadable("format", format, "json or csv");
         };
     }

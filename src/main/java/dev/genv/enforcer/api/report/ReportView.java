@@ -12,7 +12,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -39,11 +38,7 @@ public record ReportView(
     private static final double TEN_THOUSAND = 10_000;
     private static final Comparator<@Nullable String> NAMES = Comparator.nullsLast(Comparator.naturalOrder());
 
-    /**
-     * A host.
-     *
-     * @param observedHours for how many hours it was observed; the rest of the period is not counted
-     */
+    /** A host, and for how many hours it was observed; the rest of the period is not counted. */
     public record HostHours(String host, double observedHours) {}
 
     /**
@@ -68,9 +63,8 @@ public record ReportView(
             @Nullable String user, String rule, long violations, long terminations, long detachments) {}
 
     /**
-     * The violations of a rule that began in one of 24 equal parts of the period. Parts without violations are left out.
-     *
-     * @param from the begin of the part
+     * The violations of a rule that began in one of 24 equal parts of the period, from its begin. Parts without violations are
+     * left out.
      */
     public record TimelineEntry(Instant from, String rule, long violations) {}
 
@@ -141,52 +135,40 @@ public record ReportView(
         private ReportCsv() {}
 
         static String of(ReportView report) {
-            Map<String, Double> observed = report.hosts().stream()
+            Map<String, Object> observed = report.hosts().stream()
                     .collect(Collectors.toMap(ReportView.HostHours::host, ReportView.HostHours::observedHours));
             var csv = new StringBuilder(HEADER).append("\r\n");
             for (var row : report.usage()) {
-                append(
-                        csv,
-                        row.user(),
-                        row.host(),
-                        observed.get(row.host()),
-                        row.heldDeviceHours(),
-                        row.usedDeviceHours(),
-                        null,
-                        null,
-                        null,
-                        null);
+                csv.append("%s,%s,%s,%s,%s,,,,\r\n"
+                        .formatted(
+                                quote(row.user()),
+                                quote(row.host()),
+                                observed.getOrDefault(row.host(), ""),
+                                row.heldDeviceHours(),
+                                row.usedDeviceHours()));
             }
             var used = report.usage().stream().map(ReportView.UserHours::host).collect(Collectors.toUnmodifiableSet());
             for (var host : report.hosts()) {
                 if (!used.contains(host.host())) {
-                    append(csv, null, host.host(), host.observedHours(), null, null, null, null, null, null);
+                    csv.append(",%s,%s,,,,,,\r\n".formatted(quote(host.host()), host.observedHours()));
                 }
             }
             for (var row : report.rules()) {
-                append(
-                        csv,
-                        row.user(),
-                        null,
-                        null,
-                        null,
-                        null,
-                        row.rule(),
-                        row.violations(),
-                        row.terminations(),
-                        row.detachments());
+                csv.append("%s,,,,,%s,%s,%s,%s\r\n"
+                        .formatted(
+                                quote(row.user()),
+                                quote(row.rule()),
+                                row.violations(),
+                                row.terminations(),
+                                row.detachments()));
             }
             return csv.toString();
         }
 
-        private static void append(StringBuilder csv, @Nullable Object... fields) {
-            csv.append(Arrays.stream(fields)
-                            .map(field -> field instanceof String text ? quote(text) : Objects.toString(field, ""))
-                            .collect(Collectors.joining(",")))
-                    .append("\r\n");
-        }
-
-        private static String quote(String text) {
+        private static String quote(@Nullable String text) {
+            if (text == null) {
+                return "";
+            }
             var safe = Arrays.stream(text.split("\\\\", -1)) // no text may imitate an escape
                     .map(part -> ascii(SafeText.escape(part)).replace("\"", "\"\""))
                     .collect(Collectors.joining("\\u005c"));

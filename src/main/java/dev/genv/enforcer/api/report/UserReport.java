@@ -20,7 +20,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -77,11 +76,11 @@ final class UserReport {
 
     /** Only one rule has limits. */
     private @Nullable Integer limit() {
-        var limit = Rules.definitions().stream()
-                .map(rule -> policy.limitsOf(rule).limitFor(user))
-                .filter(OptionalInt::isPresent)
-                .findFirst();
-        return limit.map(OptionalInt::getAsInt).orElse(null);
+        return Rules.definitions().stream()
+                .flatMapToInt(rule -> policy.limitsOf(rule).limitFor(user).stream())
+                .boxed()
+                .findFirst()
+                .orElse(null);
     }
 
     /** A device that several environments of the user share counts once. */

@@ -38,18 +38,10 @@ public record UserView(
             @Nullable LocalDateTime since,
             boolean counted) {}
 
-    /**
-     * A process on the devices.
-     *
-     * @param environment the environment that it belongs to; null if it belongs to none or if that is unknown
-     */
+    /** A process on the devices; its environment is null if it belongs to none or if that is unknown. */
     public record UserProcessView(
             String host, @Nullable String environment, List<UsageView> devices, ProcessView process) {}
 
-    /**
-     * The use of a device.
-     *
-     * @param usedBytes the memory in bytes; null if the driver does not report it
-     */
+    /** The use of a device, with the memory in bytes; null if the driver does not report it. */
     public record UsageView(int device, @Nullable Long usedBytes) {}
 }

@@ -41,11 +41,11 @@ public class UsersResource {
 
     private static ApiException unknown(String name, Optional<CycleReport> latest) {
         if (latest.isEmpty()) {
-            return ApiException.serviceUnavailable("no cycle has ended yet");
+            return new ApiException(503, "no cycle has ended yet");
         }
         var error = latest.get().error();
         return error == null
-                ? ApiException.notFound("no observed host and no violation knows a user \"%s\"".formatted(name))
-                : ApiException.serviceUnavailable("the last cycle failed: " + error);
+                ? new ApiException(404, "no observed host and no violation knows a user \"%s\"".formatted(name))
+                : new ApiException(503, "the last cycle failed: " + error);
     }
 }

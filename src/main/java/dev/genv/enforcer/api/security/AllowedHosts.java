@@ -23,20 +23,12 @@ public final class AllowedHosts {
 
     private final Set<String> names;
 
-    /**
-     * Creates a list of these names and {@code localhost}.
-     *
-     * @param names DNS names in any case
-     */
+    /** Allows these DNS names, in any case, and {@code localhost}. */
     public AllowedHosts(Collection<String> names) {
         this.names = names.stream().map(AllowedHosts::lowerCase).collect(Collectors.toUnmodifiableSet());
     }
 
-    /**
-     * Returns the name if it is valid.
-     *
-     * @throws IllegalArgumentException if it is no host name, with the expected form
-     */
+    /** Returns the name if it is valid; otherwise throws an exception with the expected form. */
     public static String requireName(String name) {
         if (!NAME.matcher(name).matches()) {
             throw new IllegalArgumentException("expected host names without ports, such as gpu-1.example.org,enforcer");

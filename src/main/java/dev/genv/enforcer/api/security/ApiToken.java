@@ -28,12 +28,7 @@ public class ApiToken {
     private volatile Reading latest;
     private String warned = "";
 
-    /**
-     * The result of reading the file.
-     *
-     * @param token the token; null if there is none
-     * @param problem why there is none
-     */
+    /** The result of reading the file: the token, or why there is none. */
     private record Reading(@Nullable String token, String problem, long at) {}
 
     @Inject

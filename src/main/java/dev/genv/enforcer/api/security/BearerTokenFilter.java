@@ -12,9 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.regex.Pattern;
 
-/**
- * Refuses requests without the configured token. Health checks need none, because a probe has no token.
- */
+/** Refuses requests without the configured token. Health checks need none, because a probe has no token. */
 @Singleton
 public class BearerTokenFilter {
     /** Runs before all other handlers, also for paths that do not exist. */

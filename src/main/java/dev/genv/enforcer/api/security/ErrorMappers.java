@@ -1,6 +1,5 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.api.security.HttpErrors.ProblemDetail;
 import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.Response;
@@ -46,8 +45,8 @@ class ErrorMappers {
 
     static Response problem(int status, String detail) {
         return Response.status(status)
-                .type(ProblemDetail.MEDIA_TYPE)
-                .entity(new ProblemDetail(status, detail).json())
+                .type(HttpErrors.MEDIA_TYPE)
+                .entity(HttpErrors.body(status, detail))
                 .build();
     }
 }

@@ -10,23 +10,17 @@ import io.vertx.ext.web.RoutingContext;
 
 /** Sends error responses before a resource is called, in the form of all errors. */
 public final class HttpErrors {
-    /** The type of every error. */
-    public static final String MEDIA_TYPE = ProblemDetail.MEDIA_TYPE;
-
     /** The detail of status 404. */
     public static final String NO_SUCH_PATH = "there is no such path";
     /** The detail of status 405, with which the header {@code Allow} is sent. */
     public static final String NO_SUCH_METHOD =
             "the path does not have this method; the header Allow lists its methods";
 
+    static final String MEDIA_TYPE = "application/problem+json";
+    private static final int LONGEST_DETAIL = 1000;
     private static final long CLOSE_DELAY_MILLIS = 2000;
 
     private HttpErrors() {}
-
-    /** The body of an error response, in ASCII. */
-    public static byte[] body(int status, String detail) {
-        return new ProblemDetail(status, detail).json();
-    }
 
     /** Sends the response, and closes the connection if a body may follow, because the body is not read. */
     public static void send(RoutingContext request, int status, String detail) {
@@ -36,7 +30,7 @@ public final class HttpErrors {
         }
         request.response()
                 .setStatusCode(status)
-                .putHeader(HttpHeaders.CONTENT_TYPE, ProblemDetail.MEDIA_TYPE)
+                .putHeader(HttpHeaders.CONTENT_TYPE, MEDIA_TYPE)
                 .end(Buffer.buffer(body(status, detail)));
     }
 
@@ -58,23 +52,12 @@ public final class HttpErrors {
         return headers.contains(HttpHeaders.CONTENT_LENGTH) || headers.contains(HttpHeaders.TRANSFER_ENCODING);
     }
 
-    /**
-     * An error in the form of RFC 9457.
-     *
-     * @param status of the HTTP response; its standard phrase is the title
-     * @param detail what was wrong with this request
-     */
-    record ProblemDetail(int status, String detail) {
-        static final String MEDIA_TYPE = "application/problem+json";
-        private static final int LONGEST_DETAIL = 1000;
-
-        /** The body of the response, in ASCII. */
-        byte[] json() {
-            return GenvJson.write(JsonNodeFactory.instance
-                    .objectNode()
-                    .put("title", HttpResponseStatus.valueOf(status).reasonPhrase())
-                    .put("status", status)
-                    .put("detail", SafeText.escape(detail, LONGEST_DETAIL)));
-        }
+    /** Returns the body of an error in the form of RFC 9457, in ASCII. The standard phrase of the HTTP status is its title. */
+    static byte[] body(int status, String detail) {
+        return GenvJson.write(JsonNodeFactory.instance
+                .objectNode()
+                .put("title", HttpResponseStatus.valueOf(status).reasonPhrase())
+                .put("status", status)
+                .put("detail", SafeText.escape(detail, LONGEST_DETAIL)));
     }
 }

@@ -73,11 +73,7 @@ public class PageFilter {
         }
     }
 
-    /**
-     * A file of the page.
-     *
-     * @param etag the strong validator of HTTP, which changes with the content
-     */
+    /** A file of the page, with the strong validator of HTTP, which changes with the content. */
     record PageFile(String contentType, String etag, Buffer content) {
         private static final String FOLDER = "/META-INF/resources";
 
@@ -88,12 +84,7 @@ public class PageFilter {
             return PATH.matcher(path).matches();
         }
 
-        /**
-         * Reads a file from the class path; empty if there is none.
-         *
-         * @param path a path for which {@link #isPath} is true
-         * @throws IOException if the package of the service is damaged
-         */
+        /** Reads a file from the class path, at a path for which {@link #isPath} is true; empty if there is none. */
         static Optional<PageFile> read(String path) throws IOException {
             var name = path.equals("/") ? "/index.html" : path;
             try (InputStream file = PageFile.class.getResourceAsStream(FOLDER + name)) {

@@ -30,9 +30,8 @@ public final class TokenFile {
     }
 
     /**
-     * Returns the present token; the file is read only after a change.
-     *
-     * @throws IOException if it cannot be read or is no token; the message has the expected form and never the content
+     * Returns the present token; the file is read only after a change. The message of an error has the expected form and never
+     * the content.
      */
     public String read() throws IOException {
         try {
@@ -55,11 +54,7 @@ public final class TokenFile {
         throw new IOException(NO_TOKEN);
     }
 
-    /**
-     * Returns why a user other than root and the service's own can change the token.
-     *
-     * @throws IOException if a file on the path cannot be examined
-     */
+    /** Returns why a user other than root and the service's own can change the token. */
     Optional<String> weakness() throws IOException {
         var owners = TrustedOwners.ofThisService();
         try {

@@ -68,7 +68,11 @@ final class EventFrames {
 
     /** Returns the event that has a reader read the present state. */
     Buffer gap(long position, Instant at, GapReason reason) {
-        return gap(id(position), at, reason);
+        try {
+            return frame(id(position), GapView.TYPE, json.writeValueAsBytes(GapView.of(at, reason)));
+        } catch (IOException e) {
+            throw new IllegalStateException("a gap cannot be written as JSON", e);
+        }
     }
 
     /** Returns the id of a position, which no event follows. The client keeps it for its next connection. */
@@ -76,7 +80,6 @@ final class EventFrames {
         return Buffer.buffer("id: %s\n\n".formatted(id(position)));
     }
 
-    /** The estimated memory of the events. */
     synchronized int bytes() {
         return bytes;
     }
@@ -89,17 +92,9 @@ final class EventFrames {
             json.writeValue(data, view);
             return frame(id, view.type(), data.toByteArray());
         } catch (BoundedOutput.FullException e) {
-            return gap(id, event.at(), GapReason.TOO_LARGE);
+            return gap(event.sequence(), event.at(), GapReason.TOO_LARGE);
         } catch (IOException e) {
             throw new IllegalStateException("an event cannot be written as JSON", e);
-        }
-    }
-
-    private Buffer gap(EventId id, Instant at, GapReason reason) {
-        try {
-            return frame(id, GapView.TYPE, json.writeValueAsBytes(GapView.of(at, reason)));
-        } catch (IOException e) {
-            throw new IllegalStateException("a gap cannot be written as JSON", e);
         }
     }
 

@@ -17,29 +17,19 @@ public record EventId(UUID stream, long sequence) {
 
     private static final Pattern FORM = Pattern.compile("([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-([0-9]{1,18})");
 
-    /** The latest event. */
     public static EventId latest(EventLog log) {
         return new EventId(log.streamId(), log.latest());
     }
 
-    /**
-     * Parses an id.
-     *
-     * @param name the header or the parameter that has it
-     * @throws ApiException 400 if it has not the form of an id
-     */
+    /** Parses an id in a header or a parameter of this name, or refuses it. */
     static EventId parse(String name, String text) {
         var match = FORM.matcher(text);
         if (!match.matches()) {
-            throw ApiException.badRequest(
+            throw new ApiException(
+                    400,
                     "%s is \"%s\"; it can be the id of an event such as %s-42".formatted(name, text, new UUID(0, 0)));
         }
         return new EventId(UUID.fromString(match.group(1)), Long.parseLong(match.group(2)));
-    }
-
-    /** Whether the log still knows which events came after it. */
-    boolean isIn(EventLog log) {
-        return log.isKnown(stream, sequence);
     }
 
     @Override

@@ -24,9 +24,7 @@ final class EventReader {
 
     private static final Buffer HEARTBEAT = Buffer.buffer(":\n");
 
-    private final EventLog log;
-    private final EventFrames frames;
-    private final Predicate<Event> filter;
+    private final Source source;
     private final Context context;
     private final HttpServerResponse response;
     private final AtomicBoolean isDue = new AtomicBoolean();
@@ -38,26 +36,20 @@ final class EventReader {
     record Source(EventLog log, EventFrames frames, Predicate<Event> filter) {}
 
     EventReader(Source source, Context context, HttpServerResponse response) {
-        log = source.log;
-        frames = source.frames;
-        filter = source.filter;
+        this.source = source;
         this.context = context;
         this.response = response;
     }
 
-    /**
-     * Begins after an event.
-     *
-     * @param known the last event that the client knows; null for a client that wants the events from now on
-     */
+    /** Begins after the last event that the client knows; null for a client that wants the events from now on. */
     void start(@Nullable EventId known) {
         response.setWriteQueueMaxSize(QUEUE_BYTES).drainHandler(_ -> {
             isFull = false;
             wake();
         });
-        if (known == null || known.isIn(log)) {
-            position = known == null ? log.latest() : known.sequence();
-            write(frames.position(position));
+        if (known == null || source.log.isKnown(known.stream(), known.sequence())) {
+            position = known == null ? source.log.latest() : known.sequence();
+            write(source.frames.position(position));
         } else {
             skip(GapReason.OTHER_RUN);
         }
@@ -76,14 +68,12 @@ final class EventReader {
 
     /**
      * Shows the client and all proxies that the connection is alive. It also passes on the position, which moves with events that
-     * the filter leaves out.
-     *
-     * @return whether the client reads; if not, its buffer was full since the last call
+     * the filter leaves out. Returns whether the client reads; if not, its buffer was full since the last call.
      */
     boolean beat() {
         if (!response.writeQueueFull()) {
             write(HEARTBEAT);
-            write(frames.position(position));
+            write(source.frames.position(position));
             return true;
         }
         var wasFull = isFull;
@@ -105,7 +95,7 @@ final class EventReader {
         if (isEnded || response.writeQueueFull()) {
             return; // the drain handler continues
         }
-        var page = log.after(position, PAGE);
+        var page = source.log.after(position, PAGE);
         if (page.hasGap()) {
             skip(GapReason.NOT_IN_MEMORY);
             return;
@@ -115,8 +105,8 @@ final class EventReader {
                 return;
             }
             position = event.sequence();
-            if (filter.test(event)) {
-                write(frames.of(event));
+            if (source.filter.test(event)) {
+                write(source.frames.of(event));
             }
         }
         if (!page.events().isEmpty()) {
@@ -126,8 +116,8 @@ final class EventReader {
 
     /** The client reads the present state after this, so the events until now are not sent. */
     private void skip(GapReason reason) {
-        position = log.latest();
-        write(frames.gap(position, Instant.now(), reason));
+        position = source.log.latest();
+        write(source.frames.gap(position, Instant.now(), reason));
     }
 
     private void write(Buffer bytes) {

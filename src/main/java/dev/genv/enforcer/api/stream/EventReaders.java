@@ -4,7 +4,6 @@ import dev.genv.enforcer.api.connection.ClientAddress;
 import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
 import io.netty.channel.Channel;
 import io.netty.handler.timeout.IdleStateHandler;
 import io.vertx.core.Context;
@@ -36,10 +35,8 @@ final class EventReaders {
     }
 
     /**
-     * Lets a client follow the events.
-     *
-     * @param known the last event that the client knows; null for a client that wants the events from now on
-     * @return whether there was a slot for it; if not, nothing was sent
+     * Lets a client follow the events after the last one that it knows; null for the events from now on. Returns whether there
+     * was a slot for it; if not, nothing was sent.
      */
     boolean add(RoutingContext request, EventReader.Source source, @Nullable EventId known) {
         var address = ClientAddress.of(request);
@@ -69,12 +66,10 @@ final class EventReaders {
         return open.stream().mapToLong(EventConnection::queuedBytes).max().orElse(0);
     }
 
-    /** The number of clients. */
     int count() {
         return open.size();
     }
 
-    /** The number of clients for which there was no slot. */
     long refused() {
         return slots.refused();
     }
@@ -91,35 +86,29 @@ final class EventReaders {
         private final Duration heartbeat;
         private Duration age = Duration.ZERO;
 
-        /** What ends with the connection. */
-        private record Resources(long timer, EventSubscription subscription, Runnable closed) {}
-
         /** Takes the connection of a request, which gets no other response. */
         EventConnection(RoutingContext request, EventReader.Source source, Duration heartbeat) {
             this.heartbeat = heartbeat;
             vertx = request.vertx();
             context = vertx.getOrCreateContext();
-            channel = channelOf(request);
+            channel = ((ConnectionBase) request.request().connection()).channel();
             reader = new EventReader(source, context, request.response());
         }
 
-        private static Channel channelOf(RoutingContext request) {
-            return ((ConnectionBase) request.request().connection()).channel();
-        }
-
-        /**
-         * Sends events until the connection is closed.
-         *
-         * @param known the last event that the client knows; null for a client that wants the events from now on
-         * @param closed called when the connection is closed
-         */
+        /** Sends the events after the one that the client knows until the connection is closed. */
         void open(EventLog log, @Nullable EventId known, Runnable closed) {
             if (channel.pipeline().get(IdleStateHandler.class) != null) {
                 channel.pipeline().remove(IdleStateHandler.class); // it would disconnect a client that sends nothing
             }
             var timer = vertx.setPeriodic(heartbeat.toMillis(), _ -> beat());
-            var resources = new Resources(timer, log.subscribe(reader::wake), closed);
-            channel.closeFuture().addListener(_ -> context.runOnContext(_ -> release(resources)));
+            var subscription = log.subscribe(reader::wake);
+            channel.closeFuture()
+                    .addListener(_ -> context.runOnContext(_ -> {
+                        reader.end();
+                        vertx.cancelTimer(timer);
+                        subscription.close();
+                        closed.run();
+                    }));
             reader.start(known);
         }
 
@@ -128,7 +117,6 @@ final class EventReaders {
             context.runOnContext(_ -> disconnect());
         }
 
-        /** The bytes that wait for the client. */
         long queuedBytes() {
             var queue = channel.unsafe().outboundBuffer();
             return queue == null ? 0 : queue.totalPendingWriteBytes();
@@ -144,13 +132,6 @@ final class EventReaders {
         private void disconnect() {
             reader.end();
             ForcedClose.close(channel);
-        }
-
-        private void release(Resources resources) {
-            reader.end();
-            vertx.cancelTimer(resources.timer);
-            resources.subscription.close();
-            resources.closed.run();
         }
     }
 }

@@ -25,7 +25,6 @@ import jakarta.annotation.Priority;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -47,7 +46,7 @@ public class EventStreams {
     /** The same as the header, for clients that cannot set one. */
     private static final String LAST_EVENT_ID = "last_event_id";
 
-    private static final Set<String> PARAMETERS = parameters();
+    private static final Set<String> PARAMETERS = Set.of("rule", "user", "host", LAST_EVENT_ID);
     /** In seconds: a slot becomes free when a client disconnects. */
     private static final String RETRY_AFTER = "10";
     /** Before the observer that waits for the end of the last cycle. */
@@ -133,7 +132,7 @@ public class EventStreams {
     }
 
     private void follow(RoutingContext request, Function<QueryParameters, EventFilter> filter) {
-        var parameters = QueryParameters.of(query(request), PARAMETERS);
+        var parameters = new QueryParameters(query(request), PARAMETERS);
         var source = new EventReader.Source(log, frames, filter.apply(parameters));
         var known = lastEventId(request, parameters);
         var response = request.response();
@@ -156,7 +155,7 @@ public class EventStreams {
     private static @Nullable EventId lastEventId(RoutingContext request, QueryParameters parameters) {
         var header = request.request().headers().getAll(EventId.HEADER);
         if (header.size() > 1) {
-            throw ApiException.badRequest("the header %s is there more than once".formatted(EventId.HEADER));
+            throw new ApiException(400, "the header %s is there more than once".formatted(EventId.HEADER));
         }
         if (!header.isEmpty() && !header.getFirst().isEmpty()) {
             return EventId.parse("the header " + EventId.HEADER, header.getFirst());
@@ -170,15 +169,9 @@ public class EventStreams {
         try {
             query = request.queryParams();
         } catch (HttpException e) {
-            throw ApiException.badRequest("the query cannot be decoded");
+            throw new ApiException(400, "the query cannot be decoded");
         }
         return query.names().stream().collect(Collectors.toMap(Function.identity(), query::getAll));
-    }
-
-    private static Set<String> parameters() {
-        var all = new HashSet<>(ViolationFilter.SUBJECT);
-        all.add(LAST_EVENT_ID);
-        return Set.copyOf(all);
     }
 
     /**

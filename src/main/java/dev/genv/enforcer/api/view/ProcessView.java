@@ -51,11 +51,7 @@ public record ProcessView(
             @Nullable PodView pod,
             @Nullable SlurmJobView slurmJob) {
 
-        /**
-         * A container.
-         *
-         * @param by {@code cgroup}, or {@code delegated_cgroup} if the user may have chosen the id
-         */
+        /** A container, by {@code cgroup}, or {@code delegated_cgroup} if the user may have chosen the id. */
         public record ContainerView(String id, @Nullable String engine, String by) {
             static @Nullable ContainerView of(@Nullable Container container) {
                 return container == null
@@ -67,18 +63,13 @@ public record ProcessView(
             }
         }
 
-        /** A pod of Kubernetes. */
         public record PodView(String uid) {
             static @Nullable PodView of(@Nullable Pod pod) {
                 return pod == null ? null : new PodView(pod.uid());
             }
         }
 
-        /**
-         * A job of Slurm.
-         *
-         * @param by {@code cgroup}, or {@code environ} if the user may have chosen the id
-         */
+        /** A job of Slurm, by {@code cgroup}, or {@code environ} if the user may have chosen the id. */
         public record SlurmJobView(String id, String by) {
             static @Nullable SlurmJobView of(@Nullable SlurmJob job) {
                 return job == null ? null : new SlurmJobView(job.id(), job.by().label());

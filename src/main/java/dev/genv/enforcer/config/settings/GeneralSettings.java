@@ -10,11 +10,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** What the service does, and how often. */
-@ConfigMapping(prefix = GeneralSettings.PREFIX)
+@ConfigMapping(prefix = "")
 public interface GeneralSettings {
-    /** The prefix of the names of its properties. */
-    String PREFIX = "";
-
     /**
      * {@code enforce} executes what the rules require. {@code audit} only reports: the service terminates no process and
      * detaches no environment. Start with {@code audit}, and enforce when you agree with its reports.

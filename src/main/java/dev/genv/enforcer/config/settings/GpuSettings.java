@@ -7,11 +7,8 @@ import io.smallrye.config.WithDefault;
 import java.time.Duration;
 
 /** How the service observes the GPUs. */
-@ConfigMapping(prefix = GpuSettings.PREFIX)
+@ConfigMapping(prefix = "genv.enforcer")
 public interface GpuSettings {
-    /** The prefix of the names of its properties. */
-    String PREFIX = "genv.enforcer";
-
     /**
      * Path of nvidia-smi, or its name, which the service looks for in the usual folders. The file and every folder above it must
      * belong to root or to the service's own user, and no other user may be able to write to them.

@@ -9,11 +9,8 @@ import java.util.Collection;
 import java.util.Optional;
 
 /** Where the service listens, and which requests it answers. Quarkus itself reads the variables {@code QUARKUS_…}. */
-@ConfigMapping(prefix = HttpSettings.PREFIX)
+@ConfigMapping(prefix = "")
 public interface HttpSettings {
-    /** The prefix of the names of its properties. */
-    String PREFIX = "";
-
     /** Address of the API. The image sets {@code 0.0.0.0}. */
     @WithName("quarkus.http.host")
     @WithDefault("127.0.0.1")

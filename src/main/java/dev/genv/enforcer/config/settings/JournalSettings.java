@@ -9,11 +9,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** What the service remembers beyond a restart. */
-@ConfigMapping(prefix = JournalSettings.PREFIX)
+@ConfigMapping(prefix = "genv.enforcer")
 public interface JournalSettings {
-    /** The prefix of the names of its properties. */
-    String PREFIX = "genv.enforcer";
-
     /**
      * Folder of the journal, which only this service uses. With it, violations, grace periods and pending terminations survive a
      * restart, and the service records what it observes for replays and reports. Unset means that the service keeps them in memory

@@ -11,11 +11,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** Messages about violations to users and to a webhook. A single cycle sends none. */
-@ConfigMapping(prefix = NotificationSettings.PREFIX)
+@ConfigMapping(prefix = "genv.enforcer")
 public interface NotificationSettings {
-    /** The prefix of the names of its properties. */
-    String PREFIX = "genv.enforcer";
-
     /**
      * Whether the service writes to the terminals of users of its own node: before it acts if a grace period applies, and after that.
      * The real uid of the process decides who the user is. A terminal that refuses messages (mesg n) gets none.

@@ -10,11 +10,8 @@ import java.util.Collection;
 import java.util.Optional;
 
 /** The machines that the service enforces on over SSH. */
-@ConfigMapping(prefix = RemoteSettings.PREFIX)
+@ConfigMapping(prefix = "genv.enforcer.remote")
 public interface RemoteSettings {
-    /** The prefix of the names of its properties. */
-    String PREFIX = "genv.enforcer.remote";
-
     /**
      * Machines to enforce on, separated by commas. If this or {@code GENV_ENFORCER_REMOTE_HOSTFILE} is set, the service enforces on
      * those machines and not on its own node.

@@ -9,11 +9,8 @@ import java.util.Collection;
 import java.util.Optional;
 
 /** What delays, limits or prevents actions. */
-@ConfigMapping(prefix = SafetySettings.PREFIX)
+@ConfigMapping(prefix = "genv.enforcer")
 public interface SafetySettings {
-    /** The prefix of the names of its properties. */
-    String PREFIX = "genv.enforcer";
-
     /**
      * Time for which the service must observe a violation before it terminates or detaches anything. Every user can edit genv's files, so
      * a violation may be another user's edit: meanwhile the service reports it, and users can correct it. With {@code 0s} the service acts

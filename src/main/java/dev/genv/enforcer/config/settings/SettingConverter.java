@@ -7,20 +7,12 @@ import java.util.Map;
 import org.eclipse.microprofile.config.spi.Converter;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Converts the value of a setting. SmallRye Config creates each converter with its public constructor.
- *
- * @param <T> the type of the setting; null means unset
- */
+/** Converts the value of a setting; null means unset. SmallRye Config creates each converter with its public constructor. */
 @SuppressWarnings("serial") // required by the interface; a converter is never serialized
 public abstract class SettingConverter<T extends @Nullable Object> implements Converter<T> {
     private final String accepted;
 
-    /**
-     * Sets what the converter accepts.
-     *
-     * @param accepted completes the sentence "expected …"
-     */
+    /** Sets what the converter accepts, which completes the sentence "expected …". */
     protected SettingConverter(String accepted) {
         this.accepted = accepted;
     }
@@ -35,19 +27,11 @@ public abstract class SettingConverter<T extends @Nullable Object> implements Co
         return new IllegalArgumentException("expected " + accepted);
     }
 
-    /**
-     * Converts a value without blanks around it.
-     *
-     * @throws IllegalArgumentException saying which values are valid
-     */
+    /** Converts a value without blanks around it. The exception for an invalid one says which values are valid. */
     @Override
     public abstract T convert(String value);
 
-    /**
-     * Converts one of a few words, in upper or lower case.
-     *
-     * @param <T> the type of the constants
-     */
+    /** Converts one of a few words, in upper or lower case. */
     @SuppressWarnings("serial")
     public abstract static class ChoiceConverter<T> extends SettingConverter<T> {
         private final Map<String, T> choices = new LinkedHashMap<>();

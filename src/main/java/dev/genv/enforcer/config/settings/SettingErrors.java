@@ -37,12 +37,7 @@ public final class SettingErrors {
         }
     }
 
-    /**
-     * A variable with an invalid value.
-     *
-     * @param value the invalid value; empty if the variable is unset
-     * @param reason which values are valid
-     */
+    /** A variable with an invalid value, empty if the variable is unset, and which values are valid. */
     public record InvalidValue(String variable, String value, String reason) {
         private static final int LONGEST = 1000;
         private static final Pattern MAYBE_SECRET =

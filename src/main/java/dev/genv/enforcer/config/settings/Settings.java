@@ -8,11 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 
-/**
- * All settings, and the values that the service derives from them.
- *
- * @param rules the configuration of each rule
- */
+/** All settings, and the values that the service derives from them. */
 public record Settings(
         GeneralSettings general,
         Map<RuleDefinition, RuleConfig> rules,

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.Contradictions.NotificationContradictions;
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.Variables.UnknownVariables;
 import dev.genv.enforcer.policy.RuleConfig;
@@ -19,10 +18,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SortedMap;
 import java.util.SortedSet;
-import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 
 /**
  * Reads the settings with SmallRye Config from environment variables only. Quarkus's own configuration would also read files of
@@ -30,22 +28,23 @@ import java.util.TreeSet;
  */
 public final class SettingsReader {
     /** In the order of the documentation; the settings of the rules come after the first group. */
-    public static final List<ConfigClass> GROUPS = List.of(
-            ConfigClass.configClass(GeneralSettings.class, GeneralSettings.PREFIX),
-            ConfigClass.configClass(SafetySettings.class, SafetySettings.PREFIX),
-            ConfigClass.configClass(GpuSettings.class, GpuSettings.PREFIX),
-            ConfigClass.configClass(StateSettings.class, StateSettings.PREFIX),
-            ConfigClass.configClass(JournalSettings.class, JournalSettings.PREFIX),
-            ConfigClass.configClass(HttpSettings.class, HttpSettings.PREFIX),
-            ConfigClass.configClass(NotificationSettings.class, NotificationSettings.PREFIX),
-            ConfigClass.configClass(RemoteSettings.class, RemoteSettings.PREFIX));
+    public static final List<ConfigClass> GROUPS = Stream.of(
+                    GeneralSettings.class,
+                    SafetySettings.class,
+                    GpuSettings.class,
+                    StateSettings.class,
+                    JournalSettings.class,
+                    HttpSettings.class,
+                    NotificationSettings.class,
+                    RemoteSettings.class)
+            .map(ConfigClass::configClass)
+            .toList();
 
-    private static final String MAX_TERMINATIONS = "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE";
+    private static final String MAX_TERMINATIONS = "genv.enforcer.max-terminations-per-cycle";
 
     private final Variables variables;
     private final SettingErrors errors;
     private final Map<RuleDefinition, RuleConfig> rules;
-    private final SortedMap<String, String> propertyOfVariable = new TreeMap<>();
     private final Map<String, String> values = new HashMap<>();
 
     private SettingsReader(Variables variables) {
@@ -54,14 +53,12 @@ public final class SettingsReader {
         this.rules = RuleSettings.read(variables, errors);
         for (var group : GROUPS) {
             for (var property : group.getProperties().keySet()) {
-                propertyOfVariable.put(Variables.nameOf(property), property);
+                var value = variables.value(Variables.nameOf(property));
+                if (!value.isEmpty() && !isExpressionOfQuarkus(property, value)) {
+                    values.put(property, value.strip());
+                }
             }
         }
-        propertyOfVariable.forEach((variable, property) -> {
-            if (variables.isSet(variable) && !isExpressionOfQuarkus(property, variables.value(variable))) {
-                values.put(property, variables.value(variable).strip());
-            }
-        });
     }
 
     /** Only Quarkus expands such a value and uses it, so only Quarkus can check it. */
@@ -69,16 +66,11 @@ public final class SettingsReader {
         return property.startsWith("quarkus.") && value.contains("${");
     }
 
-    /**
-     * Reads all settings.
-     *
-     * @throws InvalidSettingsException with every variable that is invalid, and not only the first
-     */
+    /** Reads all settings. The exception has every variable that is invalid, and not only the first. */
     public static Settings read(Variables variables) throws InvalidSettingsException {
         return new SettingsReader(variables).read();
     }
 
-    /** Returns the names of all variables that the service reads. */
     public static SortedSet<String> variables() {
         var all = new TreeSet<>(RuleSettings.variables());
         GROUPS.forEach(group ->
@@ -90,8 +82,7 @@ public final class SettingsReader {
         var settings = readValid();
         var known = variables();
         new Contradictions(variables, errors).check(settings, known);
-        new NotificationContradictions(variables, errors).check(settings);
-        new UnknownVariables(known).check(variables, errors);
+        UnknownVariables.check(variables, known, errors);
         errors.throwIfAny();
         return settings;
     }
@@ -102,7 +93,7 @@ public final class SettingsReader {
         try {
             var settings = map();
             // A single cycle has no limit by default, because no later cycle would terminate the other processes.
-            if (settings.isSingleCycle() && values.putIfAbsent(propertyOf(MAX_TERMINATIONS), "0") == null) {
+            if (settings.isSingleCycle() && values.putIfAbsent(MAX_TERMINATIONS, "0") == null) {
                 return map();
             }
             return settings;
@@ -151,23 +142,19 @@ public final class SettingsReader {
         }
     }
 
-    private String propertyOf(String variable) {
-        return propertyOfVariable.getOrDefault(variable, variable);
-    }
-
     private Settings map() {
         var builder = new SmallRyeConfigBuilder().withSources(new PropertiesConfigSource(values, "environment", 100));
         GROUPS.forEach(builder::withMapping);
         var config = builder.build();
         return new Settings(
-                config.getConfigMapping(GeneralSettings.class, GeneralSettings.PREFIX),
+                config.getConfigMapping(GeneralSettings.class),
                 rules,
-                config.getConfigMapping(SafetySettings.class, SafetySettings.PREFIX),
-                config.getConfigMapping(GpuSettings.class, GpuSettings.PREFIX),
-                config.getConfigMapping(StateSettings.class, StateSettings.PREFIX),
-                config.getConfigMapping(JournalSettings.class, JournalSettings.PREFIX),
-                config.getConfigMapping(HttpSettings.class, HttpSettings.PREFIX),
-                config.getConfigMapping(NotificationSettings.class, NotificationSettings.PREFIX),
-                config.getConfigMapping(RemoteSettings.class, RemoteSettings.PREFIX));
+                config.getConfigMapping(SafetySettings.class),
+                config.getConfigMapping(GpuSettings.class),
+                config.getConfigMapping(StateSettings.class),
+                config.getConfigMapping(JournalSettings.class),
+                config.getConfigMapping(HttpSettings.class),
+                config.getConfigMapping(NotificationSettings.class),
+                config.getConfigMapping(RemoteSettings.class));
     }
 }

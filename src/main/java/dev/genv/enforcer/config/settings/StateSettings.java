@@ -9,11 +9,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** Where genv's state is, and how the service reads it. */
-@ConfigMapping(prefix = StateSettings.PREFIX)
+@ConfigMapping(prefix = "genv")
 public interface StateSettings {
-    /** The prefix of the names of its properties. */
-    String PREFIX = "genv";
-
     /**
      * genv's state directory on this node. Unset means the directory of {@code GENV_TMPDIR}. Set it if the service must use
      * another directory than genv's own variable says.

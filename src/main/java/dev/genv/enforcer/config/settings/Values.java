@@ -20,6 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -289,15 +290,16 @@ public final class Values {
 
     /** A text that is taken as it is. */
     abstract static class Text extends SettingConverter<String> {
-        Text(String accepted) {
-            super(accepted);
-        }
+        private final Predicate<String> isValid;
 
-        abstract boolean isValid(String value);
+        Text(String accepted, Predicate<String> isValid) {
+            super(accepted);
+            this.isValid = isValid;
+        }
 
         @Override
         public final String convert(String value) {
-            if (!isValid(value)) {
+            if (!isValid.test(value)) {
                 throw invalid();
             }
             return value;
@@ -307,60 +309,40 @@ public final class Values {
     /** The name or the address of a server. */
     public static final class ServerName extends Text {
         public ServerName() {
-            super("the name or the address of a host, such as mail.example.org");
-        }
-
-        @Override
-        boolean isValid(String value) {
-            return value.matches("[A-Za-z0-9._:-]{1,253}");
+            super(
+                    "the name or the address of a host, such as mail.example.org",
+                    value -> value.matches("[A-Za-z0-9._:-]{1,253}"));
         }
     }
 
     /** The user of a login at a mail server. */
     public static final class MailLogin extends Text {
         public MailLogin() {
-            super("ASCII characters without blanks");
-        }
-
-        @Override
-        boolean isValid(String value) {
-            return value.matches("[!-~]{1,320}");
+            super("ASCII characters without blanks", value -> value.matches("[!-~]{1,320}"));
         }
     }
 
     /** A plain mail address. */
     public static final class AddressOfMail extends Text {
         public AddressOfMail() {
-            super("a mail address, such as gpu-admin@example.org");
-        }
-
-        @Override
-        boolean isValid(String value) {
-            return MailAddress.isValid(value);
+            super("a mail address, such as gpu-admin@example.org", MailAddress::isValid);
         }
     }
 
     /** The mail addresses of all users. */
     public static final class AddressTemplate extends Text {
         public AddressTemplate() {
-            super("a mail address with {user} for the name, such as {user}@example.org");
-        }
-
-        @Override
-        boolean isValid(String value) {
-            return value.contains(Addresses.USER) && MailAddress.isValid(value.replace(Addresses.USER, "user"));
+            super(
+                    "a mail address with {user} for the name, such as {user}@example.org",
+                    value -> value.contains(Addresses.USER)
+                            && MailAddress.isValid(value.replace(Addresses.USER, "user")));
         }
     }
 
     /** The name of a login user. It does not begin with a dash, because people copy it into commands. */
     public static final class LoginName extends Text {
         public LoginName() {
-            super("the name of a user, such as raz");
-        }
-
-        @Override
-        boolean isValid(String value) {
-            return value.matches("[^\\s@:/-][^\\s@:/]*");
+            super("the name of a user, such as raz", value -> value.matches("[^\\s@:/-][^\\s@:/]*"));
         }
     }
 

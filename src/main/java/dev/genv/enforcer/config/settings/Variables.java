@@ -16,13 +16,11 @@ public final class Variables {
 
     private final SortedMap<String, String> values = new TreeMap<>();
 
-    /** Creates it from these variables. */
     public Variables(Map<String, String> environment) {
         values.putAll(environment);
         values.values().removeIf(String::isBlank);
     }
 
-    /** Returns the variables of this process. */
     public static Variables ofProcess() {
         var all = new HashMap<>(System.getenv());
         for (var property : System.getProperties().stringPropertyNames()) {
@@ -53,7 +51,7 @@ public final class Variables {
     }
 
     /** Finds variables that look like a setting but are none, because an administrator relies on them. */
-    public static final class UnknownVariables {
+    static final class UnknownVariables {
         private static final String PREFIX = "GENV_ENFORCER_";
         /** Kubernetes sets such variables in every container for Services named genv-enforcer or genv-enforcer-…. */
         private static final Pattern OF_A_SERVICE =
@@ -74,16 +72,12 @@ public final class Variables {
 
         private static final int LARGEST_DISTANCE = 8;
 
-        private final Collection<String> known;
+        private UnknownVariables() {}
 
-        public UnknownVariables(Collection<String> known) {
-            this.known = known;
-        }
-
-        public void check(Variables variables, SettingErrors errors) {
+        static void check(Variables variables, Collection<String> known, SettingErrors errors) {
             for (var name : variables.names()) {
                 if (name.startsWith(PREFIX) && !known.contains(name) && !isOfKubernetes(name, variables.value(name))) {
-                    errors.addUnknown(name, "there is no such setting" + hint(name));
+                    errors.addUnknown(name, "there is no such setting" + hint(name, known));
                 }
             }
         }
@@ -92,12 +86,12 @@ public final class Variables {
             return OF_A_SERVICE.matcher(name).matches() || (name.endsWith("_PORT") && value.contains("://"));
         }
 
-        private String hint(String name) {
+        private static String hint(String name, Collection<String> known) {
             var removed = REMOVED.get(name);
-            return removed == null ? nearest(name) : removed;
+            return removed == null ? nearest(name, known) : removed;
         }
 
-        private String nearest(String name) {
+        private static String nearest(String name, Collection<String> known) {
             return known.stream()
                     .min(Comparator.comparingInt((String candidate) -> distance(candidate, name))
                             .thenComparing(Comparator.naturalOrder()))
