@@ -29,6 +29,8 @@ final class HangSafeReader {
     /** The largest number of one user, so that one user cannot use all of them. Root is a user too, although it may be several in containers. */
     static final int MAX_STUCK_PER_USER = 8;
 
+    static final String NO_TIME = "no time was left to wait for its answer";
+
     /** Threads that have just answered and are not yet free. */
     private static final int EXTRA_THREADS = 16;
 
@@ -40,8 +42,8 @@ final class HangSafeReader {
     /** That of the current thread, if it reads a batch. */
     private final ScopedValue<ReadBatch<?, ?>.Turn> turns = ScopedValue.newInstance();
 
-    HangSafeReader(ReadTimeouts timeLimit) {
-        this.timeouts = timeLimit;
+    HangSafeReader(ReadTimeouts timeouts) {
+        this.timeouts = timeouts;
     }
 
     /**
@@ -90,10 +92,7 @@ final class HangSafeReader {
                     return batch.results();
                 }
                 timedOutNanos.addAndGet(waited.toNanos());
-                batch.abandon(
-                        reduced
-                                ? new NotReadException("no time was left to wait for its answer")
-                                : new ReadTimeoutException());
+                batch.abandon(reduced ? new NotReadException(NO_TIME) : new ReadTimeoutException());
                 start(batch);
             }
         } finally {
@@ -127,7 +126,11 @@ final class HangSafeReader {
             return readHere(turns.get(), process, uid, reading);
         }
         try {
-            return readAll(List.of(reading), one -> attempt(() -> read(process, uid, one)))
+            return readAll(List.of(reading), one -> {
+                        var attempt = new FutureTask<>(() -> read(process, uid, one));
+                        attempt.run();
+                        return attempt;
+                    })
                     .getFirst()
                     .get();
         } catch (InterruptedException e) {
@@ -141,19 +144,15 @@ final class HangSafeReader {
         }
     }
 
-    private static <T> FutureTask<T> attempt(Callable<T> reading) {
-        var attempt = new FutureTask<>(reading);
-        attempt.run();
-        return attempt;
-    }
-
     private <T> T readHere(ReadBatch<?, ?>.Turn turn, ProcessId process, long uid, Callable<T> reading)
             throws IOException {
         turn.require(process);
         if (pending.containsKey(process)) {
             throw new ReadTimeoutException();
         }
-        if (hasExceededShare(uid)) {
+        var owner = ownerOf(uid);
+        var unanswered = pending.values().stream().filter(other -> ownerOf(other) == owner);
+        if (unanswered.count() >= MAX_STUCK_PER_USER) {
             throw new NotReadException(
                     "not read: %d other processes of its user do not answer".formatted(MAX_STUCK_PER_USER));
         }
@@ -161,7 +160,7 @@ final class HangSafeReader {
             throw skipped();
         }
         pending.put(process, uid);
-        turn.begin(process);
+        turn.setRunning(process);
         try {
             return reading.call();
         } catch (IOException | RuntimeException e) {
@@ -170,20 +169,21 @@ final class HangSafeReader {
             throw new IllegalStateException(e);
         } finally {
             pending.remove(process);
-            turn.end();
+            turn.setRunning(null);
         }
-    }
-
-    private boolean hasExceededShare(long uid) {
-        var owner = ownerOf(uid);
-        return pending.values().stream()
-                        .filter(other -> ownerOf(other) == owner)
-                        .count()
-                >= MAX_STUCK_PER_USER;
     }
 
     private static IOException skipped() {
         return new NotReadException(
                 "not read: %d other processes already do not answer; terminate them".formatted(MAX_STUCK));
+    }
+
+    /** A process was not read, because no time or no thread was left. */
+    static final class NotReadException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        NotReadException(String message) {
+            super(message);
+        }
     }
 }

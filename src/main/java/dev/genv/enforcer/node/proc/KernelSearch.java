@@ -13,6 +13,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.LongSupplier;
@@ -24,7 +25,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class KernelSearch {
     private static final byte[] PREFIX = "kernel-".getBytes(StandardCharsets.US_ASCII);
-    private static final String SUFFIX = ".json";
 
     private final ProcFs proc;
     private final Budget budget;
@@ -37,11 +37,7 @@ final class KernelSearch {
         this(proc, Budget.USUAL, System::nanoTime);
     }
 
-    /**
-     * Creates one search.
-     *
-     * @param nanos as {@link System#nanoTime}
-     */
+    /** @param nanos as {@link System#nanoTime} */
     KernelSearch(ProcFs proc, Budget budget, LongSupplier nanos) {
         this.proc = proc;
         this.budget = budget;
@@ -61,9 +57,6 @@ final class KernelSearch {
     }
 
     private record Candidate(ProcessId id, long uid) {}
-
-    /** A process, and the number of older processes of the same user. */
-    private record Turn(int number, boolean first, Candidate candidate) {}
 
     /**
      * Searches for files. A process that was not searched may be any kernel.
@@ -106,14 +99,14 @@ final class KernelSearch {
 
     /** The oldest process of every user, then the second oldest, so that one user's many processes do not use up the budget. */
     private static List<Candidate> orderRoundRobin(List<Candidate> candidates, Set<Long> owners) {
-        var counts = new HashMap<Long, Integer>();
+        var turns = new HashMap<Long, Integer>();
         return candidates.stream()
                 .sorted(Comparator.comparingLong((Candidate candidate) -> candidate.id.startTime())
                         .thenComparing(Candidate::id))
-                .map(candidate -> new Turn(
-                        counts.merge(candidate.uid, 1, Integer::sum), owners.contains(candidate.uid), candidate))
-                .sorted(Comparator.comparingInt(Turn::number).thenComparing(Turn::first, Comparator.reverseOrder()))
-                .map(Turn::candidate)
+                .map(candidate -> Map.entry(turns.merge(candidate.uid, 1, Integer::sum), candidate))
+                .sorted(Map.Entry.<Integer, Candidate>comparingByKey()
+                        .thenComparing(turn -> !owners.contains(turn.getValue().uid)))
+                .map(Map.Entry::getValue)
                 .toList();
     }
 
@@ -139,9 +132,11 @@ final class KernelSearch {
         var name = 0;
         for (var i = 0; i <= arguments.length; i++) {
             if (i == arguments.length || arguments[i] == 0) {
-                if ((i < arguments.length || !cut) && startsWithPrefix(arguments, name, i)) {
+                if ((i < arguments.length || !cut)
+                        && i - name > PREFIX.length
+                        && Arrays.equals(arguments, name, name + PREFIX.length, PREFIX, 0, PREFIX.length)) {
                     var file = new String(arguments, name, i - name, StandardCharsets.UTF_8);
-                    if (file.endsWith(SUFFIX) && wanted.contains(file)) {
+                    if (wanted.contains(file)) {
                         found.add(file);
                     }
                 }
@@ -150,10 +145,6 @@ final class KernelSearch {
                 name = i + 1;
             }
         }
-    }
-
-    private static boolean startsWithPrefix(byte[] bytes, int from, int to) {
-        return to - from > PREFIX.length && Arrays.equals(bytes, from, from + PREFIX.length, PREFIX, 0, PREFIX.length);
     }
 
     private boolean isLate(long start) {

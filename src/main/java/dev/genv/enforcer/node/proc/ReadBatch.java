@@ -30,11 +30,7 @@ final class ReadBatch<I, T> {
     private @Nullable IOException refusal;
     private @Nullable Throwable failure;
 
-    /**
-     * Creates a batch.
-     *
-     * @param items each is asked for when the one before it is read
-     */
+    /** @param items each is asked for when the one before it is read */
     ReadBatch(Iterator<I> items, Function<I, T> reading) {
         this.items = items;
         this.reading = reading;
@@ -49,11 +45,41 @@ final class ReadBatch<I, T> {
         @Override
         public void run() {
             try {
-                for (var item = next(this); item != null; item = next(this)) {
-                    add(this, reading.apply(item));
+                for (var next = next(); next != null; next = next()) {
+                    add(reading.apply(next));
                 }
             } catch (RuntimeException | Error e) {
-                fail(this, e);
+                synchronized (ReadBatch.this) {
+                    if (this == current) {
+                        failure = e;
+                        ReadBatch.this.notifyAll();
+                    }
+                }
+            }
+        }
+
+        private @Nullable I next() {
+            synchronized (ReadBatch.this) {
+                if (this != current) {
+                    return null;
+                }
+                if (item == null && items.hasNext()) {
+                    item = items.next();
+                }
+                return item;
+            }
+        }
+
+        private void add(T result) {
+            synchronized (ReadBatch.this) {
+                if (this == current) {
+                    results.add(result);
+                    item = null;
+                    isDone = !items.hasNext();
+                    if (isDone) {
+                        ReadBatch.this.notifyAll();
+                    }
+                }
             }
         }
 
@@ -63,16 +89,24 @@ final class ReadBatch<I, T> {
          * @throws IOException if it did not answer before, or if this turn was abandoned
          */
         void require(ProcessId process) throws IOException {
-            ReadBatch.this.require(this, process);
+            synchronized (ReadBatch.this) {
+                if (this != current) {
+                    throw new ReadTimeoutException();
+                }
+                var why = refusal == null ? unanswered.get(process) : refusal;
+                if (why != null) {
+                    throw why;
+                }
+            }
         }
 
-        /** Begins a read that may hang. */
-        void begin(ProcessId process) {
-            setRunning(this, new Running(process, System.nanoTime()));
-        }
-
-        void end() {
-            setRunning(this, null);
+        /** Begins a read that may hang; null ends it. */
+        void setRunning(@Nullable ProcessId process) {
+            synchronized (ReadBatch.this) {
+                if (this == current) {
+                    running = process == null ? null : new Running(process, System.nanoTime());
+                }
+            }
         }
     }
 
@@ -113,49 +147,5 @@ final class ReadBatch<I, T> {
             case Error e -> throw e;
             default -> throw new IllegalStateException(failure);
         };
-    }
-
-    private synchronized @Nullable I next(Turn turn) {
-        if (turn != current) {
-            return null;
-        }
-        if (item == null && items.hasNext()) {
-            item = items.next();
-        }
-        return item;
-    }
-
-    private synchronized void add(Turn turn, T result) {
-        if (turn == current) {
-            results.add(result);
-            item = null;
-            isDone = !items.hasNext();
-            if (isDone) {
-                notifyAll();
-            }
-        }
-    }
-
-    private synchronized void fail(Turn turn, Throwable why) {
-        if (turn == current) {
-            failure = why;
-            notifyAll();
-        }
-    }
-
-    private synchronized void require(Turn turn, ProcessId process) throws IOException {
-        if (turn != current) {
-            throw new ReadTimeoutException();
-        }
-        var why = refusal == null ? unanswered.get(process) : refusal;
-        if (why != null) {
-            throw why;
-        }
-    }
-
-    private synchronized void setRunning(Turn turn, @Nullable Running read) {
-        if (turn == current) {
-            running = read;
-        }
     }
 }

@@ -7,7 +7,6 @@ import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.node.proc.Mount;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.UserMounts;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -132,12 +131,12 @@ final class StateAccess {
     private Optional<Directory.UserMount> userMount(Path directory) {
         try {
             var self = FileCalls.effectiveUid();
-            var here = UserMounts.at(
+            var here = Mount.ofUser(
                     directory.toAbsolutePath().normalize(), proc.machine().mounts("self"), self);
             var onHost = host.onHost();
             return here.isPresent() || onHost == null
                     ? here
-                    : UserMounts.at(onHost, proc.machine().mounts("1"), self);
+                    : Mount.ofUser(onHost, proc.machine().mounts("1"), self);
         } catch (IOException e) {
             return Optional.empty(); // unknown without /proc; the time limit still applies
         }
