@@ -23,11 +23,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.BiConsumer;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The node: the machine that the service runs on. */
@@ -77,9 +76,9 @@ public final class NodeMachine implements Machine, Closeable {
         relations = new RelationsReader(searched, new ProcessReader(searched));
         liveness = new LivenessReader(searched);
         var devices = new NvidiaDevices(paths.proc());
-        holders = new DeviceHolders(paths.proc(), searched, devices);
+        holders = new DeviceHolders(searched, devices);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
-        signaller = new Signaller(processes, new DeviceCheck(devices, new DeviceHolders(paths.proc(), proc, devices)));
+        signaller = new Signaller(processes, devices);
     }
 
     /**
@@ -101,7 +100,6 @@ public final class NodeMachine implements Machine, Closeable {
         return state.claim();
     }
 
-    /** Returns what the service may do on this machine. */
     public AccessFacts access() throws InterruptedException {
         return access(state.checkDirectory().isWritable());
     }
@@ -125,8 +123,10 @@ public final class NodeMachine implements Machine, Closeable {
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
         var listed = NvidiaSmi.listedPids(gpuFacts);
+        var unexamined = new HashSet<>(listed);
+        unexamined.removeAll(interest.reusedPids());
         var found = interest.deviceHolders()
-                ? holders.search(withoutReused(listed, interest.reusedPids()), interest.subordinateUids())
+                ? holders.search(unexamined, interest.subordinateUids())
                 : DeviceHolders.Found.NONE;
         var processFacts = relations.read(
                 processes.readAll(
@@ -157,10 +157,6 @@ public final class NodeMachine implements Machine, Closeable {
                 interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
                         .toList());
-    }
-
-    private static Set<Integer> withoutReused(List<Integer> listed, Set<Integer> reused) {
-        return listed.stream().filter(pid -> !reused.contains(pid)).collect(Collectors.toUnmodifiableSet());
     }
 
     /** Releases the enforcer lock. */

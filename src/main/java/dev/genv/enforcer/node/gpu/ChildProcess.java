@@ -117,12 +117,9 @@ final class ChildProcess {
     }
 
     /** The output of a stream so far. */
-    private static final class Collected {
-        private final InputStream stream;
-        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-
-        private Collected(InputStream stream) {
-            this.stream = stream;
+    private record Collected(InputStream stream, ByteArrayOutputStream bytes) {
+        Collected(InputStream stream) {
+            this(stream, new ByteArrayOutputStream());
         }
 
         /** Reads without blocking; returns false above the size limit. */

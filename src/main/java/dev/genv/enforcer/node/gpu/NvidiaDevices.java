@@ -1,8 +1,11 @@
 package dev.genv.enforcer.node.gpu;
 
+import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.node.gpu.MappedFiles.FileKey;
+import dev.genv.enforcer.node.gpu.NvidiaDevices.Use;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
@@ -12,12 +15,16 @@ import java.nio.file.Path;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
- * The device files of the NVIDIA driver that processes have open. A file is recognized by the device number that the kernel gives
+ * The device files of the NVIDIA driver that processes have open or map. A file is recognized by the device number that the kernel gives
  * for it, because a path can be chosen by anybody.
+ *
+ * @param proc {@code /proc}, or another directory in tests
  */
-public final class NvidiaDevices {
+public record NvidiaDevices(Path proc) {
     /** Newer drivers register the second and the third name, older ones the first. All have the same number. */
     private static final Pattern MAJOR =
             Pattern.compile("(?m)^ *([0-9]{1,4}) (?:nvidia-frontend|nvidia|nvidiactl|nvidia-uvm)$");
@@ -29,13 +36,6 @@ public final class NvidiaDevices {
 
     /** Of all threads together. A process can have a million, and threads that each show them again. */
     private static final int MOST_FILES = 1 << 16;
-
-    private final Path proc;
-
-    /** @param proc {@code /proc}, or another directory in tests */
-    public NvidiaDevices(Path proc) {
-        this.proc = proc;
-    }
 
     /**
      * What the files of a process say of its use of the driver.
@@ -69,7 +69,11 @@ public final class NvidiaDevices {
         if (!search.isOver()) {
             try (var threads = Files.newDirectoryStream(process.resolve("task"))) {
                 for (var thread : threads) {
-                    search.collectOfThread(thread);
+                    try {
+                        search.collect(thread.resolve("fd"));
+                    } catch (NoSuchFileException e) {
+                        // This thread has exited; another one may still run.
+                    }
                 }
             } catch (DirectoryIteratorException e) {
                 throw e.getCause();
@@ -91,14 +95,6 @@ public final class NvidiaDevices {
 
         private boolean isOver() {
             return isProven || examined > MOST_FILES;
-        }
-
-        private void collectOfThread(Path thread) throws IOException {
-            try {
-                collect(thread.resolve("fd"));
-            } catch (NoSuchFileException e) {
-                // This thread has exited; another one may still run.
-            }
         }
 
         private void collect(Path folder) throws IOException {
@@ -128,13 +124,96 @@ public final class NvidiaDevices {
         }
     }
 
+    /**
+     * Looks for one of the files among those that a process maps. It compares the files that a process maps with the device files of the machine and of the container of the process, because the kernel
+     * permits to examine a mapping itself only with the capability SYS_ADMIN or CHECKPOINT_RESTORE. A process can map a device file that
+     * is in neither folder, so then each mapping is examined. The kernel can keep the call waiting for the memory of the process.
+     *
+     * @throws IOException if the mappings cannot be read
+     */
+    public Use mapped(int pid) throws IOException {
+        var majors = majors();
+        var maps = maps(pid);
+        var files = MappedFiles.parse(maps);
+        if (Stream.of(1, pid)
+                .anyMatch(each -> hasDeviceAmong(majors, files.keySet(), proc.resolve(each + "/root/dev")))) {
+            return Use.PROVEN;
+        }
+        var unexamined = maps.length == MappedFiles.LARGEST ? "it has too many mappings" : "";
+        var examined = 0;
+        for (var range : files.values()) {
+            if (++examined > HolderFacts.MOST_FILES) {
+                return new Use(false, "it maps more than %d files".formatted(HolderFacts.MOST_FILES));
+            }
+            try {
+                if (isOneOf(
+                        majors,
+                        FileCalls.status(proc.resolve(pid + "/map_files").resolve(range)))) {
+                    return Use.PROVEN;
+                }
+            } catch (Errno e) {
+                if (e.is(Errno.EPERM)) {
+                    return new Use(false, "the mappings of processes cannot be examined: " + e.getMessage());
+                }
+                if (!e.is(Errno.ENOENT)) { // it was unmapped
+                    unexamined = String.valueOf(e.getMessage());
+                }
+            }
+        }
+        return new Use(false, unexamined);
+    }
+
+    /** The first thread may have exited, and then it shows no mappings. */
+    private byte[] maps(int pid) throws IOException {
+        var maps = mapsOf(proc.resolve(Integer.toString(pid)));
+        if (maps.length > 0) {
+            return maps;
+        }
+        try (var threads = Files.newDirectoryStream(proc.resolve(pid + "/task"))) {
+            for (var thread : threads) {
+                maps = mapsOf(thread);
+                if (maps.length > 0) {
+                    break;
+                }
+            }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return maps;
+    }
+
+    private static byte[] mapsOf(Path task) throws IOException {
+        try {
+            return ProcFs.read(task.resolve("maps"), MappedFiles.LARGEST);
+        } catch (NoSuchFileException e) {
+            return new byte[0]; // it has exited
+        }
+    }
+
+    /** The names are not listed, because a user chooses how many files a container has. */
+    private static boolean hasDeviceAmong(Set<Integer> majors, Set<FileKey> files, Path folder) {
+        return Stream.concat(
+                        Stream.of("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"),
+                        IntStream.range(0, HolderFacts.FIRST_SHARED_MINOR).mapToObj("nvidia%d"::formatted))
+                .anyMatch(name -> isDeviceAmong(majors, files, folder.resolve(name)));
+    }
+
+    private static boolean isDeviceAmong(Set<Integer> majors, Set<FileKey> files, Path file) {
+        try {
+            var status = FileCalls.status(file);
+            return isOneOf(majors, status) && files.contains(FileKey.of(status));
+        } catch (Errno e) {
+            return false; // what is mapped is examined
+        }
+    }
+
     /** Whether a file is a device file with one of these major numbers. */
     static boolean isOneOf(Set<Integer> majors, FileStatus status) {
         return status.isCharacterDevice() && majors.contains((int) (status.represented() >>> Integer.SIZE));
     }
 
     /** Returns the major numbers of all device files; empty if the driver is not loaded. */
-    Set<Integer> majors() throws IOException {
+    private Set<Integer> majors() throws IOException {
         return majors(MAJOR);
     }
 

@@ -89,12 +89,15 @@ public final class NvidiaSmi {
         devices = null; // a failure may change the indices
         var processes = tool.run(GpuQuery.PROCESSES);
         var lines = lines(processes);
-        if (lines.isEmpty()) {
-            return new GpuFacts(processes, Reading.failed(Failure.SKIPPED, ""));
+        if (lines.isEmpty() || !(processes instanceof Reading.Value<ToolOutput>(var answer))) {
+            return new GpuFacts(processes, GpuFacts.NOT_ASKED);
         }
         var listed = GpuLine.parse(lines.get());
         // Without a line, either nothing runs or there are no devices, which may have been different before.
-        if (known != null && known.isFresh() && known.matches(listed.value()) && !foundNoDevices(processes)) {
+        if (known != null
+                && known.isFresh()
+                && known.matches(listed.value())
+                && !GpuQuery.foundNoDevices(answer.exitCode(), answer.stdout().text())) {
             keep(known.output, known.devices, known.readAt, listed);
             return new GpuFacts(processes, known.output, false, GpuFacts.NOT_ASKED);
         }
@@ -142,11 +145,6 @@ public final class NvidiaSmi {
         } catch (ToolException e) {
             return Optional.empty();
         }
-    }
-
-    private static boolean foundNoDevices(Reading<ToolOutput> reading) {
-        return reading instanceof Reading.Value<ToolOutput>(var output)
-                && GpuQuery.foundNoDevices(output.exitCode(), output.stdout().text());
     }
 
     /** The program, which is found at its first use. */

@@ -94,16 +94,12 @@ final class StateAccess {
     }
 
     private static IOException failure(Throwable cause) throws StateAccessException, InterruptedException {
-        if (cause instanceof IOException failure) {
-            return failure;
-        }
-        if (cause instanceof StateAccessException known) {
-            throw known;
-        }
-        if (cause instanceof InterruptedException interrupted) {
-            throw interrupted;
-        }
-        throw new IllegalStateException(cause);
+        return switch (cause) {
+            case IOException failure -> failure;
+            case StateAccessException known -> throw known;
+            case InterruptedException interrupted -> throw interrupted;
+            default -> throw new IllegalStateException(cause);
+        };
     }
 
     /** Resolves the path except for its last element, whose file system would have to answer. */
@@ -117,14 +113,11 @@ final class StateAccess {
     }
 
     private void requireNoUserMount(Path directory) throws StateAccessException {
-        var mount = userMount(directory);
-        if (mount.isPresent()) {
+        var mount = userMount(directory).orElse(null);
+        if (mount != null) {
+            var point = SafeText.escape(mount.point(), LONGEST);
             throw new StateAccessException(
-                    mount.get(),
-                    "user %d has mounted a file system on %s"
-                            .formatted(
-                                    mount.get().uid(),
-                                    SafeText.escape(mount.get().point(), LONGEST)));
+                    mount, "user %d has mounted a file system on %s".formatted(mount.uid(), point));
         }
     }
 
@@ -158,6 +151,23 @@ final class StateAccess {
                     .orElse("");
         } catch (IOException e) {
             return "";
+        }
+    }
+
+    /** The state directory cannot be accessed. */
+    static final class StateAccessException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final transient Directory directory;
+
+        StateAccessException(Directory directory, String message) {
+            super(message);
+            this.directory = directory;
+        }
+
+        /** Returns why, as the fact of the directory. */
+        Directory directory() {
+            return directory;
         }
     }
 }
