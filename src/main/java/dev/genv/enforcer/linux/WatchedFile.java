@@ -40,11 +40,7 @@ public final class WatchedFile<T> {
         T parse(byte[] bytes) throws IOException;
     }
 
-    /**
-     * Returns the present content.
-     *
-     * @throws IOException if it cannot be read, with the reason
-     */
+    /** Returns the present content. An exception tells why it cannot be read. */
     public synchronized T current() throws IOException {
         try (var file = open()) {
             var status = file.status(); // before it is read: what is written later is a change
@@ -57,11 +53,7 @@ public final class WatchedFile<T> {
         }
     }
 
-    /**
-     * The same; empty if the file was written a moment ago and may be incomplete.
-     *
-     * @throws IOException as {@link #current}
-     */
+    /** The same; empty if the file was written a moment ago and may be incomplete. */
     public synchronized Optional<T> currentIfSettled(Instant when) throws IOException {
         try (var file = open()) {
             var status = file.status();

@@ -61,11 +61,7 @@ public final class NodeMachine implements Machine, Closeable {
         }
     }
 
-    /**
-     * Creates the adapter without reading anything.
-     *
-     * @param gpus which this machine then uses alone
-     */
+    /** @param gpus which this machine then uses alone */
     public NodeMachine(NodePaths paths, NvidiaSmi gpus) {
         this.gpus = gpus;
         proc = new ProcFs(paths.proc());
@@ -82,20 +78,14 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     /**
-     * Gives an empty state directory of root the permissions that genv needs. Docker and Kubernetes create a missing mount point closed
-     * to other users, and genv would fail in it.
-     *
-     * @return what was done or why it failed; empty if nothing was to be done
+     * Gives an empty state directory of root the permissions that genv needs: Docker and Kubernetes create a missing mount point closed
+     * to other users. Returns what was done or why it failed; empty if nothing was to be done.
      */
     public Optional<String> openStateDirectory() throws InterruptedException {
         return state.openToAll();
     }
 
-    /**
-     * Takes the enforcer lock, and removes the temporary files that a killed run left behind.
-     *
-     * @return what was done or why it failed; empty if nothing was to be done
-     */
+    /** Takes the enforcer lock, and removes the temporary files of a killed run. Returns what was done, as above. */
     public Optional<String> claim() throws InterruptedException {
         return state.claim();
     }

@@ -6,6 +6,7 @@ import dev.genv.enforcer.host.HolderFacts.Holder;
 import dev.genv.enforcer.host.ProcessFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.node.gpu.HeldGpus.Held;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ReadTimeoutException;
 import java.io.IOException;
@@ -49,16 +50,7 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
      * @param held by the pid of the process
      * @param incomplete as in {@link HolderFacts}
      */
-    public record Found(List<Bytes> gpus, Map<Integer, HeldFiles> held, String incomplete) {
-        /**
-         * The device files of a process, as in {@link Holder}.
-         *
-         * @param minors of all of them
-         */
-        public record HeldFiles(List<Integer> minors, List<Integer> mapped) {
-            private static final HeldFiles NONE = new HeldFiles(List.of(), List.of());
-        }
-
+    public record Found(List<Bytes> gpus, Map<Integer, Held> held, String incomplete) {
         /** Of a machine that was not searched. */
         public static final Found NONE = new Found(List.of(), Map.of(), "");
 
@@ -73,24 +65,19 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
                     gpus,
                     holders.stream()
                             .map(holder -> {
-                                var files = held.getOrDefault(holder.pid(), HeldFiles.NONE);
-                                return new Holder(holder, files.minors, files.mapped);
+                                var files = held.getOrDefault(holder.pid(), Held.NONE);
+                                return new Holder(holder, List.copyOf(files.minors()), List.copyOf(files.mapped()));
                             })
                             .toList(),
                     incomplete);
         }
     }
 
-    private record Candidate(ProcessId id, long uid, int turn) {
-        static final Comparator<Candidate> NEWEST_FIRST = Comparator.comparingLong(
-                        (Candidate candidate) -> candidate.id.startTime())
-                .thenComparing(Candidate::id)
-                .reversed();
-    }
+    private record Candidate(ProcessId id, long uid) {}
 
     /** Collects what is found, and why something was not examined. */
     private static final class Search {
-        private final Map<Integer, Found.HeldFiles> held = new LinkedHashMap<>();
+        private final Map<Integer, Held> held = new LinkedHashMap<>();
         private String incomplete = "";
 
         private void leaveOut(String why) {
@@ -143,8 +130,7 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
                 search.leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
                 return;
             }
-            search.held.put(
-                    candidate.id.pid(), new Found.HeldFiles(List.copyOf(found.minors()), List.copyOf(found.mapped())));
+            search.held.put(candidate.id.pid(), found);
         } catch (ReadTimeoutException e) {
             search.leaveOut("a process does not answer");
         } catch (InterruptedIOException e) {
@@ -169,15 +155,17 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
             var stat = listed.contains(pid) ? null : proc.stat(pid).orElse(null);
             if (stat != null && !stat.isKernelThread() && !stat.isZombie()) {
                 var uid = proc.realUid(pid);
-                processes.add(new Candidate(new ProcessId(pid, stat.startTime()), uid == null ? 0 : uid, 0));
+                processes.add(new Candidate(new ProcessId(pid, stat.startTime()), uid == null ? 0 : uid));
             }
         }
         var turns = new HashMap<@Nullable Long, Integer>();
         return processes.stream()
-                .sorted(Candidate.NEWEST_FIRST)
-                .map(each -> new Candidate(
-                        each.id, each.uid, turns.merge(subordinateUids.ownerOf(each.uid), 1, Integer::sum)))
-                .sorted(Comparator.comparingInt(Candidate::turn))
+                .sorted(Comparator.comparingLong((Candidate candidate) -> candidate.id.startTime())
+                        .thenComparing(Candidate::id)
+                        .reversed())
+                .map(each -> Map.entry(turns.merge(subordinateUids.ownerOf(each.uid), 1, Integer::sum), each))
+                .sorted(Map.Entry.comparingByKey())
+                .map(Map.Entry::getValue)
                 .toList();
     }
 

@@ -4,14 +4,17 @@ import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileStatus;
-import dev.genv.enforcer.node.gpu.MappedFiles.FileKey;
+import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles.FileKey;
 import dev.genv.enforcer.node.gpu.NvidiaDevices.Use;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -47,23 +50,18 @@ public record NvidiaDevices(Path proc) {
         static final Use PROVEN = new Use(true, "");
     }
 
-    /**
-     * Whether the driver has device files, so that every process that uses a GPU has one of them. On WSL it has none.
-     *
-     * @throws IOException if that is unknown
-     */
+    /** Whether the driver has device files, so that every process that uses a GPU has one of them. On WSL it has none. */
     public boolean areUsed() throws IOException {
-        return !majors().isEmpty();
+        return !majors(MAJOR).isEmpty();
     }
 
     /**
      * Looks for one of the files among those that a process has open. The first thread may have exited, and then it shows no files.
      *
      * @throws NoSuchFileException if there is no such process
-     * @throws IOException if its files cannot be listed
      */
     public Use open(int pid) throws IOException {
-        var search = new Search(majors());
+        var search = new Search(majors(MAJOR));
         var process = proc.resolve(Integer.toString(pid));
         search.collect(process.resolve("fd"));
         if (!search.isOver()) {
@@ -103,36 +101,28 @@ public record NvidiaDevices(Path proc) {
                 while (!isOver() && link.hasNext()) {
                     if (++examined > MOST_FILES) {
                         unexamined = "it has more than %d open files".formatted(MOST_FILES);
-                    } else {
-                        examine(link.next());
+                        return;
+                    }
+                    try {
+                        isProven = isOneOf(majors, FileCalls.status(link.next()));
+                    } catch (Errno e) { // root cannot examine every file: another user's FUSE mount refuses it
+                        unexamined = e.is(Errno.ENOENT) ? unexamined : String.valueOf(e.getMessage()); // it was closed
                     }
                 }
             } catch (DirectoryIteratorException e) {
                 throw e.getCause();
             }
         }
-
-        /** Root cannot examine every file: another user's FUSE mount refuses it. */
-        private void examine(Path link) {
-            try {
-                isProven = isOneOf(majors, FileCalls.status(link));
-            } catch (Errno e) {
-                if (!e.is(Errno.ENOENT)) { // it was closed
-                    unexamined = String.valueOf(e.getMessage());
-                }
-            }
-        }
     }
 
     /**
-     * Looks for one of the files among those that a process maps. It compares the files that a process maps with the device files of the machine and of the container of the process, because the kernel
-     * permits to examine a mapping itself only with the capability SYS_ADMIN or CHECKPOINT_RESTORE. A process can map a device file that
-     * is in neither folder, so then each mapping is examined. The kernel can keep the call waiting for the memory of the process.
-     *
-     * @throws IOException if the mappings cannot be read
+     * Looks for one of the files among those that a process maps. It compares them with the device files of the machine and of the
+     * container of the process, because the kernel permits to examine a mapping itself only with the capability SYS_ADMIN or
+     * CHECKPOINT_RESTORE. A process can map a device file that is in neither folder, so then each mapping is examined. The kernel can
+     * keep the call waiting for the memory of the process.
      */
     public Use mapped(int pid) throws IOException {
-        var majors = majors();
+        var majors = majors(MAJOR);
         var maps = maps(pid);
         var files = MappedFiles.parse(maps);
         if (Stream.of(1, pid)
@@ -195,26 +185,19 @@ public record NvidiaDevices(Path proc) {
         return Stream.concat(
                         Stream.of("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"),
                         IntStream.range(0, HolderFacts.FIRST_SHARED_MINOR).mapToObj("nvidia%d"::formatted))
-                .anyMatch(name -> isDeviceAmong(majors, files, folder.resolve(name)));
-    }
-
-    private static boolean isDeviceAmong(Set<Integer> majors, Set<FileKey> files, Path file) {
-        try {
-            var status = FileCalls.status(file);
-            return isOneOf(majors, status) && files.contains(FileKey.of(status));
-        } catch (Errno e) {
-            return false; // what is mapped is examined
-        }
+                .anyMatch(name -> {
+                    try {
+                        var status = FileCalls.status(folder.resolve(name));
+                        return isOneOf(majors, status) && files.contains(FileKey.of(status));
+                    } catch (Errno e) {
+                        return false; // what is mapped is examined
+                    }
+                });
     }
 
     /** Whether a file is a device file with one of these major numbers. */
     static boolean isOneOf(Set<Integer> majors, FileStatus status) {
         return status.isCharacterDevice() && majors.contains((int) (status.represented() >>> Integer.SIZE));
-    }
-
-    /** Returns the major numbers of all device files; empty if the driver is not loaded. */
-    private Set<Integer> majors() throws IOException {
-        return majors(MAJOR);
     }
 
     /** Returns the major numbers of the device files of single GPUs; empty if the driver is not loaded. */
@@ -229,5 +212,42 @@ public record NvidiaDevices(Path proc) {
                 .results()
                 .map(match -> Integer.valueOf(match.group(1)))
                 .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** The files that a process maps, from its {@code maps}. Only the kernel's numbers are taken from it, because users choose paths. */
+    static final class MappedFiles {
+        /** More than the kernel's usual limit of 65,530 mappings needs without long paths. */
+        static final int LARGEST = 8 << 20;
+
+        /** {@code addresses permissions offset major:minor inode}; anonymous mappings have the inode 0. */
+        private static final Pattern LINE =
+                Pattern.compile("(?m)^0*([0-9a-f]+)-0*([0-9a-f]+) \\S+ \\S+ ([0-9a-f]+):([0-9a-f]+) ([1-9][0-9]*)");
+
+        private MappedFiles() {}
+
+        /**
+         * A file.
+         *
+         * @param device of its file system, as in {@link FileStatus}
+         */
+        record FileKey(long device, long inode) {
+            static FileKey of(FileStatus status) {
+                return new FileKey(status.device(), status.inode());
+            }
+        }
+
+        /** Returns for each file, by ascending addresses, the name of its first mapping in {@code map_files}. */
+        static Map<FileKey, String> parse(byte[] maps) {
+            var files = new LinkedHashMap<FileKey, String>();
+            var line = LINE.matcher(new String(maps, StandardCharsets.ISO_8859_1));
+            while (line.find()) {
+                var device = FileStatus.device(
+                        Integer.parseUnsignedInt(line.group(3), 16), Integer.parseUnsignedInt(line.group(4), 16));
+                files.putIfAbsent(
+                        new FileKey(device, Long.parseUnsignedLong(line.group(5))),
+                        line.group(1) + "-" + line.group(2));
+            }
+            return files;
+        }
     }
 }

@@ -163,7 +163,7 @@ public final class NvidiaSmi {
             try {
                 var tool = found;
                 if (tool == null) {
-                    tool = new ChildProcess(TrustedProgram.find(program), timeout);
+                    tool = new ChildProcess(ChildProcess.TrustedProgram.find(program), timeout);
                     found = tool;
                 }
                 var output = tool.run(query, GpuQuery.FORMAT);

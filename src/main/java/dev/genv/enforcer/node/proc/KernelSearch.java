@@ -78,7 +78,9 @@ final class KernelSearch {
             }
             bytes += search(candidate, wanted);
         }
-        return new Kernels(Set.copyOf(found), unsearched());
+        var first = Objects.requireNonNullElse(example, "");
+        return new Kernels(
+                Set.copyOf(found), unsearched > 1 ? "%s (and %d more)".formatted(first, unsearched - 1) : first);
     }
 
     private List<Candidate> candidates(long start) throws IOException {
@@ -118,11 +120,10 @@ final class KernelSearch {
             return arguments.length;
         } catch (InterruptedIOException e) {
             throw e;
-        } catch (ReadTimeoutException e) {
-            skip(candidate.id.pid(), candidate.uid, "reading its arguments hangs");
-            return 0;
         } catch (IOException e) {
-            skip(candidate.id.pid(), candidate.uid, "its arguments cannot be read: " + Errno.textOf(e));
+            var hangs = e instanceof ReadTimeoutException;
+            var why = hangs ? "reading its arguments hangs" : "its arguments cannot be read: " + Errno.textOf(e);
+            skip(candidate.id.pid(), candidate.uid, why);
             return 0;
         }
     }
@@ -156,11 +157,5 @@ final class KernelSearch {
         if (example == null) {
             example = "process %d%s: %s".formatted(pid, uid == null ? "" : " of uid " + uid, why);
         }
-    }
-
-    private String unsearched() {
-        return unsearched > 1
-                ? "%s (and %d more)".formatted(example, unsearched - 1)
-                : Objects.requireNonNullElse(example, "");
     }
 }

@@ -61,12 +61,9 @@ public record MachineFiles(Path root) {
 
     /** Whether the machine's root differs from the service's root; false if unknown. */
     public boolean isInContainer() {
-        try {
-            var ownNamespace = Files.readSymbolicLink(root.resolve("self/ns/mnt"));
-            return !ownNamespace.equals(Files.readSymbolicLink(root.resolve("1/ns/mnt")));
-        } catch (IOException e) {
-            return false;
-        }
+        var own = namespace("self/ns/mnt");
+        var first = namespace("1/ns/mnt");
+        return !own.isEmpty() && !first.isEmpty() && !own.equals(first);
     }
 
     /** Returns the status of a path of the machine, as its first process sees it; null if there is none. */
@@ -94,14 +91,21 @@ public record MachineFiles(Path root) {
         return new MachineFacts(
                 text(() -> ProcFs.text(hostFiles().follow(Path.of("/etc/machine-id"), FileTree.Inspection.NONE))),
                 text(() -> ProcFs.text(root.resolve("sys/kernel/random/boot_id"))),
-                text(() -> ProcFs.text(root.resolve("driver/nvidia/version"))).lines().findFirst().orElse(""),
+                text(() -> ProcFs.text(root.resolve("driver/nvidia/version")))
+                        .lines()
+                        .findFirst()
+                        .orElse(""),
                 beforeListing,
                 beforeState);
     }
 
     /** Returns the target of the link to the service's PID namespace; empty if unknown. */
     public String pidNamespace() {
-        return text(() -> Files.readSymbolicLink(root.resolve("self/ns/pid")).toString());
+        return namespace("self/ns/pid");
+    }
+
+    private String namespace(String link) {
+        return text(() -> Files.readSymbolicLink(root.resolve(link)).toString());
     }
 
     private interface Text {

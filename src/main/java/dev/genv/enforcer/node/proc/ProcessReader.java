@@ -55,6 +55,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         inOrder.addAll(pids);
         var order = new ReadingOrder(List.copyOf(inOrder), this::owner, nanos);
         var byPid = proc
+                .memory()
                 .readAll(() -> order, turn -> read(turn.pid(), true, turn.inTime(), id -> !attributed.contains(id)))
                 .stream()
                 .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
@@ -63,7 +64,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
 
     /** Processes without a known uid count as those of one owner. */
     private Object owner(int pid) {
-        return uid(pid) instanceof Reading.Value<Long>(var uid) ? proc.ownerOf(uid) : Reading.class;
+        return uid(pid) instanceof Reading.Value<Long>(var uid) ? proc.memory().ownerOf(uid) : Reading.class;
     }
 
     /** Reads one process without its cgroup. */

@@ -64,10 +64,11 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
         var processes = listed.stream().map(reader::withRelations).toList();
         try {
             var search = new RelationsSearch(proc, () -> nanos.getAsLong() - start > TIME.toNanos());
-            var related = search.find(subjects, listed.stream().map(ProcessFacts::pid).collect(Collectors.toSet())).stream()
-                    .takeWhile(_ -> search.hasTime())
-                    .map(reader::readRelated)
-                    .toList();
+            var related =
+                    search.find(subjects, listed.stream().map(ProcessFacts::pid).collect(Collectors.toSet())).stream()
+                            .takeWhile(_ -> search.hasTime())
+                            .map(reader::readRelated)
+                            .toList();
             return new Relations(processes, related, search.omission());
         } catch (IOException e) {
             return new Relations(processes, List.of(), RelatedOmission.OF_ANY_USER);
@@ -168,7 +169,8 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
                     .filter(session -> session != NO_SESSION)
                     .collect(Collectors.toSet());
             var users = present.stream().map(this::uid).filter(Objects::nonNull).collect(Collectors.toSet());
-            var units = present.stream().map(this::cgroup).filter(Cgroup::isUnit).collect(Collectors.toSet());
+            var units =
+                    present.stream().map(this::cgroup).filter(Cgroup::isUnit).collect(Collectors.toSet());
             for (var process : relations.entrySet()) {
                 if (!hasTime()) {
                     return;
@@ -213,19 +215,18 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
             return uids.get(pid);
         }
 
-        private Cgroup cgroup(int pid) {
-            return cgroups.computeIfAbsent(pid, this::readCgroup);
-        }
-
-        private Cgroup readCgroup(int pid) {
-            try {
-                return Cgroup.parse(new String(proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP), StandardCharsets.UTF_8));
-            } catch (IOException e) {
-                if (proc.exists(pid)) {
-                    leaveOut(pid);
+        private Cgroup cgroup(int subject) {
+            return cgroups.computeIfAbsent(subject, pid -> {
+                try {
+                    var cgroup = proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP);
+                    return Cgroup.parse(new String(cgroup, StandardCharsets.UTF_8));
+                } catch (IOException e) {
+                    if (proc.exists(pid)) {
+                        leaveOut(pid);
+                    }
+                    return Cgroup.UNKNOWN;
                 }
-                return Cgroup.UNKNOWN;
-            }
+            });
         }
     }
 }

@@ -35,7 +35,8 @@ public final class RootFile {
     }
 
     /**
-     * Identifies the program of a process: the file itself, even if it was renamed, removed or mounted elsewhere. It is asked from another thread if the first one has exited.
+     * Identifies the program of a process: the file itself, even if it was renamed, removed or mounted elsewhere. If its first thread
+     * has exited, another one shows it.
      *
      * @throws IOException if the kernel does not tell what it runs
      */
@@ -43,10 +44,9 @@ public final class RootFile {
         try {
             return ofLink(proc.file(pid, "exe"));
         } catch (IOException e) {
-            var tasks = proc.file(pid, "task");
-            for (var thread : ProcFs.numbers(tasks)) {
+            for (var thread : proc.threads(pid)) {
                 try {
-                    return ofLink(tasks.resolve(thread.toString()).resolve("exe"));
+                    return ofLink(thread.resolve("exe"));
                 } catch (NoSuchFileException ended) {
                     // The next thread may still run.
                 }

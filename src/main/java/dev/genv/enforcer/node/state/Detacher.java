@@ -10,7 +10,7 @@ import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.StateFacts.StateFile;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.node.state.GenvLock.LockException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** Removes attachments from {@code devices.json} under genv's lock, and changes nothing else in it. */
 record Detacher(Path path, Duration lockTimeout, LockHolders holders, BeforeReplace meanwhile) {
@@ -101,7 +100,11 @@ record Detacher(Path path, Duration lockTimeout, LockHolders holders, BeforeRepl
                 var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(attachments)));
                 var after = GenvJson.write(file, StateDirectory.LARGEST_FILE);
                 meanwhile.happens();
-                yield removed.isEmpty() || replace(directory, lock, before, after)
+                StateDirectory.Condition isUnchanged =
+                        () -> !Thread.currentThread().isInterrupted() // the caller no longer waits
+                                && lock.isInPlace()
+                                && Objects.equals(before, directory.status(StatePair.DEVICES));
+                yield removed.isEmpty() || directory.replace(StatePair.DEVICES, after, isUnchanged)
                         ? Optional.of(attachments.stream()
                                 .map(attachment ->
                                         removed.remove(attachment) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED)
@@ -110,16 +113,6 @@ record Detacher(Path path, Duration lockTimeout, LockHolders holders, BeforeRepl
                         : Optional.empty();
             }
         };
-    }
-
-    private static boolean replace(StateDirectory directory, GenvLock lock, @Nullable FileStatus before, byte[] content)
-            throws IOException {
-        return directory.replace(
-                StatePair.DEVICES,
-                content,
-                () -> !Thread.currentThread().isInterrupted() // the caller no longer waits
-                        && lock.isInPlace()
-                        && Objects.equals(before, directory.status(StatePair.DEVICES)));
     }
 
     private static List<InstructionResult> sameReply(List<AttachmentId> attachments, Result result) {

@@ -59,7 +59,11 @@ public final class EnforcerLock implements AutoCloseable {
                 release();
                 return EnforcerFacts.NONE;
             }
-            return take(directory);
+            try {
+                return held != null && directory.contains(NAME, held.status()) ? EnforcerFacts.NONE : retake(directory);
+            } catch (IOException e) {
+                return unusable("cannot be used: " + e.getMessage());
+            }
         } catch (IOException noDirectory) {
             return EnforcerFacts.NONE; // the reader of the state files reports why
         }
@@ -74,14 +78,6 @@ public final class EnforcerLock implements AutoCloseable {
             } finally {
                 inUse.unlock();
             }
-        }
-    }
-
-    private EnforcerFacts take(StateDirectory directory) {
-        try {
-            return held != null && directory.contains(NAME, held.status()) ? EnforcerFacts.NONE : retake(directory);
-        } catch (IOException e) {
-            return unusable("cannot be used: " + e.getMessage());
         }
     }
 

@@ -7,6 +7,7 @@ import dev.genv.enforcer.host.StateFacts.LockFacts.Holder;
 import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
 import dev.genv.enforcer.linux.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.GenvLock.LockException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

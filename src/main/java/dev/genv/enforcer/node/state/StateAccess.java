@@ -136,22 +136,20 @@ final class StateAccess {
     }
 
     private StateAccessException unanswered(String why) {
-        var reason = why + mount();
-        return new StateAccessException(
-                new Directory.Unreadable(Failure.TIMEOUT, reason), "%s does not answer: %s".formatted(path, reason));
-    }
-
-    private String mount() {
+        var reason = why;
         try {
-            return Mount.of(proc.machine().mounts("self"), path.toAbsolutePath().normalize())
+            reason += Mount.of(
+                            proc.machine().mounts("self"), path.toAbsolutePath().normalize())
                     .map(mount -> "; it is in a file system of the type %s that is mounted on %s"
                             .formatted(
                                     SafeText.escape(mount.type(), LONGEST),
                                     SafeText.escape(mount.point().toString(), LONGEST)))
                     .orElse("");
         } catch (IOException e) {
-            return "";
+            // Its mount is unknown.
         }
+        return new StateAccessException(
+                new Directory.Unreadable(Failure.TIMEOUT, reason), "%s does not answer: %s".formatted(path, reason));
     }
 
     /** The state directory cannot be accessed. */

@@ -9,6 +9,7 @@ import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.node.state.GenvLock.LockException;
 import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
