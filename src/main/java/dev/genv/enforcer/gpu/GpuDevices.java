@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,21 +25,24 @@ public record GpuDevices(Map<String, Integer> byUuid, Map<String, Memory> used, 
         var used = new LinkedHashMap<String, Memory>();
         var repeated = new HashSet<String>();
         for (var line : lines) {
-            var fields = line.split(",", -1);
-            if (fields.length != 3
-                    || !fields[0].strip().matches("[0-9]{1,6}")
-                    || fields[1].strip().startsWith("[")) { // such as [GPU is lost], which identifies no device
+            var fields = Arrays.stream(line.split(",", -1)).map(String::strip).toList();
+            if (fields.size() != 3
+                    || !fields.get(0).matches("[0-9]{1,6}")
+                    || fields.get(1).startsWith("[")) { // such as [GPU is lost], which identifies no device
                 GpuToolProblems.add(problems, line);
-            } else if (byUuid.put(fields[1].strip(), Integer.valueOf(fields[0].strip())) != null) {
-                repeated.add(fields[1].strip());
+                continue;
+            }
+            var uuid = fields.get(1);
+            if (byUuid.put(uuid, Integer.valueOf(fields.get(0))) != null) {
+                repeated.add(uuid);
                 GpuToolProblems.add(
                         problems,
                         ProblemCode.GPU_LINE_UNREADABLE,
                         "nvidia-smi names a device twice: " + GpuToolProblems.shorten(line));
             } else if (line.contains(GpuToolProblems.GPU_IS_LOST)) {
                 GpuToolProblems.add(problems, line); // the device is known, but its processes are not
-            } else if (fields[2].strip().matches("[0-9]{1,12}")) {
-                used.put(fields[1].strip(), Memory.ofMebibytes(Long.parseLong(fields[2].strip())));
+            } else if (fields.get(2).matches("[0-9]{1,12}")) {
+                used.put(uuid, Memory.ofMebibytes(Long.parseLong(fields.get(2))));
             }
         }
         byUuid.keySet().removeAll(repeated);

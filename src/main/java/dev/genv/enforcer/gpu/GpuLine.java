@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.Problem;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param memory the used memory; null if the driver does not report it
  */
 public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
-    private static final int PID_DIGITS = 9;
-    private static final int MEMORY_DIGITS = 12;
+    private static final Pattern LINE = Pattern.compile("([^,]*),\\s*([1-9][0-9]{0,8})\\s*,([^,]*)");
+    private static final Pattern MEBIBYTES = Pattern.compile("[0-9]{1,12}");
 
     /** Returns the use of this device by the process. */
     public DeviceUsage usage(int index) {
@@ -32,30 +33,15 @@ public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
     }
 
     private static Optional<GpuLine> parse(String line, List<Problem> problems) {
-        var first = line.indexOf(',');
-        var second = line.indexOf(',', first + 1);
-        var isWhole = first >= 0 && second >= 0 && line.indexOf(',', second + 1) < 0;
-        var pid = isWhole ? line.substring(first + 1, second).strip() : "";
-        if (!hasDigits(pid, PID_DIGITS) || pid.startsWith("0")) {
+        var match = LINE.matcher(line);
+        if (!match.matches()) {
             GpuToolProblems.add(problems, line);
             return Optional.empty();
         }
+        var memory = match.group(3).strip();
         return Optional.of(new GpuLine(
-                line.substring(0, first).strip(), Integer.parseInt(pid), memory(line.substring(second + 1))));
-    }
-
-    private static @Nullable Memory memory(String field) {
-        var number = field.strip();
-        return hasDigits(number, MEMORY_DIGITS) ? Memory.ofMebibytes(Long.parseLong(number)) : null;
-    }
-
-    /** Whether this is a number of at most so many digits. */
-    private static boolean hasDigits(String text, int most) {
-        for (var i = 0; i < text.length(); i++) {
-            if (text.charAt(i) < '0' || text.charAt(i) > '9') {
-                return false;
-            }
-        }
-        return !text.isEmpty() && text.length() <= most;
+                match.group(1).strip(),
+                Integer.parseInt(match.group(2)),
+                MEBIBYTES.matcher(memory).matches() ? Memory.ofMebibytes(Long.parseLong(memory)) : null));
     }
 }

@@ -39,19 +39,16 @@ public final class GpuQuery {
         if (foundNoDevices(exitCode, stdout)) {
             return List.of();
         }
-        var lines = stdout.lines().filter(line -> !line.isBlank()).toList();
         if (exitCode != 0) {
             throw failure(exitCode, firstLine(stdout, stderr));
         }
-        return lines;
+        return stdout.lines().filter(line -> !line.isBlank()).toList();
     }
 
     /** Whether nvidia-smi reports that there are no devices, as opposed to devices without processes. */
     public static boolean foundNoDevices(int exitCode, String stdout) {
-        var first = stdout.lines().filter(line -> !line.isBlank()).findFirst();
-        return first.isPresent()
-                && first.get().strip().equals(NO_DEVICES)
-                && (exitCode == 0 || exitCode == NO_DEVICES_EXIT_CODE);
+        return (exitCode == 0 || exitCode == NO_DEVICES_EXIT_CODE)
+                && stdout.strip().lines().limit(1).anyMatch(line -> line.strip().equals(NO_DEVICES));
     }
 
     /**
@@ -69,8 +66,7 @@ public final class GpuQuery {
     }
 
     private static String firstLine(String stdout, String stderr) {
-        var output = Optional.of(stdout.strip()).filter(text -> !text.isEmpty()).orElse(stderr.strip());
-        return output.lines().findFirst().orElse("it printed nothing");
+        return (stdout.isBlank() ? stderr : stdout).strip().lines().findFirst().orElse("it printed nothing");
     }
 
     private static String message(int exitCode, String output) {

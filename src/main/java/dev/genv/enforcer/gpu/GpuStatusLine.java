@@ -26,33 +26,25 @@ public final class GpuStatusLine {
     private static Optional<DeviceStatus> parse(String line) {
         var fields = line.split(",", -1);
         var index = fields.length == FIELDS ? number(fields[0], "[0-9]{1,6}") : null;
-        return index == null
-                ? Optional.empty()
-                : Optional.of(new DeviceStatus(
-                        index.intValue(),
-                        temperature(fields[3]),
-                        utilization(fields[4]),
-                        memory(fields[1]),
-                        memory(fields[2])));
-    }
-
-    private static @Nullable Integer temperature(String field) {
-        var degrees = number(field, "-?[0-9]{1,3}");
-        return degrees == null ? null : Integer.valueOf(degrees.intValue());
-    }
-
-    private static @Nullable Integer utilization(String field) {
-        var percent = number(field, "[0-9]{1,3}");
-        return percent == null || percent > PERCENT ? null : Integer.valueOf(percent.intValue());
+        if (index == null) {
+            return Optional.empty();
+        }
+        var utilization = number(fields[4], "[0-9]{1,3}");
+        return Optional.of(new DeviceStatus(
+                index,
+                number(fields[3], "-?[0-9]{1,3}"),
+                utilization == null || utilization > PERCENT ? null : utilization,
+                memory(fields[1]),
+                memory(fields[2])));
     }
 
     private static @Nullable Memory memory(String field) {
-        var mebibytes = number(field, "[0-9]{1,12}");
-        return mebibytes == null ? null : Memory.ofMebibytes(mebibytes);
+        var text = field.strip();
+        return text.matches("[0-9]{1,12}") ? Memory.ofMebibytes(Long.parseLong(text)) : null;
     }
 
-    private static @Nullable Long number(String field, String form) {
+    private static @Nullable Integer number(String field, String form) {
         var text = field.strip();
-        return text.matches(form) ? Long.valueOf(text) : null;
+        return text.matches(form) ? Integer.valueOf(text) : null;
     }
 }

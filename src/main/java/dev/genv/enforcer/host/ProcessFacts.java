@@ -40,7 +40,7 @@ public record ProcessFacts(
         this(pid, before, uid, environ, executable, skipped(), skipped(), after);
     }
 
-    private static <T> Reading<T> skipped() {
+    public static <T> Reading<T> skipped() {
         return Reading.failed(Reading.Failure.SKIPPED, "");
     }
 

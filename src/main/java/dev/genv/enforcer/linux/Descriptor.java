@@ -73,14 +73,6 @@ public final class Descriptor implements AutoCloseable {
      * @throws IOException if it cannot be read: the same kinds as of {@link Files}
      */
     public static byte[] readKernelFile(String path, int limit) throws IOException {
-        try (var file = openKernelFile(path)) {
-            return file.read(limit);
-        } catch (Errno e) {
-            throw e.of(path);
-        }
-    }
-
-    private static Descriptor openKernelFile(String path) throws IOException {
         var bytes = path.getBytes(StandardCharsets.UTF_8);
         if (bytes.length >= LONGEST_PATH) {
             throw new IOException("this path is too long");
@@ -88,7 +80,11 @@ public final class Descriptor implements AutoCloseable {
         var buffer = BUFFERS.get();
         MemorySegment.copy(bytes, 0, buffer, JAVA_BYTE, 0, bytes.length);
         buffer.set(JAVA_BYTE, bytes.length, (byte) 0);
-        return new Descriptor((int) OPEN.call(buffer, O_CLOEXEC | O_NOCTTY));
+        try (var file = new Descriptor((int) OPEN.call(buffer, O_CLOEXEC | O_NOCTTY))) {
+            return file.read(limit);
+        } catch (Errno e) {
+            throw e.of(path);
+        }
     }
 
     public int number() {

@@ -7,6 +7,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.stream.IntStream;
 
 /** Parses {@code /proc/PID/environ}: entries that end in a zero byte, with arbitrary content. */
 public final class Environ {
@@ -68,12 +69,7 @@ public final class Environ {
 
     /** Whether it is a single string, as a title is that extends from the arguments into it. */
     public static boolean isOneString(byte[] environ) {
-        for (var i = 0; i < environ.length - 1; i++) {
-            if (environ[i] == 0) {
-                return false;
-            }
-        }
-        return environ.length > 0;
+        return environ.length > 0 && IntStream.range(0, environ.length - 1).noneMatch(i -> environ[i] == 0);
     }
 
     /** Returns the membership for a value of the variable. */

@@ -74,20 +74,17 @@ public final class NativeFunction {
      */
     public long callOnce(Object... arguments) throws Errno {
         var state = STATE.get();
-        var result = invoke(state, arguments);
-        if (result == -1) {
-            throw new Errno(name, (int) ERRNO.get(state, 0L));
-        }
-        return result;
-    }
-
-    private long invoke(MemorySegment state, Object[] arguments) {
+        long result;
         try {
-            return (long) handle.invokeExact(state, arguments);
+            result = (long) handle.invokeExact(state, arguments);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
             throw new LinkageError(name, e);
         }
+        if (result == -1) {
+            throw new Errno(name, (int) ERRNO.get(state, 0L));
+        }
+        return result;
     }
 }

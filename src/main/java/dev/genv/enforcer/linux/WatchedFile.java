@@ -18,20 +18,12 @@ public final class WatchedFile<T> {
     private @Nullable FileStatus lastStatus;
     private @Nullable T content;
 
-    /**
-     * Creates it without reading the file.
-     *
-     * @param largest the largest size in bytes
-     */
+    /** @param largest the largest size in bytes */
     public WatchedFile(Path path, int largest, Parser<T> parser) {
         this(() -> path, largest, parser);
     }
 
-    /**
-     * The same for a file whose place may change.
-     *
-     * @param locator called for each access
-     */
+    /** @param locator called for each access, because the place of the file may change */
     public WatchedFile(Locator locator, int largest, Parser<T> parser) {
         this.locator = locator;
         this.largest = largest;
@@ -40,29 +32,15 @@ public final class WatchedFile<T> {
 
     /** Finds the place of a file. */
     public interface Locator {
-        /**
-         * Returns the path.
-         *
-         * @throws IOException if it cannot be found, with the reason
-         */
         Path locate() throws IOException;
     }
 
-    /** Parses the bytes of a file. */
+    /** Parses the bytes of a file. An exception tells why they are invalid. */
     public interface Parser<T> {
-        /**
-         * Parses the bytes.
-         *
-         * @throws IOException if they are invalid, with the reason
-         */
         T parse(byte[] bytes) throws IOException;
     }
 
-    /**
-     * Returns the present content.
-     *
-     * @throws IOException if it cannot be read, with the reason
-     */
+    /** Returns the present content. An exception tells why it cannot be read. */
     public synchronized T current() throws IOException {
         try (var file = open()) {
             var status = file.status(); // before it is read: what is written later is a change
@@ -75,16 +53,13 @@ public final class WatchedFile<T> {
         }
     }
 
-    /**
-     * The same; empty if the file was written a moment ago and may be incomplete.
-     *
-     * @throws IOException as {@link #current}
-     */
+    /** The same; empty if the file was written a moment ago and may be incomplete. */
     public synchronized Optional<T> currentIfSettled(Instant when) throws IOException {
         try (var file = open()) {
             var status = file.status();
             if (content == null || !status.equals(lastStatus)) {
-                if (!isQuiet(status, when)) {
+                var age = Duration.between(Instant.EPOCH.plusNanos(status.modified()), when);
+                if (age.abs().compareTo(QUIET) < 0) {
                     return Optional.empty();
                 }
                 var next = parser.parse(file.read(largest));
@@ -111,11 +86,6 @@ public final class WatchedFile<T> {
         }
     }
 
-    private static boolean isQuiet(FileStatus status, Instant when) {
-        var age = Duration.between(Instant.EPOCH.plusNanos(status.modified()), when);
-        return age.abs().compareTo(QUIET) >= 0;
-    }
-
     /** Its path is for messages only. Equal statuses mean equal content, because users cannot set the change time. */
     private record OpenFile(Path path, Descriptor descriptor) implements AutoCloseable {
         FileStatus status() throws Errno {
@@ -123,16 +93,15 @@ public final class WatchedFile<T> {
         }
 
         byte[] read(int largest) throws IOException {
-            byte[] content;
             try {
-                content = descriptor.read(largest + 1);
+                var content = descriptor.read(largest + 1);
+                if (content.length > largest) {
+                    throw new FileTooLargeException(path, largest);
+                }
+                return content;
             } catch (Errno e) {
                 throw e.of(path.toString());
             }
-            if (content.length > largest) {
-                throw new FileTooLargeException(path, largest);
-            }
-            return content;
         }
 
         @Override

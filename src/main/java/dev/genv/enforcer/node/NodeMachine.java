@@ -23,11 +23,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.BiConsumer;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The node: the machine that the service runs on. */
@@ -62,11 +61,7 @@ public final class NodeMachine implements Machine, Closeable {
         }
     }
 
-    /**
-     * Creates the adapter without reading anything.
-     *
-     * @param gpus which this machine then uses alone
-     */
+    /** @param gpus which this machine then uses alone */
     public NodeMachine(NodePaths paths, NvidiaSmi gpus) {
         this.gpus = gpus;
         proc = new ProcFs(paths.proc());
@@ -77,31 +72,24 @@ public final class NodeMachine implements Machine, Closeable {
         relations = new RelationsReader(searched, new ProcessReader(searched));
         liveness = new LivenessReader(searched);
         var devices = new NvidiaDevices(paths.proc());
-        holders = new DeviceHolders(paths.proc(), searched, devices);
+        holders = new DeviceHolders(searched, devices);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
-        signaller = new Signaller(processes, new DeviceCheck(devices, new DeviceHolders(paths.proc(), proc, devices)));
+        signaller = new Signaller(processes, devices);
     }
 
     /**
-     * Gives an empty state directory of root the permissions that genv needs. Docker and Kubernetes create a missing mount point closed
-     * to other users, and genv would fail in it.
-     *
-     * @return what was done or why it failed; empty if nothing was to be done
+     * Gives an empty state directory of root the permissions that genv needs: Docker and Kubernetes create a missing mount point closed
+     * to other users. Returns what was done or why it failed; empty if nothing was to be done.
      */
     public Optional<String> openStateDirectory() throws InterruptedException {
         return state.openToAll();
     }
 
-    /**
-     * Takes the enforcer lock, and removes the temporary files that a killed run left behind.
-     *
-     * @return what was done or why it failed; empty if nothing was to be done
-     */
+    /** Takes the enforcer lock, and removes the temporary files of a killed run. Returns what was done, as above. */
     public Optional<String> claim() throws InterruptedException {
         return state.claim();
     }
 
-    /** Returns what the service may do on this machine. */
     public AccessFacts access() throws InterruptedException {
         return access(state.checkDirectory().isWritable());
     }
@@ -125,8 +113,10 @@ public final class NodeMachine implements Machine, Closeable {
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
         var listed = NvidiaSmi.listedPids(gpuFacts);
+        var unexamined = new HashSet<>(listed);
+        unexamined.removeAll(interest.reusedPids());
         var found = interest.deviceHolders()
-                ? holders.search(withoutReused(listed, interest.reusedPids()), interest.subordinateUids())
+                ? holders.search(unexamined, interest.subordinateUids())
                 : DeviceHolders.Found.NONE;
         var processFacts = relations.read(
                 processes.readAll(
@@ -157,10 +147,6 @@ public final class NodeMachine implements Machine, Closeable {
                 interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
                         .toList());
-    }
-
-    private static Set<Integer> withoutReused(List<Integer> listed, Set<Integer> reused) {
-        return listed.stream().filter(pid -> !reused.contains(pid)).collect(Collectors.toUnmodifiableSet());
     }
 
     /** Releases the enforcer lock. */

@@ -1,11 +1,15 @@
 package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.linux.FileTree;
+import dev.genv.enforcer.linux.TrustedOwners;
+import dev.genv.enforcer.linux.TrustedOwners.UntrustedException;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -117,12 +121,9 @@ final class ChildProcess {
     }
 
     /** The output of a stream so far. */
-    private static final class Collected {
-        private final InputStream stream;
-        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-
-        private Collected(InputStream stream) {
-            this.stream = stream;
+    private record Collected(InputStream stream, ByteArrayOutputStream bytes) {
+        Collected(InputStream stream) {
+            this(stream, new ByteArrayOutputStream());
         }
 
         /** Reads without blocking; returns false above the size limit. */
@@ -140,6 +141,45 @@ final class ChildProcess {
 
         String text() {
             return bytes.toString(StandardCharsets.UTF_8);
+        }
+    }
+
+    /** Finds a program that only root or the service's own user can have installed. */
+    static final class TrustedProgram {
+        private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
+
+        private TrustedProgram() {}
+
+        /**
+         * Finds a program by its path, or by its name in the standard directories.
+         *
+         * @throws ToolException if there is none, or if another user could replace it
+         */
+        static Path find(String program) throws ToolException {
+            if (program.contains("/")) {
+                return requireTrusted(Path.of(program).toAbsolutePath());
+            }
+            for (var folder : ChildProcess.PATH.split(":", -1)) {
+                var candidate = Path.of(folder, program);
+                if (Files.isExecutable(candidate)) {
+                    return requireTrusted(candidate);
+                }
+            }
+            throw new ToolException(program + " is not in any of " + ChildProcess.PATH);
+        }
+
+        private static Path requireTrusted(Path program) throws ToolException {
+            try {
+                if (!Files.isRegularFile(program) || !Files.isExecutable(program)) {
+                    throw new ToolException(program + " is not a program");
+                }
+                OWN_FILES.follow(program, TrustedOwners.ofThisService());
+                return program;
+            } catch (UntrustedException e) {
+                throw new ToolException("%s is not used: %s".formatted(program, e.getMessage()), e);
+            } catch (IOException e) {
+                throw new ToolException(program + " cannot be examined: " + e.getMessage(), e);
+            }
         }
     }
 }

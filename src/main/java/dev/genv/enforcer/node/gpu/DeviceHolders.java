@@ -6,6 +6,7 @@ import dev.genv.enforcer.host.HolderFacts.Holder;
 import dev.genv.enforcer.host.ProcessFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.node.gpu.HeldGpus.Held;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ReadTimeoutException;
 import java.io.IOException;
@@ -13,7 +14,6 @@ import java.io.InterruptedIOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -28,8 +28,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Looks for processes that hold device files of GPUs. Users choose how many processes and files there are, so the time is limited, and the
  * processes of all users are examined in turn.
+ *
+ * @param nanos as {@link System#nanoTime}
  */
-public final class DeviceHolders {
+public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nanos) {
     private static final Duration TIME = Duration.ofSeconds(1);
     /** Stands for the driver among the processes that may not answer. */
     private static final ProcessId DRIVER = new ProcessId(0, 0);
@@ -37,21 +39,8 @@ public final class DeviceHolders {
     private static final int MOST_GPUS = 64;
     private static final String LATE = "the time for the search was used up";
 
-    private final Path root;
-    private final ProcFs proc;
-    private final NvidiaDevices devices;
-    private final LongSupplier nanos;
-
-    /** Creates the search on this {@code /proc}. */
-    public DeviceHolders(Path root, ProcFs proc, NvidiaDevices devices) {
-        this(root, proc, devices, System::nanoTime);
-    }
-
-    DeviceHolders(Path root, ProcFs proc, NvidiaDevices devices, LongSupplier nanos) {
-        this.root = root;
-        this.proc = proc;
-        this.devices = devices;
-        this.nanos = nanos;
+    public DeviceHolders(ProcFs proc, NvidiaDevices devices) {
+        this(proc, devices, System::nanoTime);
     }
 
     /**
@@ -61,16 +50,7 @@ public final class DeviceHolders {
      * @param held by the pid of the process
      * @param incomplete as in {@link HolderFacts}
      */
-    public record Found(List<Bytes> gpus, Map<Integer, HeldFiles> held, String incomplete) {
-        /**
-         * The device files of a process, as in {@link Holder}.
-         *
-         * @param minors of all of them
-         */
-        public record HeldFiles(List<Integer> minors, List<Integer> mapped) {
-            private static final HeldFiles NONE = new HeldFiles(List.of(), List.of());
-        }
-
+    public record Found(List<Bytes> gpus, Map<Integer, Held> held, String incomplete) {
         /** Of a machine that was not searched. */
         public static final Found NONE = new Found(List.of(), Map.of(), "");
 
@@ -85,44 +65,23 @@ public final class DeviceHolders {
                     gpus,
                     holders.stream()
                             .map(holder -> {
-                                var files = held.getOrDefault(holder.pid(), HeldFiles.NONE);
-                                return new Holder(holder, files.minors, files.mapped);
+                                var files = held.getOrDefault(holder.pid(), Held.NONE);
+                                return new Holder(holder, List.copyOf(files.minors()), List.copyOf(files.mapped()));
                             })
                             .toList(),
                     incomplete);
         }
     }
 
-    private record Candidate(ProcessId id, long uid, int turn) {
-        static final Comparator<Candidate> NEWEST_FIRST = Comparator.comparingLong(
-                        (Candidate candidate) -> candidate.id.startTime())
-                .thenComparing(Candidate::id)
-                .reversed();
-    }
+    private record Candidate(ProcessId id, long uid) {}
 
     /** Collects what is found, and why something was not examined. */
     private static final class Search {
-        private final LongSupplier nanos;
-        private final long start;
-        private final Map<Integer, Found.HeldFiles> held = new LinkedHashMap<>();
+        private final Map<Integer, Held> held = new LinkedHashMap<>();
         private String incomplete = "";
 
         private void leaveOut(String why) {
             incomplete = incomplete.isEmpty() ? why : incomplete;
-        }
-
-        private Search(LongSupplier nanos) {
-            this.nanos = nanos;
-            start = nanos.getAsLong();
-        }
-
-        private boolean isLate() {
-            return nanos.getAsLong() - start >= TIME.toNanos();
-        }
-
-        /** The other half is for the files of the processes. */
-        private boolean isHalfOver() {
-            return nanos.getAsLong() - start >= TIME.toNanos() / 2;
         }
     }
 
@@ -133,13 +92,20 @@ public final class DeviceHolders {
      * @param subordinateUids the processes of these count as their owner's
      */
     public Found search(Set<Integer> listed, SubordinateUids subordinateUids) {
-        var search = new Search(nanos);
+        var search = new Search();
+        var start = nanos.getAsLong();
         var gpus = List.<Bytes>of();
         try {
             gpus = proc.guarded(DRIVER, 0, this::gpus);
             var held = new HeldGpus(proc, devices);
             if (!held.isImpossible()) {
-                for (var candidate : candidates(listed, subordinateUids, search)) {
+                // The other half of the time is for the files of the processes.
+                var candidates = candidates(listed, subordinateUids, start + TIME.toNanos() / 2, search);
+                for (var candidate : candidates) {
+                    if (nanos.getAsLong() - start >= TIME.toNanos()) {
+                        search.leaveOut(LATE);
+                        break;
+                    }
                     examine(candidate, held, search);
                 }
             }
@@ -151,21 +117,7 @@ public final class DeviceHolders {
         return new Found(gpus, search.held, search.incomplete);
     }
 
-    /**
-     * Looks for a device file of the driver among those that a process maps.
-     *
-     * @param uid its real uid
-     * @throws IOException if its mappings cannot be examined
-     */
-    public NvidiaDevices.Use mapped(ProcessId process, long uid) throws IOException {
-        return proc.guarded(process, uid, () -> new MappedDevices(proc, devices.majors()).examine(process.pid()));
-    }
-
     private void examine(Candidate candidate, HeldGpus held, Search search) throws InterruptedIOException {
-        if (search.isLate()) {
-            search.leaveOut(LATE);
-            return;
-        }
         try {
             var found = proc.guarded(candidate.id, candidate.uid, () -> held.examine(candidate.id.pid()));
             if (!found.unexamined().isEmpty()) {
@@ -178,8 +130,7 @@ public final class DeviceHolders {
                 search.leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
                 return;
             }
-            search.held.put(
-                    candidate.id.pid(), new Found.HeldFiles(List.copyOf(found.minors()), List.copyOf(found.mapped())));
+            search.held.put(candidate.id.pid(), found);
         } catch (ReadTimeoutException e) {
             search.leaveOut("a process does not answer");
         } catch (InterruptedIOException e) {
@@ -192,34 +143,36 @@ public final class DeviceHolders {
     }
 
     /** The newest process of every user, then the second newest: the many processes of one user leave out no other user's. */
-    private List<Candidate> candidates(Set<Integer> listed, SubordinateUids subordinateUids, Search search)
-            throws IOException {
+    private List<Candidate> candidates(
+            Set<Integer> listed, SubordinateUids subordinateUids, long deadline, Search search) throws IOException {
         var processes = new ArrayList<Candidate>();
         // The largest pids are mostly the newest, so a partial list has the newest of each user.
         for (var pid : proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
-            if (search.isHalfOver()) {
+            if (nanos.getAsLong() - deadline >= 0) {
                 search.leaveOut(LATE);
                 break;
             }
             var stat = listed.contains(pid) ? null : proc.stat(pid).orElse(null);
             if (stat != null && !stat.isKernelThread() && !stat.isZombie()) {
                 var uid = proc.realUid(pid);
-                processes.add(new Candidate(new ProcessId(pid, stat.startTime()), uid == null ? 0 : uid, 0));
+                processes.add(new Candidate(new ProcessId(pid, stat.startTime()), uid == null ? 0 : uid));
             }
         }
         var turns = new HashMap<@Nullable Long, Integer>();
         return processes.stream()
-                .sorted(Candidate.NEWEST_FIRST)
-                .map(each -> new Candidate(
-                        each.id, each.uid, turns.merge(subordinateUids.ownerOf(each.uid), 1, Integer::sum)))
-                .sorted(Comparator.comparingInt(Candidate::turn))
+                .sorted(Comparator.comparingLong((Candidate candidate) -> candidate.id.startTime())
+                        .thenComparing(Candidate::id)
+                        .reversed())
+                .map(each -> Map.entry(turns.merge(subordinateUids.ownerOf(each.uid), 1, Integer::sum), each))
+                .sorted(Map.Entry.comparingByKey())
+                .map(Map.Entry::getValue)
                 .toList();
     }
 
     /** Returns what the driver says of each GPU; nothing if it is not loaded. */
     private List<Bytes> gpus() throws IOException {
         var gpus = new ArrayList<Bytes>();
-        try (var folders = Files.newDirectoryStream(root.resolve("driver/nvidia/gpus"))) {
+        try (var folders = Files.newDirectoryStream(proc.machine().root().resolve("driver/nvidia/gpus"))) {
             for (var folder : folders) {
                 if (gpus.size() < MOST_GPUS) {
                     gpus.add(Bytes.of(ProcFs.read(folder.resolve("information"), HolderFacts.LARGEST_INFORMATION)));

@@ -4,7 +4,8 @@ import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileStatus;
-import dev.genv.enforcer.node.gpu.MappedFiles.FileKey;
+import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles;
+import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles.FileKey;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -54,7 +55,9 @@ final class HeldGpus {
      * @param mapped those of them that it maps
      * @param unexamined what of it was not examined, as a clause; empty if all was
      */
-    record Held(Set<Integer> minors, Set<Integer> mapped, String unexamined) {}
+    record Held(Set<Integer> minors, Set<Integer> mapped, String unexamined) {
+        static final Held NONE = new Held(Set.of(), Set.of(), "");
+    }
 
     /** Whether the driver is not loaded, so that no process can hold a GPU. */
     boolean isImpossible() {
@@ -63,16 +66,14 @@ final class HeldGpus {
 
     /**
      * Examines the descriptors and mappings of a process. The kernel can keep it waiting for the memory of the process.
-     *
-     * @throws IOException if they cannot be examined
      */
     Held examine(int pid) throws IOException {
         var examination = new Examination(pid);
         examination.examine(proc.file(pid, ""));
         if (examination.files == 0) {
             // The first thread may have exited, and then it shows neither descriptors nor mappings.
-            try (var threads = Files.newDirectoryStream(proc.file(pid, "task"))) {
-                for (var thread : threads) {
+            try {
+                for (var thread : proc.threads(pid)) {
                     examination.examine(thread);
                     if (examination.files > 0) {
                         break;
@@ -80,8 +81,6 @@ final class HeldGpus {
                 }
             } catch (NoSuchFileException e) {
                 // It has exited.
-            } catch (DirectoryIteratorException e) {
-                throw e.getCause();
             }
         }
         return examination.result();
@@ -169,18 +168,13 @@ final class HeldGpus {
                 return NO_GPU;
             }
             examinedMappings++;
-            return examine(file, range);
-        }
-
-        private int examine(FileKey file, String range) {
             try {
                 var status = FileCalls.status(proc.file(pid, "map_files").resolve(range));
-                var minor = gpu(status);
                 // The process may have mapped another file there meanwhile, which says nothing about other processes.
                 if (FileKey.of(status).equals(file)) {
-                    known.put(file, minor);
+                    known.put(file, gpu(status));
                 }
-                return minor;
+                return gpu(status);
             } catch (Errno e) {
                 if (e.is(Errno.EPERM)) {
                     mappingsUnreadable = "the mappings of processes cannot be examined: " + reason(e);

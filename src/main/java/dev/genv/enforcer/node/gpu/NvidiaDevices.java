@@ -1,23 +1,33 @@
 package dev.genv.enforcer.node.gpu;
 
+import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles.FileKey;
+import dev.genv.enforcer.node.gpu.NvidiaDevices.Use;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
- * The device files of the NVIDIA driver that processes have open. A file is recognized by the device number that the kernel gives
+ * The device files of the NVIDIA driver that processes have open or map. A file is recognized by the device number that the kernel gives
  * for it, because a path can be chosen by anybody.
+ *
+ * @param proc {@code /proc}, or another directory in tests
  */
-public final class NvidiaDevices {
+public record NvidiaDevices(Path proc) {
     /** Newer drivers register the second and the third name, older ones the first. All have the same number. */
     private static final Pattern MAJOR =
             Pattern.compile("(?m)^ *([0-9]{1,4}) (?:nvidia-frontend|nvidia|nvidiactl|nvidia-uvm)$");
@@ -30,13 +40,6 @@ public final class NvidiaDevices {
     /** Of all threads together. A process can have a million, and threads that each show them again. */
     private static final int MOST_FILES = 1 << 16;
 
-    private final Path proc;
-
-    /** @param proc {@code /proc}, or another directory in tests */
-    public NvidiaDevices(Path proc) {
-        this.proc = proc;
-    }
-
     /**
      * What the files of a process say of its use of the driver.
      *
@@ -47,29 +50,28 @@ public final class NvidiaDevices {
         static final Use PROVEN = new Use(true, "");
     }
 
-    /**
-     * Whether the driver has device files, so that every process that uses a GPU has one of them. On WSL it has none.
-     *
-     * @throws IOException if that is unknown
-     */
+    /** Whether the driver has device files, so that every process that uses a GPU has one of them. On WSL it has none. */
     public boolean areUsed() throws IOException {
-        return !majors().isEmpty();
+        return !majors(MAJOR).isEmpty();
     }
 
     /**
      * Looks for one of the files among those that a process has open. The first thread may have exited, and then it shows no files.
      *
      * @throws NoSuchFileException if there is no such process
-     * @throws IOException if its files cannot be listed
      */
     public Use open(int pid) throws IOException {
-        var search = new Search(majors());
+        var search = new Search(majors(MAJOR));
         var process = proc.resolve(Integer.toString(pid));
         search.collect(process.resolve("fd"));
         if (!search.isOver()) {
             try (var threads = Files.newDirectoryStream(process.resolve("task"))) {
                 for (var thread : threads) {
-                    search.collectOfThread(thread);
+                    try {
+                        search.collect(thread.resolve("fd"));
+                    } catch (NoSuchFileException e) {
+                        // This thread has exited; another one may still run.
+                    }
                 }
             } catch (DirectoryIteratorException e) {
                 throw e.getCause();
@@ -93,49 +95,109 @@ public final class NvidiaDevices {
             return isProven || examined > MOST_FILES;
         }
 
-        private void collectOfThread(Path thread) throws IOException {
-            try {
-                collect(thread.resolve("fd"));
-            } catch (NoSuchFileException e) {
-                // This thread has exited; another one may still run.
-            }
-        }
-
         private void collect(Path folder) throws IOException {
             try (var links = Files.newDirectoryStream(folder)) {
                 var link = links.iterator();
                 while (!isOver() && link.hasNext()) {
                     if (++examined > MOST_FILES) {
                         unexamined = "it has more than %d open files".formatted(MOST_FILES);
-                    } else {
-                        examine(link.next());
+                        return;
+                    }
+                    try {
+                        isProven = isOneOf(majors, FileCalls.status(link.next()));
+                    } catch (Errno e) { // root cannot examine every file: another user's FUSE mount refuses it
+                        unexamined = e.is(Errno.ENOENT) ? unexamined : String.valueOf(e.getMessage()); // it was closed
                     }
                 }
             } catch (DirectoryIteratorException e) {
                 throw e.getCause();
             }
         }
+    }
 
-        /** Root cannot examine every file: another user's FUSE mount refuses it. */
-        private void examine(Path link) {
+    /**
+     * Looks for one of the files among those that a process maps. It compares them with the device files of the machine and of the
+     * container of the process, because the kernel permits to examine a mapping itself only with the capability SYS_ADMIN or
+     * CHECKPOINT_RESTORE. A process can map a device file that is in neither folder, so then each mapping is examined. The kernel can
+     * keep the call waiting for the memory of the process.
+     */
+    public Use mapped(int pid) throws IOException {
+        var majors = majors(MAJOR);
+        var maps = maps(pid);
+        var files = MappedFiles.parse(maps);
+        if (Stream.of(1, pid)
+                .anyMatch(each -> hasDeviceAmong(majors, files.keySet(), proc.resolve(each + "/root/dev")))) {
+            return Use.PROVEN;
+        }
+        var unexamined = maps.length == MappedFiles.LARGEST ? "it has too many mappings" : "";
+        var examined = 0;
+        for (var range : files.values()) {
+            if (++examined > HolderFacts.MOST_FILES) {
+                return new Use(false, "it maps more than %d files".formatted(HolderFacts.MOST_FILES));
+            }
             try {
-                isProven = isOneOf(majors, FileCalls.status(link));
+                if (isOneOf(
+                        majors,
+                        FileCalls.status(proc.resolve(pid + "/map_files").resolve(range)))) {
+                    return Use.PROVEN;
+                }
             } catch (Errno e) {
-                if (!e.is(Errno.ENOENT)) { // it was closed
+                if (e.is(Errno.EPERM)) {
+                    return new Use(false, "the mappings of processes cannot be examined: " + e.getMessage());
+                }
+                if (!e.is(Errno.ENOENT)) { // it was unmapped
                     unexamined = String.valueOf(e.getMessage());
                 }
             }
         }
+        return new Use(false, unexamined);
+    }
+
+    /** The first thread may have exited, and then it shows no mappings. */
+    private byte[] maps(int pid) throws IOException {
+        var maps = mapsOf(proc.resolve(Integer.toString(pid)));
+        if (maps.length > 0) {
+            return maps;
+        }
+        try (var threads = Files.newDirectoryStream(proc.resolve(pid + "/task"))) {
+            for (var thread : threads) {
+                maps = mapsOf(thread);
+                if (maps.length > 0) {
+                    break;
+                }
+            }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return maps;
+    }
+
+    private static byte[] mapsOf(Path task) throws IOException {
+        try {
+            return ProcFs.read(task.resolve("maps"), MappedFiles.LARGEST);
+        } catch (NoSuchFileException e) {
+            return new byte[0]; // it has exited
+        }
+    }
+
+    /** The names are not listed, because a user chooses how many files a container has. */
+    private static boolean hasDeviceAmong(Set<Integer> majors, Set<FileKey> files, Path folder) {
+        return Stream.concat(
+                        Stream.of("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"),
+                        IntStream.range(0, HolderFacts.FIRST_SHARED_MINOR).mapToObj("nvidia%d"::formatted))
+                .anyMatch(name -> {
+                    try {
+                        var status = FileCalls.status(folder.resolve(name));
+                        return isOneOf(majors, status) && files.contains(FileKey.of(status));
+                    } catch (Errno e) {
+                        return false; // what is mapped is examined
+                    }
+                });
     }
 
     /** Whether a file is a device file with one of these major numbers. */
     static boolean isOneOf(Set<Integer> majors, FileStatus status) {
         return status.isCharacterDevice() && majors.contains((int) (status.represented() >>> Integer.SIZE));
-    }
-
-    /** Returns the major numbers of all device files; empty if the driver is not loaded. */
-    Set<Integer> majors() throws IOException {
-        return majors(MAJOR);
     }
 
     /** Returns the major numbers of the device files of single GPUs; empty if the driver is not loaded. */
@@ -150,5 +212,42 @@ public final class NvidiaDevices {
                 .results()
                 .map(match -> Integer.valueOf(match.group(1)))
                 .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** The files that a process maps, from its {@code maps}. Only the kernel's numbers are taken from it, because users choose paths. */
+    static final class MappedFiles {
+        /** More than the kernel's usual limit of 65,530 mappings needs without long paths. */
+        static final int LARGEST = 8 << 20;
+
+        /** {@code addresses permissions offset major:minor inode}; anonymous mappings have the inode 0. */
+        private static final Pattern LINE =
+                Pattern.compile("(?m)^0*([0-9a-f]+)-0*([0-9a-f]+) \\S+ \\S+ ([0-9a-f]+):([0-9a-f]+) ([1-9][0-9]*)");
+
+        private MappedFiles() {}
+
+        /**
+         * A file.
+         *
+         * @param device of its file system, as in {@link FileStatus}
+         */
+        record FileKey(long device, long inode) {
+            static FileKey of(FileStatus status) {
+                return new FileKey(status.device(), status.inode());
+            }
+        }
+
+        /** Returns for each file, by ascending addresses, the name of its first mapping in {@code map_files}. */
+        static Map<FileKey, String> parse(byte[] maps) {
+            var files = new LinkedHashMap<FileKey, String>();
+            var line = LINE.matcher(new String(maps, StandardCharsets.ISO_8859_1));
+            while (line.find()) {
+                var device = FileStatus.device(
+                        Integer.parseUnsignedInt(line.group(3), 16), Integer.parseUnsignedInt(line.group(4), 16));
+                files.putIfAbsent(
+                        new FileKey(device, Long.parseUnsignedLong(line.group(5))),
+                        line.group(1) + "-" + line.group(2));
+            }
+            return files;
+        }
     }
 }

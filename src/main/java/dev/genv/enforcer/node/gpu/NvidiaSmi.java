@@ -89,12 +89,15 @@ public final class NvidiaSmi {
         devices = null; // a failure may change the indices
         var processes = tool.run(GpuQuery.PROCESSES);
         var lines = lines(processes);
-        if (lines.isEmpty()) {
-            return new GpuFacts(processes, Reading.failed(Failure.SKIPPED, ""));
+        if (lines.isEmpty() || !(processes instanceof Reading.Value<ToolOutput>(var answer))) {
+            return new GpuFacts(processes, GpuFacts.NOT_ASKED);
         }
         var listed = GpuLine.parse(lines.get());
         // Without a line, either nothing runs or there are no devices, which may have been different before.
-        if (known != null && known.isFresh() && known.matches(listed.value()) && !foundNoDevices(processes)) {
+        if (known != null
+                && known.isFresh()
+                && known.matches(listed.value())
+                && !GpuQuery.foundNoDevices(answer.exitCode(), answer.stdout().text())) {
             keep(known.output, known.devices, known.readAt, listed);
             return new GpuFacts(processes, known.output, false, GpuFacts.NOT_ASKED);
         }
@@ -144,11 +147,6 @@ public final class NvidiaSmi {
         }
     }
 
-    private static boolean foundNoDevices(Reading<ToolOutput> reading) {
-        return reading instanceof Reading.Value<ToolOutput>(var output)
-                && GpuQuery.foundNoDevices(output.exitCode(), output.stdout().text());
-    }
-
     /** The program, which is found at its first use. */
     private static final class Tool {
         private final String program;
@@ -165,7 +163,7 @@ public final class NvidiaSmi {
             try {
                 var tool = found;
                 if (tool == null) {
-                    tool = new ChildProcess(TrustedProgram.find(program), timeout);
+                    tool = new ChildProcess(ChildProcess.TrustedProgram.find(program), timeout);
                     found = tool;
                 }
                 var output = tool.run(query, GpuQuery.FORMAT);

@@ -15,40 +15,33 @@ import java.nio.file.Path;
 
 /** Reads the files of the accounts in the host's {@code /etc}, or in the service's own if the host's root directory is out of reach. */
 public final class AccountFiles {
-    private final ProcFs proc;
-    private final EtcFile passwd = new EtcFile(Path.of("/etc/passwd"));
-    private final EtcFile subuid = new EtcFile(Path.of("/etc/subuid"));
+    private static final int LARGEST = 4 << 20;
+
+    private final WatchedFile<TextFile> passwd;
+    private final WatchedFile<TextFile> subuid;
 
     public AccountFiles(ProcFs proc) {
-        this.proc = proc;
+        passwd = file(proc, "/etc/passwd");
+        subuid = file(proc, "/etc/subuid");
     }
 
     /** Returns passwd(5) and subuid(5). */
     public AccountFacts read() {
-        return new AccountFacts(passwd.read(), subuid.read());
+        return new AccountFacts(read(passwd), read(subuid));
     }
 
-    /** A file on the host and, for its failure, of the service itself. */
-    private final class EtcFile {
-        private static final int LARGEST = 4 << 20;
+    private static WatchedFile<TextFile> file(ProcFs proc, String path) {
+        return new WatchedFile<>(
+                () -> proc.machine().hostFiles().follow(Path.of(path), FileTree.Inspection.NONE),
+                LARGEST,
+                bytes -> new TextFile(Sha256.hex(bytes), Bytes.of(bytes)));
+    }
 
-        private final WatchedFile<TextFile> file;
-
-        EtcFile(Path path) {
-            file = new WatchedFile<>(
-                    () -> proc.machine().hostFiles().follow(path, FileTree.Inspection.NONE),
-                    LARGEST,
-                    bytes -> new TextFile(Sha256.hex(bytes), Bytes.of(bytes)));
-        }
-
-        Reading<TextFile> read() {
-            try {
-                return Reading.of(file.current());
-            } catch (NoSuchFileException e) {
-                return Reading.failed(Failure.ABSENT, Errno.textOf(e));
-            } catch (IOException e) {
-                return Reading.failed(Failure.OTHER, Errno.textOf(e));
-            }
+    private static Reading<TextFile> read(WatchedFile<TextFile> file) {
+        try {
+            return Reading.of(file.current());
+        } catch (IOException e) {
+            return Reading.failed(e instanceof NoSuchFileException ? Failure.ABSENT : Failure.OTHER, Errno.textOf(e));
         }
     }
 }

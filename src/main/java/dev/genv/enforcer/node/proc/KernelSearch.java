@@ -13,6 +13,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.LongSupplier;
@@ -24,7 +25,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class KernelSearch {
     private static final byte[] PREFIX = "kernel-".getBytes(StandardCharsets.US_ASCII);
-    private static final String SUFFIX = ".json";
 
     private final ProcFs proc;
     private final Budget budget;
@@ -37,11 +37,7 @@ final class KernelSearch {
         this(proc, Budget.USUAL, System::nanoTime);
     }
 
-    /**
-     * Creates one search.
-     *
-     * @param nanos as {@link System#nanoTime}
-     */
+    /** @param nanos as {@link System#nanoTime} */
     KernelSearch(ProcFs proc, Budget budget, LongSupplier nanos) {
         this.proc = proc;
         this.budget = budget;
@@ -61,9 +57,6 @@ final class KernelSearch {
     }
 
     private record Candidate(ProcessId id, long uid) {}
-
-    /** A process, and the number of older processes of the same user. */
-    private record Turn(int number, boolean first, Candidate candidate) {}
 
     /**
      * Searches for files. A process that was not searched may be any kernel.
@@ -85,7 +78,9 @@ final class KernelSearch {
             }
             bytes += search(candidate, wanted);
         }
-        return new Kernels(Set.copyOf(found), unsearched());
+        var first = Objects.requireNonNullElse(example, "");
+        return new Kernels(
+                Set.copyOf(found), unsearched > 1 ? "%s (and %d more)".formatted(first, unsearched - 1) : first);
     }
 
     private List<Candidate> candidates(long start) throws IOException {
@@ -106,14 +101,14 @@ final class KernelSearch {
 
     /** The oldest process of every user, then the second oldest, so that one user's many processes do not use up the budget. */
     private static List<Candidate> orderRoundRobin(List<Candidate> candidates, Set<Long> owners) {
-        var counts = new HashMap<Long, Integer>();
+        var turns = new HashMap<Long, Integer>();
         return candidates.stream()
                 .sorted(Comparator.comparingLong((Candidate candidate) -> candidate.id.startTime())
                         .thenComparing(Candidate::id))
-                .map(candidate -> new Turn(
-                        counts.merge(candidate.uid, 1, Integer::sum), owners.contains(candidate.uid), candidate))
-                .sorted(Comparator.comparingInt(Turn::number).thenComparing(Turn::first, Comparator.reverseOrder()))
-                .map(Turn::candidate)
+                .map(candidate -> Map.entry(turns.merge(candidate.uid, 1, Integer::sum), candidate))
+                .sorted(Map.Entry.<Integer, Candidate>comparingByKey()
+                        .thenComparing(turn -> !owners.contains(turn.getValue().uid)))
+                .map(Map.Entry::getValue)
                 .toList();
     }
 
@@ -125,11 +120,10 @@ final class KernelSearch {
             return arguments.length;
         } catch (InterruptedIOException e) {
             throw e;
-        } catch (ReadTimeoutException e) {
-            skip(candidate.id.pid(), candidate.uid, "reading its arguments hangs");
-            return 0;
         } catch (IOException e) {
-            skip(candidate.id.pid(), candidate.uid, "its arguments cannot be read: " + Errno.textOf(e));
+            var hangs = e instanceof ReadTimeoutException;
+            var why = hangs ? "reading its arguments hangs" : "its arguments cannot be read: " + Errno.textOf(e);
+            skip(candidate.id.pid(), candidate.uid, why);
             return 0;
         }
     }
@@ -139,9 +133,11 @@ final class KernelSearch {
         var name = 0;
         for (var i = 0; i <= arguments.length; i++) {
             if (i == arguments.length || arguments[i] == 0) {
-                if ((i < arguments.length || !cut) && startsWithPrefix(arguments, name, i)) {
+                if ((i < arguments.length || !cut)
+                        && i - name > PREFIX.length
+                        && Arrays.equals(arguments, name, name + PREFIX.length, PREFIX, 0, PREFIX.length)) {
                     var file = new String(arguments, name, i - name, StandardCharsets.UTF_8);
-                    if (file.endsWith(SUFFIX) && wanted.contains(file)) {
+                    if (wanted.contains(file)) {
                         found.add(file);
                     }
                 }
@@ -150,10 +146,6 @@ final class KernelSearch {
                 name = i + 1;
             }
         }
-    }
-
-    private static boolean startsWithPrefix(byte[] bytes, int from, int to) {
-        return to - from > PREFIX.length && Arrays.equals(bytes, from, from + PREFIX.length, PREFIX, 0, PREFIX.length);
     }
 
     private boolean isLate(long start) {
@@ -165,11 +157,5 @@ final class KernelSearch {
         if (example == null) {
             example = "process %d%s: %s".formatted(pid, uid == null ? "" : " of uid " + uid, why);
         }
-    }
-
-    private String unsearched() {
-        return unsearched > 1
-                ? "%s (and %d more)".formatted(example, unsearched - 1)
-                : Objects.requireNonNullElse(example, "");
     }
 }

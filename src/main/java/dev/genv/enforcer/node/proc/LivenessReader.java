@@ -71,17 +71,14 @@ public final class LivenessReader {
             return known.environments;
         }
         parsed = null; // its memory is free while the new file is parsed
-        var environments = parse(content);
+        List<Environment> environments;
+        try {
+            environments = EnvsFile.of(GenvJson.read(content.array())).environments();
+        } catch (UnreadableException e) {
+            environments = List.of();
+        }
         parsed = content.length() <= LARGEST_KEPT ? new Parsed(content, environments) : null;
         return environments;
-    }
-
-    private static List<Environment> parse(Bytes content) {
-        try {
-            return EnvsFile.of(GenvJson.read(content.array())).environments();
-        } catch (UnreadableException e) {
-            return List.of();
-        }
     }
 
     private List<LiveProcess> processes(List<Environment> environments) throws IOException {

@@ -27,12 +27,8 @@ public record MachineFiles(Path root) {
 
     /** Returns the effective capabilities of the service; none if unknown. */
     public long effectiveCapabilities() {
-        try {
-            var match = CAPABILITIES.matcher(ProcFs.text(root.resolve("self/status")));
-            return match.find() ? Long.parseUnsignedLong(match.group(1), 16) : 0;
-        } catch (IOException e) {
-            return 0;
-        }
+        var match = CAPABILITIES.matcher(text(() -> ProcFs.text(root.resolve("self/status"))));
+        return match.find() ? Long.parseUnsignedLong(match.group(1), 16) : 0;
     }
 
     /** Returns the label that a security module such as AppArmor gave the service; empty if there is none. */
@@ -65,12 +61,9 @@ public record MachineFiles(Path root) {
 
     /** Whether the machine's root differs from the service's root; false if unknown. */
     public boolean isInContainer() {
-        try {
-            var ownNamespace = Files.readSymbolicLink(root.resolve("self/ns/mnt"));
-            return !ownNamespace.equals(Files.readSymbolicLink(root.resolve("1/ns/mnt")));
-        } catch (IOException e) {
-            return false;
-        }
+        var own = namespace("self/ns/mnt");
+        var first = namespace("1/ns/mnt");
+        return !own.isEmpty() && !first.isEmpty() && !own.equals(first);
     }
 
     /** Returns the status of a path of the machine, as its first process sees it; null if there is none. */
@@ -96,34 +89,32 @@ public record MachineFiles(Path root) {
     /** Returns the machine's id, boot and driver, each empty if it cannot be read. */
     public MachineFacts facts(long beforeListing, long beforeState) {
         return new MachineFacts(
-                machineId(),
-                text("sys/kernel/random/boot_id"),
-                text("driver/nvidia/version").lines().findFirst().orElse(""),
+                text(() -> ProcFs.text(hostFiles().follow(Path.of("/etc/machine-id"), FileTree.Inspection.NONE))),
+                text(() -> ProcFs.text(root.resolve("sys/kernel/random/boot_id"))),
+                text(() -> ProcFs.text(root.resolve("driver/nvidia/version")))
+                        .lines()
+                        .findFirst()
+                        .orElse(""),
                 beforeListing,
                 beforeState);
     }
 
-    private String machineId() {
-        try {
-            return ProcFs.text(hostFiles().follow(Path.of("/etc/machine-id"), FileTree.Inspection.NONE))
-                    .strip();
-        } catch (IOException e) {
-            return "";
-        }
-    }
-
-    private String text(String file) {
-        try {
-            return ProcFs.text(root.resolve(file)).strip();
-        } catch (IOException e) {
-            return "";
-        }
-    }
-
     /** Returns the target of the link to the service's PID namespace; empty if unknown. */
     public String pidNamespace() {
+        return namespace("self/ns/pid");
+    }
+
+    private String namespace(String link) {
+        return text(() -> Files.readSymbolicLink(root.resolve(link)).toString());
+    }
+
+    private interface Text {
+        String read() throws IOException;
+    }
+
+    private static String text(Text text) {
         try {
-            return Files.readSymbolicLink(root.resolve("self/ns/pid")).toString();
+            return text.read().strip();
         } catch (IOException e) {
             return "";
         }

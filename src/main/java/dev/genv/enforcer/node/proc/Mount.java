@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.proc;
 
+import dev.genv.enforcer.host.StateFacts.Directory;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
@@ -7,6 +8,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * A line of {@code /proc/PID/mountinfo}.
@@ -45,6 +47,26 @@ public record Mount(String device, Path root, Path point, String type, String op
         return type.startsWith("fuse") && match.find()
                 ? OptionalLong.of(Long.parseLong(match.group(1)))
                 : OptionalLong.empty();
+    }
+
+    /**
+     * Returns a file system that a user has mounted over a directory or in it (FUSE).
+     *
+     * @param mountinfo the lines of {@code /proc/PID/mountinfo}
+     * @param trusted the uid that is trusted besides root's
+     */
+    public static Optional<Directory.UserMount> ofUser(Path directory, List<String> mountinfo, long trusted) {
+        if (mountinfo.stream().noneMatch(line -> line.contains("user_id="))) {
+            return Optional.empty(); // as on most machines
+        }
+        var within =
+                parse(mountinfo).stream().filter(mount -> mount.point.startsWith(directory));
+        return Stream.concat(of(mountinfo, directory).stream(), within)
+                .filter(mount -> mount.user().isPresent())
+                .filter(mount -> mount.user().getAsLong() != 0 && mount.user().getAsLong() != trusted)
+                .findFirst()
+                .map(mount -> new Directory.UserMount(
+                        mount.user().orElseThrow(), mount.type, mount.point.toString()));
     }
 
     public Path inFileSystem(Path path) {

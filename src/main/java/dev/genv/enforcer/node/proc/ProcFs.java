@@ -11,6 +11,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -18,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -48,19 +48,14 @@ public final class ProcFs {
         memory.beginObservation();
     }
 
-    /** Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged. */
-    long ownerOf(long uid) {
-        return memory.ownerOf(uid);
-    }
-
     /** From now on, the processes of these uids count as their owner's. */
     public void setSubordinateUids(SubordinateUids known) {
         memory.setSubordinateUids(known);
     }
 
-    /** Reads several processes; the reads that may hang share one thread. Returns the results in this order. */
-    <I, T> List<T> readAll(Iterable<I> items, Function<I, T> reading) throws InterruptedException {
-        return memory.readAll(items, reading);
+    /** Reads what may wait for the memory of a process. */
+    HangSafeReader memory() {
+        return memory;
     }
 
     /** Whether there is such a process. */
@@ -127,19 +122,17 @@ public final class ProcFs {
      * @throws ReadTimeoutException if the process prevents the kernel from reading it
      */
     byte[] environ(ProcessId process, long uid) throws IOException {
-        return environ(process, uid, file(process.pid(), "environ"));
+        return memory.read(process, uid, () -> read(file(process.pid(), "environ"), LARGEST_ENVIRON));
     }
 
     /** The same from one of the threads that still run. */
     byte[] environOfAThread(ProcessId process, long uid) throws IOException {
-        var tasks = file(process.pid(), "task");
         IOException last = new NoSuchFileException("no thread of process " + process.pid() + " runs");
-        for (var thread : numbers(tasks)) {
-            var folder = tasks.resolve(thread.toString());
+        for (var thread : threads(process.pid())) {
             try {
-                if (hasMemory(folder)) {
-                    var environ = environ(process, uid, folder.resolve("environ"));
-                    if (environ.length > 0 || hasMemory(folder)) {
+                if (hasMemory(thread)) {
+                    var environ = memory.read(process, uid, () -> read(thread.resolve("environ"), LARGEST_ENVIRON));
+                    if (environ.length > 0 || hasMemory(thread)) {
                         return environ;
                     }
                 }
@@ -169,10 +162,6 @@ public final class ProcFs {
         return memory.read(process, uid, reading);
     }
 
-    private byte[] environ(ProcessId process, long uid, Path file) throws IOException {
-        return memory.read(process, uid, () -> read(file, LARGEST_ENVIRON));
-    }
-
     /**
      * Returns the beginning of the arguments, each ended by a zero byte; empty if there is no such process.
      *
@@ -183,10 +172,8 @@ public final class ProcFs {
     byte[] arguments(ProcessId process, long uid, int limit) throws IOException {
         try {
             return memory.read(process, uid, () -> read(file(process.pid(), "cmdline"), limit));
-        } catch (ReadTimeoutException e) {
-            throw e;
         } catch (IOException e) {
-            if (isGone(process.pid(), e)) {
+            if (!(e instanceof ReadTimeoutException) && isGone(process.pid(), e)) {
                 return new byte[0];
             }
             throw e;
@@ -198,8 +185,15 @@ public final class ProcFs {
         return numbers(root);
     }
 
-    /** Returns the numbers among the names in a directory. */
-    static List<Integer> numbers(Path directory) throws IOException {
+    /** Returns the directories of the threads of a process. */
+    public List<Path> threads(int pid) throws IOException {
+        var tasks = file(pid, "task");
+        return numbers(tasks).stream()
+                .map(thread -> tasks.resolve(thread.toString()))
+                .toList();
+    }
+
+    private static List<Integer> numbers(Path directory) throws IOException {
         var numbers = new ArrayList<Integer>();
         try (var entries = Files.newDirectoryStream(directory)) {
             for (var entry : entries) {
@@ -208,6 +202,8 @@ public final class ProcFs {
                     numbers.add(Integer.valueOf(name));
                 }
             }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
         }
         return numbers;
     }

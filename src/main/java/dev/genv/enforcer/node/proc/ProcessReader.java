@@ -28,28 +28,18 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** Reads the facts of a process. */
-public final class ProcessReader {
+/**
+ * Reads the facts of a process.
+ *
+ * @param nanos as {@link System#nanoTime}
+ */
+public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     private static final int LARGEST_PAGE = 64 << 10;
 
-    private static final Reading<EnvironFacts> NO_TIME =
-            Reading.failed(Failure.NO_TIME, "no time was left to wait for its answer");
-
-    private final ProcFs proc;
-    private final LongSupplier nanos;
+    private static final Reading<EnvironFacts> NO_TIME = Reading.failed(Failure.NO_TIME, HangSafeReader.NO_TIME);
 
     public ProcessReader(ProcFs proc) {
         this(proc, System::nanoTime);
-    }
-
-    /**
-     * Creates a reader.
-     *
-     * @param nanos as {@link System#nanoTime}
-     */
-    ProcessReader(ProcFs proc, LongSupplier nanos) {
-        this.proc = proc;
-        this.nanos = nanos;
     }
 
     /**
@@ -65,6 +55,7 @@ public final class ProcessReader {
         inOrder.addAll(pids);
         var order = new ReadingOrder(List.copyOf(inOrder), this::owner, nanos);
         var byPid = proc
+                .memory()
                 .readAll(() -> order, turn -> read(turn.pid(), true, turn.inTime(), id -> !attributed.contains(id)))
                 .stream()
                 .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
@@ -73,7 +64,7 @@ public final class ProcessReader {
 
     /** Processes without a known uid count as those of one owner. */
     private Object owner(int pid) {
-        return uid(pid) instanceof Reading.Value<Long>(var uid) ? proc.ownerOf(uid) : Reading.class;
+        return uid(pid) instanceof Reading.Value<Long>(var uid) ? proc.memory().ownerOf(uid) : Reading.class;
     }
 
     /** Reads one process without its cgroup. */
@@ -95,16 +86,15 @@ public final class ProcessReader {
                 before,
                 uid,
                 owner == null ? unread() : withEnviron ? environ(id, owner, stat.get()) : NO_TIME,
-                withProgram ? executable(pid) : Reading.failed(Failure.SKIPPED, ""),
-                withCgroup.test(id) ? cgroup(pid) : Reading.failed(Failure.SKIPPED, ""),
-                Reading.failed(Failure.SKIPPED, ""),
+                withProgram ? executable(pid) : ProcessFacts.skipped(),
+                withCgroup.test(id) ? cgroup(pid) : ProcessFacts.skipped(),
+                ProcessFacts.skipped(),
                 proc.statBytes(pid));
     }
 
     /** Reads a process that is related to a listed one. */
     ProcessFacts readRelated(int pid) {
-        var facts = read(pid, false, true, _ -> false);
-        return withRelations(facts);
+        return withRelations(read(pid, false, true, _ -> false));
     }
 
     /** Returns the facts with the cgroup and the pids in the PID namespaces. */
@@ -197,7 +187,7 @@ public final class ProcessReader {
 
     private Reading<ProgramFile> executable(int pid) {
         try {
-            return RunningProgram.of(proc, pid);
+            return RootFile.ofProcess(proc, pid);
         } catch (IOException e) {
             return Reading.failed(failure(e), Errno.textOf(e));
         }
@@ -208,7 +198,7 @@ public final class ProcessReader {
             case AccessDeniedException _ -> Failure.DENIED;
             case NoSuchFileException _ -> Failure.ABSENT;
             case ReadTimeoutException _ -> Failure.TIMEOUT;
-            case NotReadException _ -> Failure.NO_TIME;
+            case HangSafeReader.NotReadException _ -> Failure.NO_TIME;
             default -> Failure.OTHER;
         };
     }

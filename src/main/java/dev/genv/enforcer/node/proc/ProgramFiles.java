@@ -15,15 +15,11 @@ import java.util.List;
 import java.util.Set;
 
 /** The files of the protected programs on the host. They are found again in every observation, because a program may be replaced. */
-public final class ProgramFiles {
+public record ProgramFiles(ProcFs proc, List<Path> paths) {
     private static final TrustedOwners ROOT = new TrustedOwners(Set.of(0L));
 
-    private final ProcFs proc;
-    private final List<Path> paths;
-
-    public ProgramFiles(ProcFs proc, List<Path> paths) {
-        this.proc = proc;
-        this.paths = List.copyOf(paths);
+    public ProgramFiles {
+        paths = List.copyOf(paths);
     }
 
     /** Returns the files, in the order of the paths. */

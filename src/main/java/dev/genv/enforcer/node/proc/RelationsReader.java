@@ -1,44 +1,42 @@
 package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.host.ProcessFacts;
 import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.linux.Cgroup;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds and reads the processes to which those are related that have overwritten their environs. Users choose the number of processes, so
  * the time and the number are limited.
+ *
+ * @param nanos as {@link System#nanoTime}
  */
-public final class RelationsReader {
+public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier nanos) {
     private static final Duration TIME = Duration.ofSeconds(1);
-
-    private final ProcFs proc;
-    private final ProcessReader reader;
-    private final LongSupplier nanos;
 
     public RelationsReader(ProcFs proc, ProcessReader reader) {
         this(proc, reader, System::nanoTime);
-    }
-
-    /**
-     * Creates a reader.
-     *
-     * @param nanos as {@link System#nanoTime}
-     */
-    RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier nanos) {
-        this.proc = proc;
-        this.reader = reader;
-        this.nanos = nanos;
     }
 
     /**
@@ -66,18 +64,15 @@ public final class RelationsReader {
         var processes = listed.stream().map(reader::withRelations).toList();
         try {
             var search = new RelationsSearch(proc, () -> nanos.getAsLong() - start > TIME.toNanos());
-            var related = search.find(subjects, pids(listed)).stream()
-                    .takeWhile(_ -> search.hasTime())
-                    .map(reader::readRelated)
-                    .toList();
+            var related =
+                    search.find(subjects, listed.stream().map(ProcessFacts::pid).collect(Collectors.toSet())).stream()
+                            .takeWhile(_ -> search.hasTime())
+                            .map(reader::readRelated)
+                            .toList();
             return new Relations(processes, related, search.omission());
         } catch (IOException e) {
             return new Relations(processes, List.of(), RelatedOmission.OF_ANY_USER);
         }
-    }
-
-    private static Set<Integer> pids(Collection<ProcessFacts> processes) {
-        return processes.stream().map(ProcessFacts::pid).collect(Collectors.toSet());
     }
 
     /** Whether the environ of a process is not as execve(2) wrote it. */
@@ -93,5 +88,145 @@ public final class RelationsReader {
                 && last.isPresent()
                 && !settled.contains(new ProcessId(process.pid(), first.get().startTime()))
                 && !(environ.wellFormed() && first.get().isEnvironInPlace(last.get(), environ.size()));
+    }
+
+    /** One search for the relatives of processes: all stats once, then the uids and cgroups of those that may be related. */
+    private static final class RelationsSearch {
+        private static final int MOST_ANCESTORS = 64;
+        private static final int FIRST_PROCESS = 1;
+        /** That of processes whose session began outside the PID namespace of the service. They have nothing in common. */
+        private static final int NO_SESSION = 0;
+
+        private final ProcFs proc;
+        private final BooleanSupplier isLate;
+        private final Map<Integer, ProcStat.Relations> relations = new HashMap<>();
+        private final Map<Integer, Long> uids = new HashMap<>();
+        private final Map<Integer, Cgroup> cgroups = new HashMap<>();
+        private final Set<Integer> found = new LinkedHashSet<>();
+        private final Set<Long> leftOut = new HashSet<>();
+        private boolean isOfAnyUserLeftOut;
+
+        RelationsSearch(ProcFs proc, BooleanSupplier isLate) {
+            this.proc = proc;
+            this.isLate = isLate;
+        }
+
+        /** Returns of which users processes were left out so far. */
+        RelatedOmission omission() {
+            return new RelatedOmission(isOfAnyUserLeftOut, leftOut);
+        }
+
+        /** Whether time is left. */
+        boolean hasTime() {
+            var isInTime = !isLate.getAsBoolean();
+            isOfAnyUserLeftOut |= !isInTime;
+            return isInTime;
+        }
+
+        /**
+         * Returns the pids of the relatives. If there are too many, the users take turns, with the ancestors first.
+         *
+         * @param known the pids that are not returned
+         * @throws IOException if the list of processes cannot be read
+         */
+        List<Integer> find(Collection<Integer> subjects, Set<Integer> known) throws IOException {
+            for (var pid : proc.pids()) {
+                if (!hasTime()) {
+                    return List.of();
+                }
+                readStat(pid);
+            }
+            collect(subjects);
+            found.removeAll(known);
+            return found.size() > HostFacts.MOST_RELATED ? takeTurns() : List.copyOf(found);
+        }
+
+        private List<Integer> takeTurns() {
+            var turns = new HashMap<@Nullable Long, Integer>();
+            var byTurn = found.stream()
+                    .collect(Collectors.groupingBy(
+                            pid -> turns.merge(uid(pid), 1, Integer::sum), TreeMap::new, Collectors.toList()));
+            var inTurn = byTurn.values().stream().flatMap(List::stream).toList();
+            inTurn.subList(HostFacts.MOST_RELATED, inTurn.size()).forEach(this::leaveOut);
+            return inTurn.subList(0, HostFacts.MOST_RELATED);
+        }
+
+        private void leaveOut(int pid) {
+            var uid = uid(pid);
+            if (uid == null) {
+                isOfAnyUserLeftOut = true;
+            } else {
+                leftOut.add(uid);
+            }
+        }
+
+        /** Collects the relatives, the ancestors first. */
+        private void collect(Collection<Integer> subjects) {
+            subjects.forEach(this::addAncestors);
+            var present = subjects.stream().filter(relations::containsKey).collect(Collectors.toSet());
+            var sessions = present.stream()
+                    .map(pid -> Objects.requireNonNull(relations.get(pid)).session())
+                    .filter(session -> session != NO_SESSION)
+                    .collect(Collectors.toSet());
+            var users = present.stream().map(this::uid).filter(Objects::nonNull).collect(Collectors.toSet());
+            var units =
+                    present.stream().map(this::cgroup).filter(Cgroup::isUnit).collect(Collectors.toSet());
+            for (var process : relations.entrySet()) {
+                if (!hasTime()) {
+                    return;
+                }
+                if ((sessions.contains(process.getValue().session())
+                                || (!units.isEmpty() && units.contains(cgroup(process.getKey()))))
+                        && users.contains(uid(process.getKey()))) {
+                    found.add(process.getKey());
+                }
+            }
+        }
+
+        private void addAncestors(int subject) {
+            var uid = uid(subject);
+            var pid = subject;
+            for (var i = 0; i < MOST_ANCESTORS && relations.containsKey(pid); i++) {
+                pid = Objects.requireNonNull(relations.get(pid)).parent();
+                if (pid <= FIRST_PROCESS || uid == null || !uid.equals(uid(pid))) {
+                    return;
+                }
+                found.add(pid);
+            }
+        }
+
+        private void readStat(int pid) {
+            try {
+                proc.stat(pid).map(ProcStat::relations).ifPresent(found -> relations.put(pid, found));
+            } catch (IOException e) {
+                isOfAnyUserLeftOut = true;
+            }
+        }
+
+        private @Nullable Long uid(int pid) {
+            if (!uids.containsKey(pid)) {
+                try {
+                    uids.put(pid, proc.realUid(pid));
+                } catch (IOException e) {
+                    isOfAnyUserLeftOut = true;
+                    uids.put(pid, null);
+                }
+            }
+            return uids.get(pid);
+        }
+
+        private Cgroup cgroup(int subject) {
+            return cgroups.computeIfAbsent(subject, pid -> {
+                try {
+                    var cgroup = proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP);
+                    return Cgroup.parse(new String(cgroup, StandardCharsets.UTF_8));
+                } catch (IOException e) {
+                    if (proc.exists(pid)) {
+                        leaveOut(pid);
+                    }
+                    return Cgroup.UNKNOWN;
+                }
+            });
+        }
     }
 }

@@ -10,7 +10,7 @@ import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.StateFacts.StateFile;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.node.state.GenvLock.LockException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,10 +20,9 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** Removes attachments from {@code devices.json} under genv's lock, and changes nothing else in it. */
-final class Detacher {
+record Detacher(Path path, Duration lockTimeout, LockHolders holders, BeforeReplace meanwhile) {
     /** The number of attempts while others write without genv's lock, or replace the lock file. */
     private static final int MAX_ATTEMPTS = 5;
 
@@ -31,20 +30,8 @@ final class Detacher {
             "%s or %s is changed repeatedly while genv's lock is held: find out who writes there without it"
                     .formatted(StatePair.DEVICES, GenvLock.NAME);
 
-    private final Path path;
-    private final Duration lockTimeout;
-    private final LockHolders holders;
-    private final BeforeReplace meanwhile;
-
     Detacher(Path path, Duration lockTimeout, LockHolders holders) {
         this(path, lockTimeout, holders, () -> {});
-    }
-
-    Detacher(Path path, Duration lockTimeout, LockHolders holders, BeforeReplace meanwhile) {
-        this.path = path;
-        this.lockTimeout = lockTimeout;
-        this.holders = holders;
-        this.meanwhile = meanwhile;
     }
 
     /** Called between the reading and the writing, for tests. */
@@ -60,11 +47,11 @@ final class Detacher {
      */
     List<String> removeLeftovers() throws IOException, InterruptedException {
         try (var directory = StateDirectory.open(path)) {
-            if (directory == null || TempFiles.list(directory).isEmpty()) {
+            if (directory == null || directory.temporaryFiles().isEmpty()) {
                 return List.of();
             }
             try (var _ = directory.lock(lockTimeout, true)) {
-                return TempFiles.remove(directory);
+                return directory.removeTemporaryFiles();
             }
         } catch (LockException e) {
             throw new IOException(e.getMessage(), e);
@@ -80,7 +67,7 @@ final class Detacher {
             }
             for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
                 try (var lock = requireNonNull(directory.lock(lockTimeout, true))) {
-                    TempFiles.remove(directory);
+                    directory.removeTemporaryFiles();
                     var replies = detach(directory, lock, attachments);
                     if (replies.isPresent()) {
                         return replies.get();
@@ -113,31 +100,22 @@ final class Detacher {
                 var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(attachments)));
                 var after = GenvJson.write(file, StateDirectory.LARGEST_FILE);
                 meanwhile.happens();
-                yield removed.isEmpty() || replace(directory, lock, before, after)
+                StateDirectory.Condition isUnchanged =
+                        () -> !Thread.currentThread().isInterrupted() // the caller no longer waits
+                                && lock.isInPlace()
+                                && Objects.equals(before, directory.status(StatePair.DEVICES));
+                yield removed.isEmpty() || directory.replace(StatePair.DEVICES, after, isUnchanged)
                         ? Optional.of(attachments.stream()
-                                .map(attachment -> reply(Result.of(
-                                        removed.remove(attachment) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED)))
+                                .map(attachment ->
+                                        removed.remove(attachment) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED)
+                                .<InstructionResult>map(outcome -> new InstructionResult.Finished(Result.of(outcome)))
                                 .toList())
                         : Optional.empty();
             }
         };
     }
 
-    private static boolean replace(StateDirectory directory, GenvLock lock, @Nullable FileStatus before, byte[] content)
-            throws IOException {
-        return directory.replace(
-                StatePair.DEVICES,
-                content,
-                () -> !Thread.currentThread().isInterrupted() // the caller no longer waits
-                        && lock.isInPlace()
-                        && Objects.equals(before, directory.status(StatePair.DEVICES)));
-    }
-
-    private static InstructionResult reply(Result result) {
-        return new InstructionResult.Finished(result);
-    }
-
     private static List<InstructionResult> sameReply(List<AttachmentId> attachments, Result result) {
-        return Collections.nCopies(attachments.size(), reply(result));
+        return Collections.nCopies(attachments.size(), new InstructionResult.Finished(result));
     }
 }

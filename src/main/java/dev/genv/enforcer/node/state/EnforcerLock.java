@@ -5,7 +5,6 @@ import dev.genv.enforcer.host.EnforcerFacts.Other;
 import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -60,7 +59,11 @@ public final class EnforcerLock implements AutoCloseable {
                 release();
                 return EnforcerFacts.NONE;
             }
-            return take(directory);
+            try {
+                return held != null && directory.contains(NAME, held.status()) ? EnforcerFacts.NONE : retake(directory);
+            } catch (IOException e) {
+                return unusable("cannot be used: " + e.getMessage());
+            }
         } catch (IOException noDirectory) {
             return EnforcerFacts.NONE; // the reader of the state files reports why
         }
@@ -75,14 +78,6 @@ public final class EnforcerLock implements AutoCloseable {
             } finally {
                 inUse.unlock();
             }
-        }
-    }
-
-    private EnforcerFacts take(StateDirectory directory) {
-        try {
-            return held != null && isCurrent(directory, held) ? EnforcerFacts.NONE : retake(directory);
-        } catch (IOException e) {
-            return unusable("cannot be used: " + e.getMessage());
         }
     }
 
@@ -106,9 +101,10 @@ public final class EnforcerLock implements AutoCloseable {
             }
             try {
                 if (FileCalls.tryFlock(file.number())) {
-                    held = isCurrent(directory, file) ? file : null;
-                } else if (isCurrent(directory, file)) {
-                    return heldByOther(file.status());
+                    held = directory.contains(NAME, file.status()) ? file : null;
+                } else if (directory.contains(NAME, file.status())) {
+                    var pid = holders.pid(file.status()).orElse(0);
+                    return new EnforcerFacts(new Other.OnMachine(pid), "");
                 }
             } finally {
                 if (held != file) {
@@ -149,15 +145,6 @@ public final class EnforcerLock implements AutoCloseable {
                 && (status.permissions() & GROUP_AND_OTHERS) == 0
                 && status.links() == 1
                 && Arrays.equals(FileCalls.read(file.number(), LONGEST), content);
-    }
-
-    private static boolean isCurrent(StateDirectory directory, Descriptor file) throws IOException {
-        var there = directory.status(NAME);
-        return there != null && there.isSameFile(file.status());
-    }
-
-    private EnforcerFacts heldByOther(FileStatus file) {
-        return new EnforcerFacts(new Other.OnMachine(holders.pid(file).orElse(0)), "");
     }
 
     private static EnforcerFacts unusable(String why) {

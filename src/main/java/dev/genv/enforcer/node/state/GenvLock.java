@@ -9,20 +9,12 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** genv's own lock while it is held. It is held only for file access, because every user's shell waits for it. */
-final class GenvLock implements AutoCloseable {
+record GenvLock(StateDirectory directory, Descriptor file) implements AutoCloseable {
     static final String NAME = "genv.lock";
     private static final int MODE = 0666;
     private static final long PAUSE_MILLIS = 10;
     /** The number of attempts to open or create the file while others create and remove it. */
     private static final int MAX_ATTEMPTS = 100;
-
-    private final int directory;
-    private final Descriptor file;
-
-    private GenvLock(int directory, Descriptor file) {
-        this.directory = directory;
-        this.file = file;
-    }
 
     /**
      * Waits for the lock.
@@ -30,7 +22,7 @@ final class GenvLock implements AutoCloseable {
      * @return null if there is no lock file and none is to be created: then the lock is free
      * @throws LockException if the lock is not available in this time
      */
-    static @Nullable GenvLock acquire(int directory, Duration timeout, boolean create)
+    static @Nullable GenvLock acquire(StateDirectory directory, Duration timeout, boolean create)
             throws IOException, InterruptedException {
         var deadline = System.nanoTime() + timeout.toNanos();
         do {
@@ -55,7 +47,7 @@ final class GenvLock implements AutoCloseable {
 
     /** Whether the lock still excludes others: not if its file was removed or replaced. */
     boolean isInPlace() throws IOException {
-        return isStillThere(directory, file.status());
+        return directory.contains(NAME, file.status());
     }
 
     /** Closing the descriptor releases the lock. */
@@ -65,7 +57,7 @@ final class GenvLock implements AutoCloseable {
     }
 
     /** Returns false if the file was replaced: the held lock does not exclude users of the new file. */
-    private static boolean waitFor(int directory, Descriptor file, long deadline, Duration timeout)
+    private static boolean waitFor(StateDirectory directory, Descriptor file, long deadline, Duration timeout)
             throws IOException, InterruptedException {
         var status = file.status();
         if (!status.isRegular()) {
@@ -76,28 +68,17 @@ final class GenvLock implements AutoCloseable {
                 throw LockException.timeout(timeout, status);
             }
             Thread.sleep(PAUSE_MILLIS);
-            if (!isStillThere(directory, status)) {
+            if (!directory.contains(NAME, status)) {
                 return false;
             }
         }
-        return isStillThere(directory, status);
+        return directory.contains(NAME, status);
     }
 
-    private static boolean isStillThere(int directory, FileStatus file) throws IOException {
-        try {
-            return FileCalls.status(directory, NAME).isSameFile(file);
-        } catch (Errno e) {
-            if (e.is(Errno.ENOENT)) {
-                return false;
-            }
-            throw e;
-        }
-    }
-
-    private static @Nullable Descriptor open(int directory, boolean create) throws IOException {
+    private static @Nullable Descriptor open(StateDirectory directory, boolean create) throws IOException {
         for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
             try {
-                return new Descriptor(FileCalls.openat(directory, NAME, FileCalls.O_RDONLY, 0));
+                return directory.open(NAME);
             } catch (Errno e) {
                 if (e.is(Errno.ELOOP)) {
                     throw LockException.unusable("is a symbolic link", e);
@@ -113,8 +94,7 @@ final class GenvLock implements AutoCloseable {
                 }
             }
             try {
-                var file =
-                        new Descriptor(FileCalls.openat(directory, NAME, FileCalls.O_CREAT | FileCalls.O_EXCL, MODE));
+                var file = directory.create(NAME, FileCalls.O_RDONLY, MODE);
                 FileCalls.fchmod(file.number(), MODE); // independent of the umask
                 return file;
             } catch (Errno e) {
@@ -124,5 +104,41 @@ final class GenvLock implements AutoCloseable {
             }
         }
         throw LockException.unusable("is created and removed repeatedly", null);
+    }
+
+    /** genv's lock is not available. */
+    static final class LockException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        private final String reason;
+        private final transient @Nullable FileStatus file;
+
+        private LockException(@Nullable FileStatus file, String reason, @Nullable Throwable cause) {
+            super(GenvLock.NAME + " " + reason, cause);
+            this.reason = reason;
+            this.file = file;
+        }
+
+        /** Another program held the lock for longer than the time limit. */
+        static LockException timeout(Duration waited, FileStatus file) {
+            return new LockException(
+                    file, "is held by another program, for longer than %d ms".formatted(waited.toMillis()), null);
+        }
+
+        /** The lock file cannot be locked. */
+        static LockException unusable(String why, @Nullable Throwable cause) {
+            return new LockException(null, why, cause);
+        }
+
+        /** Returns the reason as a clause without a subject. */
+        String reason() {
+            return reason;
+        }
+
+        /** The file that another program holds; null if none does. */
+        @Nullable
+        FileStatus file() {
+            return file;
+        }
     }
 }

@@ -7,6 +7,7 @@ import dev.genv.enforcer.host.StateFacts.LockFacts.Holder;
 import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
 import dev.genv.enforcer.linux.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.GenvLock.LockException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,23 +20,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the holder of a file's flock(2) lock in {@code /proc/locks}. */
-public final class LockHolders {
+public record LockHolders(ProcFs proc) {
     /** Such as {@code 1: FLOCK  ADVISORY  WRITE 812 fe:00:2147295 0 EOF}; a process that waits has an arrow in front. */
     private static final Pattern LINE =
             Pattern.compile("\\d+: FLOCK +\\w+ +\\w+ +(-?\\d{1,9}) +(\\p{XDigit}{1,6}):(\\p{XDigit}{1,6}):(\\d+) .*");
 
     private static final int MAX_EXAMINED = 3;
-
-    private final ProcFs proc;
-
-    public LockHolders(ProcFs proc) {
-        this.proc = proc;
-    }
-
-    /** Returns the facts of a lock that was taken. */
-    static LockFacts held(Duration limit, Duration waited) {
-        return new LockFacts(Outcome.HELD, "", limit, waited, List.of());
-    }
 
     /** Returns the facts of a lock that is not available, with its holders. */
     LockFacts facts(LockException why, Duration limit, Duration waited) {

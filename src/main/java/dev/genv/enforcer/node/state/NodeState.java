@@ -8,6 +8,7 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -37,7 +38,7 @@ public final class NodeState {
         this.lockTimeout = lockTimeout;
         access = new StateAccess(path, proc);
         holders = new LockHolders(proc);
-        reader = new StateReader(path, lockTimeout, proc, access);
+        reader = new StateReader(path, lockTimeout, access, holders);
         detacher = new Detacher(path, lockTimeout, holders);
     }
 

@@ -7,7 +7,6 @@ import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.node.proc.Mount;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.UserMounts;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -95,16 +94,12 @@ final class StateAccess {
     }
 
     private static IOException failure(Throwable cause) throws StateAccessException, InterruptedException {
-        if (cause instanceof IOException failure) {
-            return failure;
-        }
-        if (cause instanceof StateAccessException known) {
-            throw known;
-        }
-        if (cause instanceof InterruptedException interrupted) {
-            throw interrupted;
-        }
-        throw new IllegalStateException(cause);
+        return switch (cause) {
+            case IOException failure -> failure;
+            case StateAccessException known -> throw known;
+            case InterruptedException interrupted -> throw interrupted;
+            default -> throw new IllegalStateException(cause);
+        };
     }
 
     /** Resolves the path except for its last element, whose file system would have to answer. */
@@ -118,47 +113,59 @@ final class StateAccess {
     }
 
     private void requireNoUserMount(Path directory) throws StateAccessException {
-        var mount = userMount(directory);
-        if (mount.isPresent()) {
+        var mount = userMount(directory).orElse(null);
+        if (mount != null) {
+            var point = SafeText.escape(mount.point(), LONGEST);
             throw new StateAccessException(
-                    mount.get(),
-                    "user %d has mounted a file system on %s"
-                            .formatted(
-                                    mount.get().uid(),
-                                    SafeText.escape(mount.get().point(), LONGEST)));
+                    mount, "user %d has mounted a file system on %s".formatted(mount.uid(), point));
         }
     }
 
     private Optional<Directory.UserMount> userMount(Path directory) {
         try {
             var self = FileCalls.effectiveUid();
-            var here = UserMounts.at(
+            var here = Mount.ofUser(
                     directory.toAbsolutePath().normalize(), proc.machine().mounts("self"), self);
             var onHost = host.onHost();
             return here.isPresent() || onHost == null
                     ? here
-                    : UserMounts.at(onHost, proc.machine().mounts("1"), self);
+                    : Mount.ofUser(onHost, proc.machine().mounts("1"), self);
         } catch (IOException e) {
             return Optional.empty(); // unknown without /proc; the time limit still applies
         }
     }
 
     private StateAccessException unanswered(String why) {
-        var reason = why + mount();
-        return new StateAccessException(
-                new Directory.Unreadable(Failure.TIMEOUT, reason), "%s does not answer: %s".formatted(path, reason));
-    }
-
-    private String mount() {
+        var reason = why;
         try {
-            return Mount.of(proc.machine().mounts("self"), path.toAbsolutePath().normalize())
+            reason += Mount.of(
+                            proc.machine().mounts("self"), path.toAbsolutePath().normalize())
                     .map(mount -> "; it is in a file system of the type %s that is mounted on %s"
                             .formatted(
                                     SafeText.escape(mount.type(), LONGEST),
                                     SafeText.escape(mount.point().toString(), LONGEST)))
                     .orElse("");
         } catch (IOException e) {
-            return "";
+            // Its mount is unknown.
+        }
+        return new StateAccessException(
+                new Directory.Unreadable(Failure.TIMEOUT, reason), "%s does not answer: %s".formatted(path, reason));
+    }
+
+    /** The state directory cannot be accessed. */
+    static final class StateAccessException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final transient Directory directory;
+
+        StateAccessException(Directory directory, String message) {
+            super(message);
+            this.directory = directory;
+        }
+
+        /** Returns why, as the fact of the directory. */
+        Directory directory() {
+            return directory;
         }
     }
 }

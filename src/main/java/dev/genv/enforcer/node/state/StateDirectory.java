@@ -7,12 +7,17 @@ import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.node.state.GenvLock.LockException;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.regex.Pattern;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +34,10 @@ final class StateDirectory implements AutoCloseable {
     private static final int SHARED_FILE = 0666;
     private static final int READABLE_BY_ALL = 0004;
     private static final int SHARED_DIRECTORY = 0777;
+
+    private static final String MARK = ".genv-enforcer-";
+    private static final Pattern TEMPORARY =
+            Pattern.compile(Pattern.quote("." + StatePair.DEVICES + MARK) + "[0-9a-f]{16}");
 
     private final Descriptor directory;
 
@@ -69,8 +78,8 @@ final class StateDirectory implements AutoCloseable {
 
     /** Reads both state files, which it opens at once: who sees that one is opened cannot replace the other one. */
     StatePair readAtOnce() {
-        try (var envs = openFile(StatePair.ENVS)) {
-            try (var devices = openFile(StatePair.DEVICES)) {
+        try (var envs = open(StatePair.ENVS)) {
+            try (var devices = open(StatePair.DEVICES)) {
                 return new StatePair(read(envs), read(devices));
             } catch (IOException e) {
                 return new StatePair(read(envs), unreadable(e));
@@ -82,15 +91,11 @@ final class StateDirectory implements AutoCloseable {
 
     /** Reads a file. */
     StateFile read(String name) {
-        try (var file = openFile(name)) {
+        try (var file = open(name)) {
             return read(file);
         } catch (IOException e) {
             return unreadable(e);
         }
-    }
-
-    private Descriptor openFile(String name) throws IOException {
-        return new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0));
     }
 
     private static StateFile read(Descriptor file) {
@@ -120,18 +125,13 @@ final class StateDirectory implements AutoCloseable {
     }
 
     private static StateFile unreadable(IOException e) {
-        if (!(e instanceof Errno errno)) {
-            return new StateFile.Unreadable(Cause.OTHER, 0, Errno.textOf(e));
-        }
-        if (errno.is(Errno.ENOENT)) {
+        if (e instanceof Errno errno && errno.is(Errno.ENOENT)) {
             return new StateFile.Absent();
         }
-        if (errno.is(Errno.ELOOP)) {
-            return unreadable(Cause.SYMBOLIC_LINK, 0);
+        if (e instanceof Errno errno && (errno.is(Errno.ELOOP) || errno.is(Errno.EACCES))) {
+            return unreadable(errno.is(Errno.ELOOP) ? Cause.SYMBOLIC_LINK : Cause.DENIED, 0);
         }
-        return errno.is(Errno.EACCES)
-                ? unreadable(Cause.DENIED, 0)
-                : new StateFile.Unreadable(Cause.OTHER, 0, Errno.textOf(e));
+        return new StateFile.Unreadable(Cause.OTHER, 0, Errno.textOf(e));
     }
 
     /** A condition that is checked directly before a file is replaced. */
@@ -146,7 +146,8 @@ final class StateDirectory implements AutoCloseable {
      * @return false if it was not met, and nothing was replaced
      */
     boolean replace(String name, byte[] content, Condition condition) throws IOException {
-        var temporary = TempFiles.newName(name);
+        var temporary = "." + name + MARK
+                + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong());
         try {
             make(temporary, SHARED_FILE, content);
             if (!condition.holds()) {
@@ -155,7 +156,11 @@ final class StateDirectory implements AutoCloseable {
             }
             FileCalls.renameat(directory.number(), temporary, name);
         } catch (IOException e) {
-            removeQuietly(temporary, e);
+            try {
+                remove(temporary);
+            } catch (Errno notRemoved) {
+                e.addSuppressed(notRemoved);
+            }
             throw e;
         }
         return true;
@@ -167,8 +172,7 @@ final class StateDirectory implements AutoCloseable {
      * @throws Errno also if the file exists
      */
     void make(String name, int mode, byte[] content) throws IOException {
-        var flags = FileCalls.O_WRONLY | FileCalls.O_CREAT | FileCalls.O_EXCL;
-        try (var file = new Descriptor(FileCalls.openat(directory.number(), name, flags, mode))) {
+        try (var file = create(name, FileCalls.O_WRONLY, mode)) {
             FileCalls.fchmod(file.number(), mode); // independent of the umask
             FileCalls.write(file.number(), content);
             FileCalls.fsync(file.number());
@@ -176,11 +180,17 @@ final class StateDirectory implements AutoCloseable {
     }
 
     /** Opens a file for reading, without following a link. */
-    Descriptor open(String name) throws IOException {
+    Descriptor open(String name) throws Errno {
         return new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0));
     }
 
-    void remove(String name) throws IOException {
+    /** Creates a file. The umask still applies to its mode. */
+    Descriptor create(String name, int access, int mode) throws Errno {
+        var flags = access | FileCalls.O_CREAT | FileCalls.O_EXCL;
+        return new Descriptor(FileCalls.openat(directory.number(), name, flags, mode));
+    }
+
+    void remove(String name) throws Errno {
         FileCalls.unlinkat(directory.number(), name);
     }
 
@@ -197,6 +207,30 @@ final class StateDirectory implements AutoCloseable {
         }
     }
 
+    /** Returns the present temporary files. Another enforcer may be writing one of them unless genv's lock is held. */
+    List<String> temporaryFiles() throws IOException {
+        return names().stream().filter(TEMPORARY.asMatchPredicate()).toList();
+    }
+
+    /**
+     * Removes the temporary files that a killed run left behind; genv's lock must be held. An entry that cannot be removed, such as a
+     * directory, is ignored.
+     *
+     * @return the removed names
+     */
+    List<String> removeTemporaryFiles() throws IOException {
+        var removed = new ArrayList<String>();
+        for (var name : temporaryFiles()) {
+            try {
+                remove(name);
+                removed.add(name);
+            } catch (Errno _) {
+                // A directory with such a name belongs to a user and is harmless.
+            }
+        }
+        return removed;
+    }
+
     /** Returns the status of the directory itself. */
     FileStatus status() throws IOException {
         return directory.status();
@@ -210,7 +244,13 @@ final class StateDirectory implements AutoCloseable {
      */
     @Nullable
     GenvLock lock(Duration timeout, boolean create) throws IOException, InterruptedException {
-        return GenvLock.acquire(directory.number(), timeout, create);
+        return GenvLock.acquire(this, timeout, create);
+    }
+
+    /** Whether this is still the file with this name. */
+    boolean contains(String name, FileStatus file) throws Errno {
+        var there = status(name);
+        return there != null && there.isSameFile(file);
     }
 
     boolean hasLock() throws IOException {
@@ -223,7 +263,7 @@ final class StateDirectory implements AutoCloseable {
 
     /** Returns the status of a name without following a link; null if there is none. */
     @Nullable
-    FileStatus status(String name) throws IOException {
+    FileStatus status(String name) throws Errno {
         try {
             return FileCalls.status(directory.number(), name);
         } catch (Errno e) {
@@ -237,13 +277,5 @@ final class StateDirectory implements AutoCloseable {
     @Override
     public void close() throws IOException {
         directory.close();
-    }
-
-    private void removeQuietly(String name, IOException cause) {
-        try {
-            FileCalls.unlinkat(directory.number(), name);
-        } catch (Errno e) {
-            cause.addSuppressed(e);
-        }
     }
 }

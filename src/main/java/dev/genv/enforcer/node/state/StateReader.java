@@ -5,33 +5,24 @@ import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.GenvLock.LockException;
+import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Reads genv's state files under genv's lock or, if the lock is not available, without it and with additional checks. */
-final class StateReader {
+record StateReader(Path path, Duration lockTimeout, StateAccess access, LockHolders holders) {
     /** The time limit of reading, without the wait for genv's lock: one second of it is for reading without the lock. */
     private static final Duration READ_TIMEOUT = Duration.ofSeconds(4);
-
-    private final Path path;
-    private final StateAccess access;
-    private final Duration lockTimeout;
-    private final LockHolders holders;
-
-    StateReader(Path path, Duration lockTimeout, ProcFs proc, StateAccess access) {
-        this.path = path;
-        this.access = access;
-        this.lockTimeout = lockTimeout;
-        holders = new LockHolders(proc);
-    }
 
     /**
      * Reads both files at the beginning of a cycle, without genv's lock. Nobody knows when a cycle begins, and no event shows it before
@@ -90,11 +81,7 @@ final class StateReader {
     private StateFacts readNow(int directoryAccess, Reading reading) throws IOException, InterruptedException {
         try (var directory = open(directoryAccess)) {
             if (directory == null) {
-                return new StateFacts(
-                        new Directory.Absent(),
-                        LockFacts.NOT_ATTEMPTED,
-                        new StateFile.Absent(),
-                        new StateFile.Absent());
+                return unread(new Directory.Absent());
             }
             var status = directory.status();
             var stale = access.host().check(status);
@@ -119,7 +106,7 @@ final class StateReader {
             return locked(directory, limit, start);
         } catch (LockException e) {
             var lock = holders.facts(e, lockTimeout, since(start));
-            return new Read(lock, UnlockedReader.of(directory));
+            return new Read(lock, StatePair.readUnlocked(directory));
         }
     }
 
@@ -132,7 +119,7 @@ final class StateReader {
                 // Without a lock file the lock is free; if the file was created in between, another program may have
                 // written.
                 if (lock != null || !directory.hasLock()) {
-                    return new Read(LockHolders.held(lockTimeout, waited), files);
+                    return new Read(new LockFacts(Outcome.HELD, "", lockTimeout, waited, List.of()), files);
                 }
             }
         }

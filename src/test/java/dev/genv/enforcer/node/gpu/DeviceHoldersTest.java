@@ -34,7 +34,7 @@ class DeviceHoldersTest {
         proc = new FakeProc(folder);
         DeviceFileHolder.write(folder, "GPU-5");
         var fs = new ProcFs(folder);
-        holders = new DeviceHolders(folder, fs, new NvidiaDevices(folder));
+        holders = new DeviceHolders(fs, new NvidiaDevices(folder));
     }
 
     private void link(int pid, String name, Path target) throws IOException {
@@ -183,7 +183,6 @@ class DeviceHoldersTest {
         var time = new AtomicLong();
         var fs = new ProcFs(root);
         var slow = new DeviceHolders(
-                root,
                 fs,
                 new NvidiaDevices(root),
                 () -> time.getAndAdd(Duration.ofMillis(80).toNanos()));

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.node.proc.HangSafeReader.NotReadException;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InterruptedIOException;

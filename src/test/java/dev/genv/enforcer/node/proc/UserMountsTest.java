@@ -49,6 +49,6 @@ class UserMountsTest {
     }
 
     private static Optional<Directory.UserMount> at(String... mountinfo) {
-        return UserMounts.at(STATE, List.of(mountinfo), OWN);
+        return Mount.ofUser(STATE, List.of(mountinfo), OWN);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.linux.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.GenvLock.LockException;
 import dev.genv.enforcer.observation.state.StateParser.LockProblem;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;

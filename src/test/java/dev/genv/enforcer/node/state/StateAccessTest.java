@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.FileNotFoundException;
 import java.io.IOException;

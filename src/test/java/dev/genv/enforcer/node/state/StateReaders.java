@@ -9,6 +9,6 @@ final class StateReaders {
     private StateReaders() {}
 
     static StateReader of(Path state, Duration lockTimeout, ProcFs proc) {
-        return new StateReader(state, lockTimeout, proc, new StateAccess(state, proc));
+        return new StateReader(state, lockTimeout, new StateAccess(state, proc), new LockHolders(proc));
     }
 }
