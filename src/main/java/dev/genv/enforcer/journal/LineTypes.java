@@ -27,13 +27,21 @@ public final class LineTypes {
     /** The result of an action. */
     public static final String OUTCOME = "outcome";
 
+    static final String RESOLVED = "violation_resolved";
+
     private static final Map<String, Class<? extends EventContent>> EVENTS = Map.of(
-            "violation_opened", EventContent.ViolationOpened.class,
-            "action_recorded", EventContent.ActionRecorded.class,
-            "violation_resolved", EventContent.ViolationResolved.class,
-            "problem_began", EventContent.ProblemBegan.class,
-            "problem_ended", EventContent.ProblemEnded.class,
-            "service_started", EventContent.ServiceStarted.class);
+            "violation_opened",
+            EventContent.ViolationOpened.class,
+            "action_recorded",
+            EventContent.ActionRecorded.class,
+            RESOLVED,
+            EventContent.ViolationResolved.class,
+            "problem_began",
+            EventContent.ProblemBegan.class,
+            "problem_ended",
+            EventContent.ProblemEnded.class,
+            "service_started",
+            EventContent.ServiceStarted.class);
 
     private static final int LONGEST_NUMBER = 18;
 
@@ -57,16 +65,12 @@ public final class LineTypes {
         return JournalLine.encode(WITHOUT_HISTORY, new byte[] {'{', '}'});
     }
 
-    public static boolean isEvent(String type) {
-        return EVENTS.containsKey(type);
-    }
-
     /**
      * Returns the position of an event; empty for other lines. It is the first field after the type, so the rest need not be
      * parsed.
      */
     public static OptionalLong sequence(JournalLine line) {
-        if (!isEvent(line.type())) {
+        if (!EVENTS.containsKey(line.type())) {
             return OptionalLong.empty();
         }
         var json = line.json();
@@ -78,11 +82,6 @@ public final class LineTypes {
         return end == begin
                 ? OptionalLong.empty()
                 : OptionalLong.of(Long.parseLong(new String(json, begin, end - begin, StandardCharsets.US_ASCII)));
-    }
-
-    /** Whether an event may change the memory of resolved violations. */
-    public static boolean isAboutResolved(JournalLine line) {
-        return line.type().equals("violation_resolved");
     }
 
     public static byte[] encode(Event event) {

@@ -2,7 +2,6 @@ package dev.genv.enforcer.journal;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.linux.Errno;
-import dev.genv.enforcer.linux.FileCalls;
 import java.io.IOException;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -88,17 +87,7 @@ public final class RecordedSegments {
     private static boolean read(
             JournalDirectory directory, Segment segment, Runnable missing, Predicate<JournalLine> reader)
             throws IOException {
-        int file;
-        try {
-            file = directory.openToRead(segment);
-        } catch (Errno e) {
-            if (e.is(Errno.ENOENT)) {
-                return true;
-            }
-            throw e;
-        }
-        try {
-            var lines = new LineReader(file);
+        try (var lines = directory.openToRead(segment)) {
             for (var line = lines.next(); line != null; line = lines.next()) {
                 if (line.content().isEmpty()) {
                     if (line.isComplete()) {
@@ -109,8 +98,11 @@ public final class RecordedSegments {
                 }
             }
             return true;
-        } finally {
-            FileCalls.close(file);
+        } catch (Errno e) {
+            if (e.is(Errno.ENOENT)) {
+                return true;
+            }
+            throw e;
         }
     }
 }

@@ -38,7 +38,7 @@ public final class SegmentSeries implements AutoCloseable {
     }
 
     /** Appends lines. They are complete when it returns, but perhaps not on the disk. */
-    public void append(Instant at, SegmentContent lines) throws IOException {
+    public void append(Instant at, SegmentFile.Content lines) throws IOException {
         if (current == null && canContinue()) {
             current = directory.openToAppend(segments.getLast());
             current.endTornLine();
@@ -76,7 +76,7 @@ public final class SegmentSeries implements AutoCloseable {
         return !segments.isEmpty() && segments.getLast().bytes() < limits.segmentBytes() / 2;
     }
 
-    private void begin(Instant at, SegmentContent lines) throws IOException {
+    private void begin(Instant at, SegmentFile.Content lines) throws IOException {
         var number = segments.isEmpty() ? 1 : segments.getLast().number() + 1;
         closeCurrent();
         var begun = directory.create(number, lines);
