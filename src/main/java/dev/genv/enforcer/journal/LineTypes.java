@@ -4,12 +4,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.record.ActionIntents.ActionIntent;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The types of lines. Lines of other types are left out when the journal is read. */
@@ -60,9 +62,34 @@ public final class LineTypes {
     /** An event without its type. */
     private record EventLine(long sequence, Instant at, JsonNode content) {}
 
-    /** Returns the line of this type, which has no fields. */
-    public static byte[] withoutHistory() {
-        return JournalLine.encode(WITHOUT_HISTORY, new byte[] {'{', '}'});
+    static byte[] encode(String type, Object fields) {
+        return JournalLine.encode(type, RecordJson.write(fields));
+    }
+
+    /**
+     * Returns the lines of all entries that differ. Each is encoded when it is needed, because all of them may be large.
+     *
+     * @param before {@link SavedState#EMPTY} for all entries
+     */
+    static Stream<byte[]> changes(SavedState before, SavedState now) {
+        return now.all().entrySet().stream()
+                .flatMap(ofKind -> changes(
+                        ofKind.getKey().name(),
+                        before.all().getOrDefault(ofKind.getKey(), Map.of()),
+                        ofKind.getValue()));
+    }
+
+    private static Stream<byte[]> changes(
+            String kind, Map<? extends Record, ? extends Record> before, Map<? extends Record, ? extends Record> now) {
+        return Stream.concat(
+                        now.entrySet().stream()
+                                .filter(entry -> !entry.getValue().equals(before.get(entry.getKey())))
+                                .map(entry -> new StateEntry(
+                                        kind, RecordJson.tree(entry.getKey()), RecordJson.tree(entry.getValue()))),
+                        before.keySet().stream()
+                                .filter(key -> !now.containsKey(key))
+                                .map(key -> new StateEntry(kind, RecordJson.tree(key), null)))
+                .map(entry -> encode(STATE, entry));
     }
 
     /**
@@ -90,8 +117,7 @@ public final class LineTypes {
                 .findFirst()
                 .orElseThrow()
                 .getKey();
-        return JournalLine.encode(
-                type, RecordJson.write(new EventLine(event.sequence(), event.at(), RecordJson.tree(event.content()))));
+        return encode(type, new EventLine(event.sequence(), event.at(), RecordJson.tree(event.content())));
     }
 
     /** Returns an event; empty if this version cannot read it. */
