@@ -49,7 +49,7 @@ final class HostRecorder {
         var whole = needsState || Duration.between(stateAt, at).abs().compareTo(LONGEST_WITHOUT_STATE) >= 0;
         var before = whole ? HostState.EMPTY : recorded;
         var after = before.after(now);
-        var change = HostChange.between(before, after);
+        var change = before.changeTo(after);
         if (change.isEmpty() && !whole && !isLeftOut) {
             return Optional.empty();
         }
