@@ -44,7 +44,11 @@ public final class DiskRecording implements RecordWriter {
                 }
             });
         } catch (IOException e) {
-            closeQuietly(e);
+            try {
+                close();
+            } catch (IOException second) {
+                e.addSuppressed(second);
+            }
             throw e;
         }
     }
@@ -61,14 +65,6 @@ public final class DiskRecording implements RecordWriter {
         } catch (IOException e) {
             directory.close();
             throw e;
-        }
-    }
-
-    private void closeQuietly(IOException cause) {
-        try {
-            close();
-        } catch (IOException e) {
-            cause.addSuppressed(e);
         }
     }
 

@@ -1,14 +1,11 @@
 package dev.genv.enforcer.recording;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.change.HostChange;
 import dev.genv.enforcer.recording.change.HostChangeJson;
 import dev.genv.enforcer.recording.change.HostState;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -53,7 +50,7 @@ final class HostRecorder {
         if (change.isEmpty() && !whole && !isLeftOut) {
             return Optional.empty();
         }
-        var json = json(change, whole);
+        var json = RecordingJson.write(LARGEST_RECORD, out -> writeFields(change, whole, out));
         // A state that is too large counts too, so that it is not encoded again in every cycle.
         if (!budget.take(json.map(String::length).orElse(LARGEST_RECORD)) || json.isEmpty()) {
             return leaveOut();
@@ -78,19 +75,6 @@ final class HostRecorder {
             out.writeStringField("host", host);
             out.writeBooleanField("left_out", true);
         }));
-    }
-
-    /** Empty if the record would be too large. */
-    private Optional<String> json(HostChange change, boolean whole) {
-        var bounded = new BoundedOutput(LARGEST_RECORD);
-        try {
-            RecordingJson.write(bounded, out -> writeFields(change, whole, out));
-        } catch (BoundedOutput.FullException e) {
-            return Optional.empty();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e); // nothing else fails in memory
-        }
-        return Optional.of(new String(bounded.toByteArray(), StandardCharsets.US_ASCII));
     }
 
     private void writeFields(HostChange change, boolean whole, JsonGenerator out) throws IOException {

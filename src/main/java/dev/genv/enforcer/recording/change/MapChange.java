@@ -14,10 +14,14 @@ import java.util.Set;
  */
 public record MapChange<K, V>(Map<K, V> put, Set<K> removed) {
     static <K, V> MapChange<K, V> between(Map<K, V> before, Map<K, V> after) {
-        var put = new LinkedHashMap<>(after);
-        put.entrySet().removeIf(entry -> entry.getValue().equals(before.get(entry.getKey())));
-        var removed = new LinkedHashSet<>(before.keySet());
-        removed.removeIf(after::containsKey);
+        var put = new LinkedHashMap<K, V>();
+        after.forEach((key, value) -> {
+            if (!value.equals(before.get(key))) {
+                put.put(key, value);
+            }
+        });
+        var removed = new LinkedHashSet<K>();
+        before.keySet().stream().filter(key -> !after.containsKey(key)).forEach(removed::add);
         return new MapChange<>(put, removed);
     }
 
