@@ -225,7 +225,13 @@ public final class DiskJournal implements Journal {
 
     private void run(Duration lockLimit) {
         try {
-            var found = openAtStart(System.nanoTime() + lockLimit.toNanos());
+            var end = System.nanoTime() + lockLimit.toNanos();
+            var found = open();
+            // During an update the earlier service may still stop.
+            while (problem != null && problem.code() == ProblemCode.JOURNAL_LOCKED && System.nanoTime() - end < 0) {
+                Thread.sleep(RETRY);
+                found = open();
+            }
             if (!read.complete(found) && writer != null) {
                 close(writer); // too late
                 return;
@@ -237,16 +243,6 @@ public final class DiskJournal implements Journal {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-    }
-
-    /** During an update the earlier service may still stop. */
-    private Optional<Restored> openAtStart(long end) throws InterruptedException {
-        var found = open();
-        while (problem != null && problem.code() == ProblemCode.JOURNAL_LOCKED && System.nanoTime() - end < 0) {
-            Thread.sleep(RETRY);
-            found = open();
-        }
-        return found;
     }
 
     private List<Task> next() throws InterruptedException {

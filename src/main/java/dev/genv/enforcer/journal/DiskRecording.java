@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -56,12 +55,7 @@ public final class DiskRecording implements RecordWriter {
     private SegmentSeries open() throws IOException {
         var directory = JournalDirectory.open(path, FileNames.RECORDING);
         try {
-            var found = new ArrayList<Segment>();
-            for (var segment : directory.segments()) {
-                found.add(segment.begunAt(
-                        RecordedSegments.begin(directory, segment).orElse(null)));
-            }
-            return new SegmentSeries(directory, limits, found);
+            return new SegmentSeries(directory, limits, RecordedSegments.segments(directory));
         } catch (IOException e) {
             directory.close();
             throw e;

@@ -43,24 +43,29 @@ public final class RecordedSegments {
      * not begin after its end. So a segment that was begun while the clock was wrong hides no other one.
      */
     private static List<Segment> between(JournalDirectory directory, Instant from, Instant to) throws IOException {
-        var all = directory.segments();
-        var begins = new ArrayList<Optional<Instant>>();
-        for (var segment : all) {
-            begins.add(begin(directory, segment));
-        }
+        var all = segments(directory);
         var first = 0;
-        while (first < all.size() && !isAfter(begins.get(first), from)) {
+        while (first < all.size() && !isBegunAfter(from, all.get(first))) {
             first++;
         }
         var last = all.size() - 1;
-        while (last >= first && isAfter(begins.get(last), to)) {
+        while (last >= first && isBegunAfter(to, all.get(last))) {
             last--;
         }
         return all.subList(Math.max(0, first - 1), Math.min(all.size(), last + 2));
     }
 
-    private static boolean isAfter(Optional<Instant> begin, Instant at) {
-        return begin.isPresent() && begin.get().isAfter(at);
+    private static boolean isBegunAfter(Instant at, Segment segment) {
+        return segment.begun() != null && segment.begun().isAfter(at);
+    }
+
+    /** Returns the segments with their begins, oldest first. */
+    static List<Segment> segments(JournalDirectory directory) throws IOException {
+        var found = new ArrayList<Segment>();
+        for (var segment : directory.segments()) {
+            found.add(segment.begunAt(begin(directory, segment).orElse(null)));
+        }
+        return found;
     }
 
     /** Returns when a segment begins: the first time in it. Empty if it has none, or is deleted. */

@@ -1,11 +1,8 @@
 package dev.genv.enforcer.recording;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.recording.change.HostChange;
 import dev.genv.enforcer.recording.change.HostChangeJson;
 import dev.genv.enforcer.recording.change.HostState;
-import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -50,7 +47,14 @@ final class HostRecorder {
         if (change.isEmpty() && !whole && !isLeftOut) {
             return Optional.empty();
         }
-        var json = RecordingJson.write(LARGEST_RECORD, out -> writeFields(change, whole, out));
+        var json = RecordingJson.write(LARGEST_RECORD, out -> {
+            out.writeStringField("host", host);
+            out.writeNumberField("n", number);
+            if (whole) {
+                out.writeBooleanField("whole", true);
+            }
+            HostChangeJson.writeFields(change, out);
+        });
         // A state that is too large counts too, so that it is not encoded again in every cycle.
         if (!budget.take(json.map(String::length).orElse(LARGEST_RECORD)) || json.isEmpty()) {
             return leaveOut();
@@ -75,14 +79,5 @@ final class HostRecorder {
             out.writeStringField("host", host);
             out.writeBooleanField("left_out", true);
         }));
-    }
-
-    private void writeFields(HostChange change, boolean whole, JsonGenerator out) throws IOException {
-        out.writeStringField("host", host);
-        out.writeNumberField("n", number);
-        if (whole) {
-            out.writeBooleanField("whole", true);
-        }
-        HostChangeJson.writeFields(change, out);
     }
 }
