@@ -24,9 +24,10 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The journal in a folder. A thread of its own does all input and output, because a disk may hang for ever. Those who must know that
- * something is on the disk wait for that thread, but not longer than a limit. Several waiting tasks need the disk only once. If the
- * start does not get what earlier runs left in time, nothing is ever written, because the first cycle would replace it.
+ * The journal in a folder. A thread of its own does all input and output, because a disk may hang for ever. Those who must
+ * know that something is on the disk wait for that thread, but not longer than a limit. Several waiting tasks need the disk
+ * only once. If the start does not get what earlier runs left in time, nothing is ever written, because the first cycle would
+ * replace it.
  */
 public final class DiskJournal implements Journal {
     /** How long an action or the end of a cycle waits for the disk. Tests set more, because their disk may be slow. */

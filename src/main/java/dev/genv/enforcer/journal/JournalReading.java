@@ -16,9 +16,9 @@ import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /**
- * Reads what earlier runs left: first the last segment, which contains everything that actions depend on, and then the events. Of these
- * it keeps the latest ones, as many as fit into the memory of the service. It cuts off those of a cycle that did not come to its end,
- * because their positions are used again.
+ * Reads what earlier runs left: first the last segment, which contains everything that actions depend on, and then the events.
+ * Of these it keeps the latest ones, as many as fit into the memory of the service. It cuts off those of a cycle that did not
+ * come to its end, because their positions are used again.
  */
 final class JournalReading {
     private static final Logger LOG = Logger.getLogger(JournalReading.class);

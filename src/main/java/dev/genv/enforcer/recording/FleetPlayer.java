@@ -29,7 +29,7 @@ public final class FleetPlayer {
     private final Set<String> changed = new HashSet<>();
     private @Nullable Instant previous;
 
-    /** A host while its records are read. After a lost record it counts as not observed until its whole state is recorded again. */
+    /** A host whose records are read. After a lost record it counts as not observed until its whole state is recorded again. */
     private static final class Host {
         private HostState state = HostState.EMPTY;
         private int number;

@@ -30,8 +30,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The change of a host as fields of an object. What did not change is absent; {@code x_gone} are the keys of what was removed. In a
- * process or an environment, a field that is absent is unknown or empty, or has its usual value.
+ * The change of a host as fields of an object. What did not change is absent; {@code x_gone} are the keys of what was removed.
+ * In a process or an environment, a field that is absent is unknown or empty, or has its usual value.
  */
 public final class HostChangeJson {
     private HostChangeJson() {}
