@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -44,7 +43,11 @@ public final class DiskRecording implements RecordWriter {
                 }
             });
         } catch (IOException e) {
-            closeQuietly(e);
+            try {
+                close();
+            } catch (IOException second) {
+                e.addSuppressed(second);
+            }
             throw e;
         }
     }
@@ -52,23 +55,10 @@ public final class DiskRecording implements RecordWriter {
     private SegmentSeries open() throws IOException {
         var directory = JournalDirectory.open(path, FileNames.RECORDING);
         try {
-            var found = new ArrayList<Segment>();
-            for (var segment : directory.segments()) {
-                found.add(segment.begunAt(
-                        RecordedSegments.begin(directory, segment).orElse(null)));
-            }
-            return new SegmentSeries(directory, limits, found);
+            return new SegmentSeries(directory, limits, RecordedSegments.segments(directory));
         } catch (IOException e) {
             directory.close();
             throw e;
-        }
-    }
-
-    private void closeQuietly(IOException cause) {
-        try {
-            close();
-        } catch (IOException e) {
-            cause.addSuppressed(e);
         }
     }
 

@@ -10,9 +10,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -127,25 +127,22 @@ public final class JournalDirectory implements AutoCloseable {
         return Optional.of(new Segment(number, status.size(), null));
     }
 
-    /** Opens a segment for reading; the caller closes the descriptor. */
-    public int openToRead(Segment segment) throws IOException {
-        var file = FileCalls.openat(directory, names.segment(segment.number()), FileCalls.O_RDONLY, 0);
-        try {
-            access.checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
-            return file;
-        } catch (IOException e) {
-            closeQuietly(file, e);
-            throw e;
-        }
+    public LineReader openToRead(Segment segment) throws IOException {
+        return open(segment, FileCalls.O_RDONLY, (file, _) -> new LineReader(file));
     }
 
     /** Opens a segment, to add to its end. */
     public SegmentFile openToAppend(Segment segment) throws IOException {
-        var file = FileCalls.openat(
-                directory, names.segment(segment.number()), FileCalls.O_WRONLY | FileCalls.O_APPEND, 0);
+        return open(segment, FileCalls.O_WRONLY | FileCalls.O_APPEND, SegmentFile::new);
+    }
+
+    private <T> T open(Segment segment, int flags, BiFunction<Integer, Long, T> opened) throws IOException {
+        var name = names.segment(segment.number());
+        var file = FileCalls.openat(directory, name, flags, 0);
         try {
-            access.checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
-            return new SegmentFile(file, FileCalls.status(file).size());
+            var status = FileCalls.status(file);
+            access.checkFile(path.resolve(name), status);
+            return opened.apply(file, status.size());
         } catch (IOException e) {
             closeQuietly(file, e);
             throw e;
@@ -160,23 +157,20 @@ public final class JournalDirectory implements AutoCloseable {
      */
     public boolean isInPlace(@Nullable Segment last, @Nullable SegmentFile open) {
         try {
-            var isOwn = FileCalls.status(directory).isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
-                    && FileCalls.status(lock.orElseThrow()).isSameFile(FileCalls.status(directory, names.lock()));
-            return isOwn
-                    && (open == null
-                            ? last == null
-                                    || segment(last.number(), names.segment(last.number()))
-                                            .isPresent()
-                            : open.isAt(
-                                    directory,
-                                    names.segment(Objects.requireNonNull(last).number())));
+            return FileCalls.status(directory).isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
+                    && FileCalls.status(lock.orElseThrow()).isSameFile(FileCalls.status(directory, names.lock()))
+                    && (last == null || isInPlace(last.number(), names.segment(last.number()), open));
         } catch (IOException e) {
             return false; // such as a file that is missing
         }
     }
 
+    private boolean isInPlace(long number, String name, @Nullable SegmentFile open) throws IOException {
+        return open == null ? segment(number, name).isPresent() : open.isAt(directory, name);
+    }
+
     /** Creates a segment with this content. It is complete on the disk when it gets its name. */
-    public SegmentFile create(long number, SegmentContent content) throws IOException {
+    public SegmentFile create(long number, SegmentFile.Content content) throws IOException {
         removeIfPresent(names.temporary());
         var flags = FileCalls.O_WRONLY | FileCalls.O_CREAT | FileCalls.O_EXCL | FileCalls.O_APPEND;
         var file = new SegmentFile(FileCalls.openat(directory, names.temporary(), flags, OWNER_ONLY), 0);

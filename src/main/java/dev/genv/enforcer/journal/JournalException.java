@@ -4,6 +4,7 @@ import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
+import org.jspecify.annotations.Nullable;
 
 /** The journal cannot be used at present. */
 public final class JournalException extends IOException {
@@ -14,13 +15,8 @@ public final class JournalException extends IOException {
 
     private final ProblemCode code;
 
-    private JournalException(ProblemCode code, String message, Throwable cause) {
+    private JournalException(ProblemCode code, String message, @Nullable Throwable cause) {
         super(message, cause);
-        this.code = code;
-    }
-
-    private JournalException(ProblemCode code, String message) {
-        super(message);
         this.code = code;
     }
 
@@ -31,12 +27,12 @@ public final class JournalException extends IOException {
 
     /** Others may have written or may write the journal. */
     static JournalException foreign(String why) {
-        return new JournalException(ProblemCode.JOURNAL_FOREIGN, why);
+        return new JournalException(ProblemCode.JOURNAL_FOREIGN, why, null);
     }
 
     /** Another service uses the journal. */
     static JournalException locked(String why) {
-        return new JournalException(ProblemCode.JOURNAL_LOCKED, why);
+        return new JournalException(ProblemCode.JOURNAL_LOCKED, why, null);
     }
 
     /** Returns what is reported. */

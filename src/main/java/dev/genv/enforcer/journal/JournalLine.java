@@ -1,5 +1,6 @@
 package dev.genv.enforcer.journal;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -42,13 +43,13 @@ public final class JournalLine {
         var begin = ascii("{\"type\":\"" + type + (fields.length > 2 ? "\"," : "\""));
         var record = Arrays.copyOf(begin, begin.length + fields.length - 1);
         System.arraycopy(fields, 1, record, begin.length, fields.length - 1);
-        var line = new byte[RECORD_AT + record.length + END.length];
-        System.arraycopy(CHECKSUM, 0, line, 0, CHECKSUM.length);
-        System.arraycopy(ascii(digits(record, 0, record.length)), 0, line, CHECKSUM.length, DIGITS);
-        System.arraycopy(RECORD, 0, line, CHECKSUM.length + DIGITS, RECORD.length);
-        System.arraycopy(record, 0, line, RECORD_AT, record.length);
-        System.arraycopy(END, 0, line, RECORD_AT + record.length, END.length);
-        return line;
+        return ByteBuffer.allocate(RECORD_AT + record.length + END.length)
+                .put(CHECKSUM)
+                .put(ascii(digits(record, 0, record.length)))
+                .put(RECORD)
+                .put(record)
+                .put(END)
+                .array();
     }
 
     /**

@@ -1,15 +1,15 @@
 package dev.genv.enforcer.journal;
 
 import dev.genv.enforcer.enforcement.record.ActionIntents.ActionIntent;
+import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Journal.CycleCommit;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -22,13 +22,11 @@ final class JournalWriter implements AutoCloseable {
     private static final Duration LEFT_OUT = Duration.ofHours(1);
 
     private final JournalConfig config;
-    private final JournalDirectory directory;
-    private final EventWriter events;
-    private final Deque<Segment> segments;
+    private final SegmentSeries segments;
+    private final SegmentSeries events;
     /** The outcomes since the last cycle. The state of the next one may contain their intents as open. */
     private final List<ActionIntent.Outcome> outcomes = new ArrayList<>();
 
-    private @Nullable SegmentFile current;
     private boolean isSynced = true;
     /** Where the last checkpoint ends. */
     private long checkpointEnd;
@@ -36,6 +34,7 @@ final class JournalWriter implements AutoCloseable {
     private @Nullable CycleCommit written;
 
     private boolean hasHistory;
+    private long lastEvent;
 
     JournalWriter(
             JournalConfig config,
@@ -43,11 +42,9 @@ final class JournalWriter implements AutoCloseable {
             JournalDirectory eventDirectory,
             JournalReading.Content content) {
         this.config = config;
-        this.directory = directory;
-        segments = new ArrayDeque<>(content.segments());
-        events = new EventWriter(
-                new SegmentSeries(eventDirectory, config.limits().half(), content.events()),
-                content.restored().lastSequence());
+        segments = new SegmentSeries(directory, config.limits().half(), content.segments());
+        events = new SegmentSeries(eventDirectory, config.limits().half(), content.events());
+        lastEvent = content.restored().lastSequence();
     }
 
     /** Adds intents to what {@link #flush} writes. */
@@ -66,13 +63,13 @@ final class JournalWriter implements AutoCloseable {
     }
 
     private void add(String type, Object fields) throws IOException {
-        open().add(JournalLine.encode(type, RecordJson.write(fields)));
+        open().add(LineTypes.encode(type, fields));
         isSynced = false;
     }
 
     /** Whether the next run will find what is written here. */
     boolean isInPlace() {
-        return directory.isInPlace(segments.peekLast(), current) && events.isInPlace();
+        return segments.isInPlace() && events.isInPlace();
     }
 
     /** Writes the events of a cycle, and adds its state. */
@@ -80,7 +77,8 @@ final class JournalWriter implements AutoCloseable {
         if (!isInPlace()) {
             throw new IOException(JournalException.DISPLACED);
         }
-        events.append(cycle.cycle().at(), cycle.events());
+        var current = segments.current();
+        append(cycle.cycle().at(), cycle.events());
         if (current == null
                 || written == null
                 || isCheckpointDue(current, cycle)
@@ -91,8 +89,24 @@ final class JournalWriter implements AutoCloseable {
         outcomes.clear();
     }
 
+    /** Writes those of the events that are not written yet. They are on the disk when it returns. */
+    private void append(Instant at, List<Event> all) throws IOException {
+        var unwritten =
+                all.stream().filter(event -> event.sequence() > lastEvent).toList();
+        if (!unwritten.isEmpty()) {
+            events.append(at, file -> {
+                for (var event : unwritten) {
+                    file.add(LineTypes.encode(event));
+                }
+            });
+            events.sync();
+            lastEvent = unwritten.getLast().sequence();
+        }
+    }
+
     /** Waits until what was added is on the disk. */
     void flush() throws IOException {
+        var current = segments.current();
         if (current != null && !isSynced) {
             current.flush();
             current.sync();
@@ -106,10 +120,7 @@ final class JournalWriter implements AutoCloseable {
         outcomes.clear();
         written = null;
         isSynced = true;
-        if (current != null) {
-            current.closeQuietly(cause);
-            current = null;
-        }
+        segments.recover(cause);
     }
 
     /** Releases the journal for other services. */
@@ -117,32 +128,20 @@ final class JournalWriter implements AutoCloseable {
     public void close() throws IOException {
         try {
             events.close();
-            closeCurrent();
         } finally {
-            directory.close();
+            segments.close();
         }
     }
 
     /** Actions may be executed before the first cycle is complete. They are added to the last segment, or to a first one. */
     private SegmentFile open() throws IOException {
-        var file = current;
-        if (file != null) {
-            return file;
-        }
-        if (segments.isEmpty()) {
-            var now = Instant.now();
-            file = directory.create(1, first -> first.add(checkpointLine(now)));
-            segments.add(new Segment(1, file.size(), now));
-        } else {
-            file = directory.openToAppend(segments.getLast());
-            file.endTornLine();
-        }
-        current = file;
-        return file;
+        var last = segments.openLast();
+        var now = Instant.now();
+        return last != null ? last : segments.begin(now, first -> first.add(checkpointLine(now)));
     }
 
     private boolean isCheckpointDue(SegmentFile file, CycleCommit cycle) {
-        var begun = segments.getLast().begun();
+        var begun = segments.begun();
         return file.size() - checkpointEnd >= config.largestGrowth()
                 || (!hasHistory
                         && begun != null
@@ -154,44 +153,36 @@ final class JournalWriter implements AutoCloseable {
         file.flush();
         isSynced = false;
         var end = checkpointEnd + config.largestGrowth();
-        if (!addUpTo(end, file, StateLines.between(before.state(), cycle.state()))
-                || !addUpTo(end, file, StateLines.between(before.violations(), cycle.violations()))
-                || (hasHistory && !addUpTo(end, file, StateLines.between(before.history(), cycle.history())))) {
+        if (!addUpTo(end, file, LineTypes.changes(before.state(), cycle.state()))
+                || !addUpTo(end, file, LineTypes.changes(before.violations(), cycle.violations()))
+                || (hasHistory && !addUpTo(end, file, LineTypes.changes(before.history(), cycle.history())))) {
             return false;
         }
-        file.add(cycleLine(cycle));
+        file.add(LineTypes.encode(LineTypes.CYCLE, cycle.cycle()));
         return true;
     }
 
     private void beginSegment(CycleCommit cycle) throws IOException {
-        var at = cycle.cycle().at();
-        var number = segments.isEmpty() ? 1 : segments.getLast().number() + 1;
-        closeCurrent();
-        var file = directory.create(number, first -> addCheckpoint(first, cycle));
-        current = file;
+        checkpointEnd = segments.begin(cycle.cycle().at(), first -> addCheckpoint(first, cycle))
+                .size();
         isSynced = true;
-        checkpointEnd = file.size();
-        segments.add(new Segment(number, checkpointEnd, at));
-        while (segments.size() > 1) {
-            directory.remove(segments.getFirst());
-            segments.removeFirst();
-        }
+        segments.removeEarlier();
     }
 
     private void addCheckpoint(SegmentFile file, CycleCommit cycle) throws IOException {
         file.add(checkpointLine(cycle.cycle().at()));
         for (var outcome : outcomes) {
-            file.add(JournalLine.encode(LineTypes.OUTCOME, RecordJson.write(outcome)));
+            file.add(LineTypes.encode(LineTypes.OUTCOME, outcome));
         }
-        addUpTo(Long.MAX_VALUE, file, StateLines.between(SavedState.EMPTY, cycle.state()));
+        addUpTo(Long.MAX_VALUE, file, LineTypes.changes(SavedState.EMPTY, cycle.state()));
         var end = config.largestCheckpoint();
         // A violation that is left out appears anew in the next run.
-        hasHistory = addUpTo(end, file, StateLines.between(SavedState.EMPTY, cycle.violations()))
-                && addUpTo(end, file, StateLines.between(SavedState.EMPTY, cycle.history()));
+        hasHistory = addUpTo(end, file, LineTypes.changes(SavedState.EMPTY, cycle.violations()))
+                && addUpTo(end, file, LineTypes.changes(SavedState.EMPTY, cycle.history()));
         if (!hasHistory) {
-            file.add(LineTypes.withoutHistory());
+            file.add(LineTypes.encode(LineTypes.WITHOUT_HISTORY, Map.of()));
         }
-        file.add(cycleLine(cycle));
+        file.add(LineTypes.encode(LineTypes.CYCLE, cycle.cycle()));
     }
 
     /** Returns false if the segment has reached its end before the last one of the lines. */
@@ -206,19 +197,6 @@ final class JournalWriter implements AutoCloseable {
     }
 
     private byte[] checkpointLine(Instant at) {
-        return JournalLine.encode(
-                LineTypes.CHECKPOINT, RecordJson.write(new LineTypes.Checkpoint(at, config.processes())));
-    }
-
-    private static byte[] cycleLine(CycleCommit cycle) {
-        return JournalLine.encode(LineTypes.CYCLE, RecordJson.write(cycle.cycle()));
-    }
-
-    private void closeCurrent() throws IOException {
-        if (current != null) {
-            var file = current;
-            current = null;
-            file.close();
-        }
+        return LineTypes.encode(LineTypes.CHECKPOINT, new LineTypes.Checkpoint(at, config.processes()));
     }
 }

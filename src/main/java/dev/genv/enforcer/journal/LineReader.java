@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the lines of a segment. Its memory is bounded: a line above a limit counts as damaged. */
-public final class LineReader {
+public final class LineReader implements AutoCloseable {
     /** In bytes; the entry of a host with the largest state file is shorter. */
     static final int LONGEST_LINE = 16 << 20;
 
@@ -30,8 +30,7 @@ public final class LineReader {
      */
     public record Line(Optional<JournalLine> content, boolean isComplete) {}
 
-    /** Reads from a descriptor, which the caller closes. */
-    public LineReader(int descriptor) {
+    LineReader(int descriptor) {
         this.descriptor = descriptor;
     }
 
@@ -47,26 +46,21 @@ public final class LineReader {
             var end = lineFeed();
             if (end < 0 && !atEnd) {
                 fill();
-            } else if (end < 0) {
-                var rest = to > from || skips;
-                var last = decode(to);
-                from = to;
-                skips = false;
-                return rest ? new Line(last, false) : null;
             } else {
-                var isEmpty = end == from && !skips;
-                var line = new Line(decode(end), true);
-                from = end + 1;
+                var isComplete = end >= 0;
+                var lineEnd = isComplete ? end : to;
+                var isEmpty = lineEnd == from && !skips;
+                var content = skips ? Optional.<JournalLine>empty() : JournalLine.decode(buffer, from, lineEnd);
+                from = isComplete ? end + 1 : to;
                 skips = false;
                 if (!isEmpty) {
-                    return line;
+                    return new Line(content, isComplete);
+                }
+                if (!isComplete) {
+                    return null;
                 }
             }
         }
-    }
-
-    private Optional<JournalLine> decode(int end) {
-        return skips ? Optional.empty() : JournalLine.decode(buffer, from, end);
     }
 
     private int lineFeed() {
@@ -98,5 +92,10 @@ public final class LineReader {
         to += bytes.length;
         bytesRead += bytes.length;
         atEnd = bytes.length < FileCalls.BUFFER;
+    }
+
+    @Override
+    public void close() throws IOException {
+        FileCalls.close(descriptor);
     }
 }

@@ -4,12 +4,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.record.ActionIntents.ActionIntent;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The types of lines. Lines of other types are left out when the journal is read. */
@@ -27,13 +29,21 @@ public final class LineTypes {
     /** The result of an action. */
     public static final String OUTCOME = "outcome";
 
+    static final String RESOLVED = "violation_resolved";
+
     private static final Map<String, Class<? extends EventContent>> EVENTS = Map.of(
-            "violation_opened", EventContent.ViolationOpened.class,
-            "action_recorded", EventContent.ActionRecorded.class,
-            "violation_resolved", EventContent.ViolationResolved.class,
-            "problem_began", EventContent.ProblemBegan.class,
-            "problem_ended", EventContent.ProblemEnded.class,
-            "service_started", EventContent.ServiceStarted.class);
+            "violation_opened",
+            EventContent.ViolationOpened.class,
+            "action_recorded",
+            EventContent.ActionRecorded.class,
+            RESOLVED,
+            EventContent.ViolationResolved.class,
+            "problem_began",
+            EventContent.ProblemBegan.class,
+            "problem_ended",
+            EventContent.ProblemEnded.class,
+            "service_started",
+            EventContent.ServiceStarted.class);
 
     private static final int LONGEST_NUMBER = 18;
 
@@ -52,13 +62,34 @@ public final class LineTypes {
     /** An event without its type. */
     private record EventLine(long sequence, Instant at, JsonNode content) {}
 
-    /** Returns the line of this type, which has no fields. */
-    public static byte[] withoutHistory() {
-        return JournalLine.encode(WITHOUT_HISTORY, new byte[] {'{', '}'});
+    static byte[] encode(String type, Object fields) {
+        return JournalLine.encode(type, RecordJson.write(fields));
     }
 
-    public static boolean isEvent(String type) {
-        return EVENTS.containsKey(type);
+    /**
+     * Returns the lines of all entries that differ. Each is encoded when it is needed, because all of them may be large.
+     *
+     * @param before {@link SavedState#EMPTY} for all entries
+     */
+    static Stream<byte[]> changes(SavedState before, SavedState now) {
+        return now.all().entrySet().stream()
+                .flatMap(ofKind -> changes(
+                        ofKind.getKey().name(),
+                        before.all().getOrDefault(ofKind.getKey(), Map.of()),
+                        ofKind.getValue()));
+    }
+
+    private static Stream<byte[]> changes(
+            String kind, Map<? extends Record, ? extends Record> before, Map<? extends Record, ? extends Record> now) {
+        return Stream.concat(
+                        now.entrySet().stream()
+                                .filter(entry -> !entry.getValue().equals(before.get(entry.getKey())))
+                                .map(entry -> new StateEntry(
+                                        kind, RecordJson.tree(entry.getKey()), RecordJson.tree(entry.getValue()))),
+                        before.keySet().stream()
+                                .filter(key -> !now.containsKey(key))
+                                .map(key -> new StateEntry(kind, RecordJson.tree(key), null)))
+                .map(entry -> encode(STATE, entry));
     }
 
     /**
@@ -66,7 +97,7 @@ public final class LineTypes {
      * parsed.
      */
     public static OptionalLong sequence(JournalLine line) {
-        if (!isEvent(line.type())) {
+        if (!EVENTS.containsKey(line.type())) {
             return OptionalLong.empty();
         }
         var json = line.json();
@@ -80,19 +111,13 @@ public final class LineTypes {
                 : OptionalLong.of(Long.parseLong(new String(json, begin, end - begin, StandardCharsets.US_ASCII)));
     }
 
-    /** Whether an event may change the memory of resolved violations. */
-    public static boolean isAboutResolved(JournalLine line) {
-        return line.type().equals("violation_resolved");
-    }
-
     public static byte[] encode(Event event) {
         var type = EVENTS.entrySet().stream()
                 .filter(entry -> entry.getValue().isInstance(event.content()))
                 .findFirst()
                 .orElseThrow()
                 .getKey();
-        return JournalLine.encode(
-                type, RecordJson.write(new EventLine(event.sequence(), event.at(), RecordJson.tree(event.content()))));
+        return encode(type, new EventLine(event.sequence(), event.at(), RecordJson.tree(event.content())));
     }
 
     /** Returns an event; empty if this version cannot read it. */

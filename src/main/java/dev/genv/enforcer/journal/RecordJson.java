@@ -14,9 +14,9 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.genv.NullableComponents;
-import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -42,25 +42,21 @@ public final class RecordJson {
 
     /** Returns a record; empty if this version cannot read it. */
     public static <T> Optional<T> read(byte[] json, Class<T> type) {
-        try {
-            return Optional.ofNullable(MAPPER.readValue(json, type));
-        } catch (IOException | RuntimeException e) { // a record may refuse a component
-            return unreadable(type, e);
-        }
+        return read(type, () -> MAPPER.readValue(json, type));
     }
 
     /** Returns a record; empty if this version cannot read it. */
     public static <T> Optional<T> read(JsonNode json, Class<T> type) {
-        try {
-            return Optional.ofNullable(MAPPER.treeToValue(json, type));
-        } catch (IOException | RuntimeException e) {
-            return unreadable(type, e);
-        }
+        return read(type, () -> MAPPER.treeToValue(json, type));
     }
 
-    private static <T> Optional<T> unreadable(Class<T> type, Exception why) {
-        LOG.debugf(why, "A record of the journal is not a %s of this version", type.getName());
-        return Optional.empty();
+    private static <T> Optional<T> read(Class<T> type, Callable<T> reader) {
+        try {
+            return Optional.ofNullable(reader.call());
+        } catch (Exception e) { // a record may refuse a component
+            LOG.debugf(e, "A record of the journal is not a %s of this version", type.getName());
+            return Optional.empty();
+        }
     }
 
     private static ObjectMapper mapper() {

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.journal;
 
-import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonValue;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
+import com.fasterxml.jackson.databind.jsontype.NamedType;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import dev.genv.enforcer.enforcement.action.Termination;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
@@ -14,6 +14,7 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import java.io.IOException;
+import java.util.List;
 
 /** How records of several forms are written, and that a rule is written by its name. */
 final class RecordModule extends SimpleModule {
@@ -21,47 +22,34 @@ final class RecordModule extends SimpleModule {
 
     RecordModule() {
         super("journal");
-        setMixInAnnotation(Membership.class, MembershipForm.class);
-        setMixInAnnotation(Action.class, ActionForm.class);
-        setMixInAnnotation(ActionNote.Target.class, TargetForm.class);
-        setMixInAnnotation(Termination.Pending.class, TerminationForm.class);
-        setMixInAnnotation(Termination.Breaking.class, TerminationForm.class);
+        for (var type : List.of(
+                Membership.class,
+                Action.class,
+                ActionNote.Target.class,
+                Termination.Pending.class,
+                Termination.Breaking.class)) {
+            setMixInAnnotation(type, Form.class);
+        }
+        registerSubtypes(
+                new NamedType(Membership.InEnvironment.class, "in_environment"),
+                new NamedType(Membership.Outside.class, "outside"),
+                new NamedType(Membership.Unknown.class, "unknown"),
+                new NamedType(Action.Terminate.class, "terminate"),
+                new NamedType(Action.Detach.class, "detach"),
+                new NamedType(ActionNote.TargetProcess.class, "process"),
+                new NamedType(ActionNote.TargetAttachment.class, "attachment"),
+                new NamedType(Termination.Asked.class, "asked"),
+                new NamedType(Termination.PerhapsAsked.class, "perhaps_asked"),
+                new NamedType(Termination.Overdue.class, "overdue"),
+                new NamedType(Termination.Killed.class, "killed"),
+                new NamedType(Termination.Unkillable.class, "unkillable"),
+                new NamedType(Termination.Compliant.class, "compliant"));
         setMixInAnnotation(RuleDefinition.class, RuleForm.class);
         addDeserializer(RuleDefinition.class, new RuleReader());
     }
 
     @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
-    @JsonSubTypes({
-        @JsonSubTypes.Type(name = "in_environment", value = Membership.InEnvironment.class),
-        @JsonSubTypes.Type(name = "outside", value = Membership.Outside.class),
-        @JsonSubTypes.Type(name = "unknown", value = Membership.Unknown.class)
-    })
-    private interface MembershipForm {}
-
-    @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
-    @JsonSubTypes({
-        @JsonSubTypes.Type(name = "terminate", value = Action.Terminate.class),
-        @JsonSubTypes.Type(name = "detach", value = Action.Detach.class)
-    })
-    private interface ActionForm {}
-
-    @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
-    @JsonSubTypes({
-        @JsonSubTypes.Type(name = "process", value = ActionNote.TargetProcess.class),
-        @JsonSubTypes.Type(name = "attachment", value = ActionNote.TargetAttachment.class)
-    })
-    private interface TargetForm {}
-
-    @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
-    @JsonSubTypes({
-        @JsonSubTypes.Type(name = "asked", value = Termination.Asked.class),
-        @JsonSubTypes.Type(name = "perhaps_asked", value = Termination.PerhapsAsked.class),
-        @JsonSubTypes.Type(name = "overdue", value = Termination.Overdue.class),
-        @JsonSubTypes.Type(name = "killed", value = Termination.Killed.class),
-        @JsonSubTypes.Type(name = "unkillable", value = Termination.Unkillable.class),
-        @JsonSubTypes.Type(name = "compliant", value = Termination.Compliant.class)
-    })
-    private interface TerminationForm {}
+    private interface Form {}
 
     private interface RuleForm {
         @JsonValue

@@ -2,7 +2,6 @@ package dev.genv.enforcer.journal;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.linux.Errno;
-import dev.genv.enforcer.linux.FileCalls;
 import java.io.IOException;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -44,24 +43,29 @@ public final class RecordedSegments {
      * not begin after its end. So a segment that was begun while the clock was wrong hides no other one.
      */
     private static List<Segment> between(JournalDirectory directory, Instant from, Instant to) throws IOException {
-        var all = directory.segments();
-        var begins = new ArrayList<Optional<Instant>>();
-        for (var segment : all) {
-            begins.add(begin(directory, segment));
-        }
+        var all = segments(directory);
         var first = 0;
-        while (first < all.size() && !isAfter(begins.get(first), from)) {
+        while (first < all.size() && !isBegunAfter(from, all.get(first))) {
             first++;
         }
         var last = all.size() - 1;
-        while (last >= first && isAfter(begins.get(last), to)) {
+        while (last >= first && isBegunAfter(to, all.get(last))) {
             last--;
         }
         return all.subList(Math.max(0, first - 1), Math.min(all.size(), last + 2));
     }
 
-    private static boolean isAfter(Optional<Instant> begin, Instant at) {
-        return begin.isPresent() && begin.get().isAfter(at);
+    private static boolean isBegunAfter(Instant at, Segment segment) {
+        return segment.begun() != null && segment.begun().isAfter(at);
+    }
+
+    /** Returns the segments with their begins, oldest first. */
+    static List<Segment> segments(JournalDirectory directory) throws IOException {
+        var found = new ArrayList<Segment>();
+        for (var segment : directory.segments()) {
+            found.add(segment.begunAt(begin(directory, segment).orElse(null)));
+        }
+        return found;
     }
 
     /** Returns when a segment begins: the first time in it. Empty if it has none, or is deleted. */
@@ -88,17 +92,7 @@ public final class RecordedSegments {
     private static boolean read(
             JournalDirectory directory, Segment segment, Runnable missing, Predicate<JournalLine> reader)
             throws IOException {
-        int file;
-        try {
-            file = directory.openToRead(segment);
-        } catch (Errno e) {
-            if (e.is(Errno.ENOENT)) {
-                return true;
-            }
-            throw e;
-        }
-        try {
-            var lines = new LineReader(file);
+        try (var lines = directory.openToRead(segment)) {
             for (var line = lines.next(); line != null; line = lines.next()) {
                 if (line.content().isEmpty()) {
                     if (line.isComplete()) {
@@ -109,8 +103,11 @@ public final class RecordedSegments {
                 }
             }
             return true;
-        } finally {
-            FileCalls.close(file);
+        } catch (Errno e) {
+            if (e.is(Errno.ENOENT)) {
+                return true;
+            }
+            throw e;
         }
     }
 }

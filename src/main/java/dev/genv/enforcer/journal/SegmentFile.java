@@ -8,6 +8,13 @@ import java.util.Arrays;
 
 /** A segment that is being written. */
 public final class SegmentFile implements AutoCloseable {
+    /** Lines of a segment, which are written in pieces, because all of them together may be large. */
+    @FunctionalInterface
+    public interface Content {
+        /** Adds the lines to a segment; the caller flushes it. */
+        void addTo(SegmentFile file) throws IOException;
+    }
+
     private final int descriptor;
     private final ByteArrayOutputStream buffer = new ByteArrayOutputStream();
     /** Up to here the file is complete. */

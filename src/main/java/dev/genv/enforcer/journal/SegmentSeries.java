@@ -38,13 +38,13 @@ public final class SegmentSeries implements AutoCloseable {
     }
 
     /** Appends lines. They are complete when it returns, but perhaps not on the disk. */
-    public void append(Instant at, SegmentContent lines) throws IOException {
-        if (current == null && canContinue()) {
-            current = directory.openToAppend(segments.getLast());
-            current.endTornLine();
+    public void append(Instant at, SegmentFile.Content lines) throws IOException {
+        if (current == null && !segments.isEmpty() && segments.getLast().bytes() < limits.segmentBytes() / 2) {
+            openLast();
         }
         if (current == null || isSegmentDue(at)) {
             begin(at, lines);
+            limits.removeOld(segments, directory, at);
         } else {
             lines.addTo(current);
             current.flush();
@@ -72,17 +72,44 @@ public final class SegmentSeries implements AutoCloseable {
         }
     }
 
-    private boolean canContinue() {
-        return !segments.isEmpty() && segments.getLast().bytes() < limits.segmentBytes() / 2;
+    /** The segment in use; null if none is open. */
+    @Nullable
+    SegmentFile current() {
+        return current;
     }
 
-    private void begin(Instant at, SegmentContent lines) throws IOException {
+    /** When the last segment was begun; null if that is unknown. */
+    @Nullable
+    Instant begun() {
+        return segments.getLast().begun();
+    }
+
+    /** Returns the segment in use, or else the last one; null if there is none. */
+    @Nullable
+    SegmentFile openLast() throws IOException {
+        if (current == null && !segments.isEmpty()) {
+            current = directory.openToAppend(segments.getLast());
+            current.endTornLine();
+        }
+        return current;
+    }
+
+    /** Begins a segment with these lines, which are on the disk when it returns. */
+    SegmentFile begin(Instant at, SegmentFile.Content lines) throws IOException {
         var number = segments.isEmpty() ? 1 : segments.getLast().number() + 1;
         closeCurrent();
         var begun = directory.create(number, lines);
         current = begun;
         segments.add(new Segment(number, begun.size(), at));
-        limits.removeOld(segments, directory, at);
+        return begun;
+    }
+
+    /** Deletes all segments but the last one. */
+    void removeEarlier() throws IOException {
+        while (segments.size() > 1) {
+            directory.remove(segments.getFirst());
+            segments.removeFirst();
+        }
     }
 
     private void closeCurrent() throws IOException {

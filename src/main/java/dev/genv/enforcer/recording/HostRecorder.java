@@ -1,14 +1,8 @@
 package dev.genv.enforcer.recording;
 
-import com.fasterxml.jackson.core.JsonGenerator;
-import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.recording.change.HostChange;
 import dev.genv.enforcer.recording.change.HostChangeJson;
 import dev.genv.enforcer.recording.change.HostState;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -49,11 +43,18 @@ final class HostRecorder {
         var whole = needsState || Duration.between(stateAt, at).abs().compareTo(LONGEST_WITHOUT_STATE) >= 0;
         var before = whole ? HostState.EMPTY : recorded;
         var after = before.after(now);
-        var change = HostChange.between(before, after);
+        var change = before.changeTo(after);
         if (change.isEmpty() && !whole && !isLeftOut) {
             return Optional.empty();
         }
-        var json = json(change, whole);
+        var json = RecordingJson.write(LARGEST_RECORD, out -> {
+            out.writeStringField("host", host);
+            out.writeNumberField("n", number);
+            if (whole) {
+                out.writeBooleanField("whole", true);
+            }
+            HostChangeJson.writeFields(change, out);
+        });
         // A state that is too large counts too, so that it is not encoded again in every cycle.
         if (!budget.take(json.map(String::length).orElse(LARGEST_RECORD)) || json.isEmpty()) {
             return leaveOut();
@@ -78,27 +79,5 @@ final class HostRecorder {
             out.writeStringField("host", host);
             out.writeBooleanField("left_out", true);
         }));
-    }
-
-    /** Empty if the record would be too large. */
-    private Optional<String> json(HostChange change, boolean whole) {
-        var bounded = new BoundedOutput(LARGEST_RECORD);
-        try {
-            RecordingJson.write(bounded, out -> writeFields(change, whole, out));
-        } catch (BoundedOutput.FullException e) {
-            return Optional.empty();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e); // nothing else fails in memory
-        }
-        return Optional.of(new String(bounded.toByteArray(), StandardCharsets.US_ASCII));
-    }
-
-    private void writeFields(HostChange change, boolean whole, JsonGenerator out) throws IOException {
-        out.writeStringField("host", host);
-        out.writeNumberField("n", number);
-        if (whole) {
-            out.writeBooleanField("whole", true);
-        }
-        HostChangeJson.writeFields(change, out);
     }
 }

@@ -3,11 +3,11 @@ package dev.genv.enforcer.recording;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
-import java.io.ByteArrayOutputStream;
+import dev.genv.enforcer.genv.BoundedOutput;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Optional;
 
 /** Writes records as a stream: a tree of a large state would need many times the memory of the state. */
 final class RecordingJson {
@@ -21,22 +21,23 @@ final class RecordingJson {
         void write(JsonGenerator out) throws IOException;
     }
 
-    static void write(OutputStream to, Fields fields) throws IOException {
-        try (var out = FACTORY.createGenerator(to)) {
+    /** Returns a small object. */
+    static String write(Fields fields) {
+        return write(Integer.MAX_VALUE, fields).orElseThrow();
+    }
+
+    /** Returns an object; empty if it would be larger than this. */
+    static Optional<String> write(int maxBytes, Fields fields) {
+        var bytes = new BoundedOutput(maxBytes);
+        try (var out = FACTORY.createGenerator(bytes)) {
             out.writeStartObject();
             fields.write(out);
             out.writeEndObject();
-        }
-    }
-
-    /** Returns a small object. */
-    static String write(Fields fields) {
-        var bytes = new ByteArrayOutputStream();
-        try {
-            write(bytes, fields);
+        } catch (BoundedOutput.FullException e) {
+            return Optional.empty();
         } catch (IOException e) {
-            throw new UncheckedIOException(e); // nothing fails in memory
+            throw new UncheckedIOException(e); // nothing else fails in memory
         }
-        return bytes.toString(StandardCharsets.US_ASCII);
+        return Optional.of(new String(bytes.toByteArray(), StandardCharsets.US_ASCII));
     }
 }

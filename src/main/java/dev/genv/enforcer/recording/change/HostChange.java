@@ -33,11 +33,6 @@ public record HostChange(
         return before.equals(after) ? Optional.empty() : Optional.of(after);
     }
 
-    /** Returns the difference between two states. */
-    public static HostChange between(HostState before, HostState after) {
-        return before.changeTo(after);
-    }
-
     public boolean isEmpty() {
         return processes.isEmpty()
                 && holders.isEmpty()

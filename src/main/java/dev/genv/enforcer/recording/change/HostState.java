@@ -111,7 +111,7 @@ public record HostState(
     }
 
     /** Returns the difference to a later state. */
-    HostChange changeTo(HostState after) {
+    public HostChange changeTo(HostState after) {
         return new HostChange(
                 ProcessChange.between(processes, after.processes),
                 MapChange.between(holders, after.holders),

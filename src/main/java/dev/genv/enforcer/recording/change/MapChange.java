@@ -21,15 +21,8 @@ public record MapChange<K, V>(Map<K, V> put, Set<K> removed) {
             }
         });
         var removed = new LinkedHashSet<K>();
-        // As many entries, and all of them known: nothing was removed.
-        if (before.size() + added(before, put) != after.size()) {
-            before.keySet().stream().filter(key -> !after.containsKey(key)).forEach(removed::add);
-        }
+        before.keySet().stream().filter(key -> !after.containsKey(key)).forEach(removed::add);
         return new MapChange<>(put, removed);
-    }
-
-    private static <K, V> long added(Map<K, V> before, Map<K, V> put) {
-        return put.keySet().stream().filter(key -> !before.containsKey(key)).count();
     }
 
     boolean isEmpty() {

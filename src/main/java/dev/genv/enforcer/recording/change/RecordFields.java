@@ -3,13 +3,20 @@ package dev.genv.enforcer.recording.change;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.genv.UnreadableException;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The fields of an object of a record. A field of another type makes the record unreadable. */
 public final class RecordFields {
     private final JsonNode object;
+
+    /** Reads a value from an element of an array. */
+    interface Reader<T> {
+        T read(JsonNode json) throws UnreadableException;
+    }
 
     public RecordFields(JsonNode object) throws UnreadableException {
         if (!object.isObject()) {
@@ -45,6 +52,14 @@ public final class RecordFields {
         return node.longValue();
     }
 
+    static String text(JsonNode node) throws UnreadableException {
+        var text = textOrNull(node);
+        if (text == null) {
+            throw new UnreadableException("has no text where one is expected");
+        }
+        return text;
+    }
+
     static @Nullable String textOrNull(JsonNode node) throws UnreadableException {
         if (node.isNull() || node.isMissingNode()) {
             return null;
@@ -71,20 +86,12 @@ public final class RecordFields {
         return has(name) ? Long.valueOf(number(name)) : null;
     }
 
-    public @Nullable Integer integerOrNull(String name) throws UnreadableException {
-        return has(name) ? Integer.valueOf(integer(name)) : null;
-    }
-
     public @Nullable String textOrNull(String name) throws UnreadableException {
         return textOrNull(object.path(name));
     }
 
     public String text(String name) throws UnreadableException {
-        var text = textOrNull(name);
-        if (text == null) {
-            throw new UnreadableException("has no " + name);
-        }
-        return text;
+        return text(object.path(name));
     }
 
     /** Whether a field is true; an absent field is false. */
@@ -93,13 +100,19 @@ public final class RecordFields {
     }
 
     /** Returns the elements of an array; none if it is absent. */
-    public List<JsonNode> array(String name) throws UnreadableException {
+    <T> List<T> list(String name, Reader<T> reader) throws UnreadableException {
         var node = object.path(name);
         if (!node.isArray() && !node.isMissingNode()) {
             throw new UnreadableException("has no array of " + name);
         }
-        var elements = new ArrayList<JsonNode>(node.size());
-        node.forEach(elements::add);
+        var elements = new ArrayList<T>(node.size());
+        for (var each : node) {
+            elements.add(reader.read(each));
+        }
         return elements;
+    }
+
+    <T> Set<T> set(String name, Reader<T> reader) throws UnreadableException {
+        return new LinkedHashSet<>(list(name, reader));
     }
 }

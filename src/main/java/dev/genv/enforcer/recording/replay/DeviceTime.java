@@ -9,13 +9,6 @@ import java.time.Duration;
  * @param used while a process of the user ran on them
  */
 public record DeviceTime(Duration held, Duration used) {
-    static final DeviceTime NONE = new DeviceTime(Duration.ZERO, Duration.ZERO);
-
-    DeviceTime plus(HostUsage.Devices devices, Duration time) {
-        return new DeviceTime(
-                held.plus(time.multipliedBy(devices.held())), used.plus(time.multipliedBy(devices.used())));
-    }
-
     public DeviceTime plus(DeviceTime other) {
         return new DeviceTime(held.plus(other.held), used.plus(other.used));
     }

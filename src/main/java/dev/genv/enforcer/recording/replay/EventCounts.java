@@ -120,13 +120,9 @@ public final class EventCounts {
     }
 
     private void count(Violation violation, Counts one, boolean isNew) {
-        var user = userOf(violation);
+        var user = names.nameOf(names.ofViolation(violation));
         var key = users.containsKey(user) || users.size() < MAX_USERS ? user : Optional.<String>empty();
         users.computeIfAbsent(key, _ -> new OfUser()).add(violation.rule(), one, isNew);
-    }
-
-    private Optional<String> userOf(Violation violation) {
-        return names.nameOf(names.ofViolation(violation));
     }
 
     /** Returns the counts by user; an empty user stands for all who are not known. */

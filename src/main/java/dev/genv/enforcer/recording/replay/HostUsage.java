@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -18,7 +19,11 @@ record HostUsage(boolean isObserved, Map<UserKey, Devices> byUser) {
     static final HostUsage UNOBSERVED = new HostUsage(false, Map.of());
 
     /** Numbers of devices. */
-    record Devices(int held, int used) {}
+    record Devices(int held, int used) {
+        DeviceTime during(Duration time) {
+            return new DeviceTime(time.multipliedBy(held), time.multipliedBy(used));
+        }
+    }
 
     static HostUsage of(Snapshot snapshot, UserNames names) {
         if (!snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {

@@ -63,12 +63,7 @@ public final class Replay {
             List<Environment> environments,
             List<Device> devices,
             Set<Integer> listedDevices,
-            Set<SnapshotPart> missing) {
-        static HoldingState of(Snapshot snapshot) {
-            return new HoldingState(
-                    snapshot.environments(), snapshot.devices(), snapshot.listedDevices(), snapshot.missing());
-        }
-    }
+            Set<SnapshotPart> missing) {}
 
     /**
      * Creates a replay.
@@ -122,7 +117,8 @@ public final class Replay {
             var snapshot = cycle.snapshots().get(name);
             if (snapshot != null) {
                 replayedHost(name).forgetAbsent(snapshot);
-                var now = HoldingState.of(snapshot);
+                var now = new HoldingState(
+                        snapshot.environments(), snapshot.devices(), snapshot.listedDevices(), snapshot.missing());
                 isOther |= !now.equals(holdings.put(name, now));
             }
         }

@@ -54,7 +54,7 @@ public final class UsageMeter {
             if (known == null && !key.equals(UserKey.UNKNOWN)) {
                 entries++;
             }
-            byUser.merge(key, DeviceTime.NONE.plus(devices, sinceChange), DeviceTime::plus);
+            byUser.merge(key, devices.during(sinceChange), DeviceTime::plus);
         }
 
         void elapse(Duration time) {
@@ -85,8 +85,7 @@ public final class UsageMeter {
     /** Returns the part of the time before a cycle that is between the instants. */
     private Duration within(RecordedCycle cycle) {
         var begin = cycle.at().minus(cycle.since());
-        var end = cycle.at();
-        return Duration.between(begin.isBefore(from) ? from : begin, end.isAfter(to) ? to : end);
+        return Duration.between(begin.isBefore(from) ? from : begin, cycle.at().isAfter(to) ? to : cycle.at());
     }
 
     /** Ends the count, and returns the usage of each host by its name. */
