@@ -24,11 +24,7 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     private Optional<String> problem = Optional.empty();
 
     /** A machine of the list. */
-    private record Machine(HostAddress address, Connection connection, Host host) {
-        void close() {
-            connection.close();
-        }
-    }
+    private record Machine(HostAddress address, Connection connection, Host host) {}
 
     /**
      * Creates the fleet without connecting.
@@ -61,13 +57,13 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
         members = now;
         before.values().stream()
                 .filter(member -> !member.equals(now.get(member.address.toString())))
-                .forEach(Machine::close);
+                .forEach(member -> member.connection.close());
         return now.values().stream().map(Machine::host).toList();
     }
 
     @Override
     public synchronized void close() {
-        members.values().forEach(Machine::close);
+        members.values().forEach(member -> member.connection.close());
         members = Map.of();
     }
 

@@ -3,8 +3,8 @@ package dev.genv.enforcer.remote.agent;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ProgramRequest;
-import dev.genv.enforcer.remote.ProgramRunner;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.function.Function;
@@ -73,7 +73,7 @@ final class AgentCommand {
     }
 
     /** Sends a request and waits for the answer. */
-    Reply run(ProgramRunner machine, Function<Request.Common, Request> request)
+    Reply run(Connection machine, Function<Request.Common, Request> request)
             throws UnreachableException, InterruptedException {
         var nonce = nonce();
         var common = new Request.Common(

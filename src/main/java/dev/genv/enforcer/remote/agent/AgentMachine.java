@@ -11,7 +11,7 @@ import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.ProgramRunner;
+import dev.genv.enforcer.remote.Connection;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Collection;
@@ -31,7 +31,7 @@ public final class AgentMachine implements Machine {
             new InstructionResult.Finished(Result.failed("the host was not observed since its connection was lost"));
 
     private final String name;
-    private final ProgramRunner connection;
+    private final Connection connection;
     private final AgentConfig config;
     private final AgentCommand command;
     private final LongSupplier nanos;
@@ -40,7 +40,7 @@ public final class AgentMachine implements Machine {
     private Answer.@Nullable Handles handles;
 
     /** Returns the machines of one service, each by its name and connection. */
-    public static BiFunction<String, ProgramRunner, Machine> ofOneService(AgentConfig config) {
+    public static BiFunction<String, Connection, Machine> ofOneService(AgentConfig config) {
         var random = new SecureRandom();
         var service = HexFormat.of().toHexDigits(random.nextLong());
         var command = new AgentCommand(config, AgentCommand.Places.USUAL, service, random);
@@ -53,7 +53,7 @@ public final class AgentMachine implements Machine {
      * @param name its name in the log
      * @param nanos as {@link System#nanoTime}
      */
-    AgentMachine(String name, ProgramRunner connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
+    AgentMachine(String name, Connection connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
         this.name = name;
         this.connection = connection;
         this.config = config;

@@ -6,7 +6,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.ProgramRunner;
+import dev.genv.enforcer.remote.Connection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -51,7 +51,7 @@ final class RemoteActions {
      * @return what signals were sent to; null if there was no answer
      * @throws UnreachableException if the machine could not be reached; an order without a reply was not executed then
      */
-    Answer.@Nullable Handles run(List<Instruction> orders, AgentCommand command, ProgramRunner machine)
+    Answer.@Nullable Handles run(List<Instruction> orders, AgentCommand command, Connection machine)
             throws UnreachableException, InterruptedException {
         prepare(orders);
         for (var round = 0; isOpen() && round < MAX_ROUNDS; round++) {
@@ -103,7 +103,7 @@ final class RemoteActions {
         }
     }
 
-    private AgentCommand.Reply send(AgentCommand command, ProgramRunner machine)
+    private AgentCommand.Reply send(AgentCommand command, Connection machine)
             throws UnreachableException, InterruptedException {
         try {
             return command.run(machine, this::request);

@@ -107,13 +107,7 @@ public final class KeyFiles {
     }
 
     /** Private keys to log in with, in the order of use. */
-    private static final class Identities implements IdentityRepository {
-        private final List<Identity> keys;
-
-        Identities(List<Identity> keys) {
-            this.keys = List.copyOf(keys);
-        }
-
+    private record Identities(List<Identity> keys) implements IdentityRepository {
         /** Returns a new list each time, because JSch locks it during a login. */
         @Override
         @SuppressWarnings("JdkObsolete") // required by JSch

@@ -42,15 +42,23 @@ public final class SshAccess {
 
     SshAccess(SshSettings settings, DirectSockets.Names names, LongSupplier nanoTime, RandomGenerator random) {
         var keyFiles = new KeyFiles(settings.passphraseFile());
-        var home = System.getProperty("user.home", "/");
-        this.routes =
-                new HopResolver(settings, config(settings.sshConfig()), System.getProperty("user.name", "root"), home);
         this.connector = new SshConnector(keyFiles, names, settings.timeout());
         this.timeout = settings.timeout();
         this.nanoTime = nanoTime;
         this.random = random;
         try {
-            read(settings, keyFiles);
+            this.routes = new HopResolver(
+                    settings,
+                    config(settings.sshConfig()),
+                    System.getProperty("user.name", "root"),
+                    System.getProperty("user.home", "/"));
+            if (!Files.isReadable(settings.knownHosts())) {
+                throw new IOException(settings.knownHosts() + " cannot be read");
+            }
+            keyFiles.knownHosts(List.of(settings.knownHosts()));
+            if (settings.identityFile() != null) {
+                keyFiles.identities(List.of(settings.identityFile()));
+            }
         } catch (IOException e) {
             throw new IllegalArgumentException(e.getMessage(), e);
         }
@@ -80,18 +88,7 @@ public final class SshAccess {
         }
     }
 
-    private static void read(SshSettings settings, KeyFiles keyFiles) throws IOException {
-        if (!Files.isReadable(settings.knownHosts())) {
-            throw new IOException(settings.knownHosts() + " cannot be read");
-        }
-        keyFiles.knownHosts(List.of(settings.knownHosts()));
-        var identity = settings.identityFile();
-        if (identity != null) {
-            keyFiles.identities(List.of(identity));
-        }
-    }
-
-    private static SshConfig config(@Nullable Path path) {
+    private static SshConfig config(@Nullable Path path) throws IOException {
         if (path == null) {
             return SshConfig.EMPTY;
         }
@@ -99,8 +96,6 @@ public final class SshAccess {
             return new WatchedFile<>(
                             path, LARGEST_CONFIG, bytes -> SshConfig.parse(new String(bytes, StandardCharsets.UTF_8)))
                     .current();
-        } catch (IOException e) {
-            throw new IllegalArgumentException(e.getMessage(), e);
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException(path + ": " + e.getMessage(), e);
         }

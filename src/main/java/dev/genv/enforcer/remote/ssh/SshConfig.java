@@ -14,19 +14,13 @@ import java.util.stream.Stream;
  * the lines under {@code Match} to the section before, drops the first of two sections with one name, and obeys keywords that
  * the service does not support.
  */
-public final class SshConfig {
+public record SshConfig(List<Section> sections) {
     public static final SshConfig EMPTY = new SshConfig(List.of());
 
     // These sections may apply to any host, so a configuration with one of them is refused.
     private static final Set<String> UNSUPPORTED = Set.of("match", "include");
     private static final Pattern KEYWORD = Pattern.compile("(\\w+)(?:\\s*=\\s*|\\s+|$)(.*)");
     private static final Pattern WORD = Pattern.compile("\"([^\"]*)\"|([^\\s\"]+)");
-
-    private final List<Section> sections;
-
-    private SshConfig(List<Section> sections) {
-        this.sections = List.copyOf(sections);
-    }
 
     /**
      * Parses a configuration.
@@ -103,9 +97,9 @@ public final class SshConfig {
                 .map(Entry::words);
     }
 
-    private record Entry(String key, List<String> words) {}
+    record Entry(String key, List<String> words) {}
 
-    private record Section(List<String> patterns, List<Entry> entries) {
+    record Section(List<String> patterns, List<Entry> entries) {
         boolean holdsFor(String host) {
             return patterns.stream().anyMatch(each -> matches(each, host))
                     && patterns.stream().noneMatch(each -> each.startsWith("!") && matches(each.substring(1), host));
