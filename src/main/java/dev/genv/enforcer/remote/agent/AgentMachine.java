@@ -36,7 +36,7 @@ public final class AgentMachine implements Machine {
     private final AgentCommand command;
     private final LongSupplier nanos;
     private final HostMemory memory;
-    private @Nullable LastObservation seen;
+    private RemoteActions.@Nullable LastObservation seen;
     private Answer.@Nullable Handles handles;
 
     /** Returns the machines of one service, each by its name and connection. */
@@ -71,7 +71,7 @@ public final class AgentMachine implements Machine {
         try {
             var answer = observed(reply);
             memory.record(answer, omitted);
-            seen = LastObservation.of(answer.facts(), start);
+            seen = RemoteActions.LastObservation.of(answer.facts(), start);
             return answer.facts();
         } catch (UnreadableAnswerException e) {
             connection.stop();
@@ -146,11 +146,8 @@ public final class AgentMachine implements Machine {
         }
         var passed = Duration.ofNanos(nanos.getAsLong() - known.nanos());
         var deadline = known.ticks() + passed.plus(config.timeout()).toMillis() / MILLIS_PER_TICK;
-        log(new RemoteActions(known, deadline, done).run(orders, command, connection));
-    }
-
-    /** Logs once if a signal can reach a process that takes over the pid at this moment. */
-    private void log(Answer.@Nullable Handles now) {
+        var now = new RemoteActions(known, deadline, orders, done).run(command, connection);
+        // A signal can reach a process that takes over the pid at this moment.
         if (now == Answer.Handles.COMPARISON && now != handles) {
             LOG.infof(
                     "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its"

@@ -16,6 +16,7 @@ import java.util.stream.Stream;
  * @param text the program
  */
 record AgentProgram(String command, String text) {
+    /** The path that sudoers names. */
     static final String PYTHON = "/usr/bin/python3";
 
     /** The first one defines what the others need. */

@@ -29,7 +29,7 @@ final class LocalPython implements Machine.Answering, Connection {
      */
     LocalPython(String... prefix) {
         this.prefix = List.of(prefix);
-        Requirements.program(AgentCommand.PYTHON, "python3");
+        Requirements.program(AgentProgram.PYTHON, "python3");
         if (prefix.length > 0) {
             Requirements.program("/usr/bin/" + prefix[0], "util-linux");
         }
