@@ -85,8 +85,7 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     }
 
     private Machine member(HostAddress address) {
-        var way = connections.apply(address);
-        var name = address.toString();
-        return new Machine(address, way, hosts.apply(name, way));
+        var connection = connections.apply(address);
+        return new Machine(address, connection, hosts.apply(address.toString(), connection));
     }
 }

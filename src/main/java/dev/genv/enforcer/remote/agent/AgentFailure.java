@@ -20,8 +20,8 @@ final class AgentFailure {
             Pattern.compile("(?m)^Python [0-9.]+ is too old$|^SyntaxError: |^Unknown option: -I");
 
     private static final String NOPASSWD =
-            "sudo on the machine requires a password or refuses: allow USER ALL=(root) NOPASSWD: %s in sudoers"
-                    .formatted(AgentProgram.PYTHON);
+            "sudo on the machine requires a password or refuses: allow USER ALL=(root) NOPASSWD: " + AgentProgram.PYTHON
+                    + " in sudoers";
 
     private AgentFailure() {}
 
@@ -43,7 +43,7 @@ final class AgentFailure {
         var code = result.exitCode() == null ? 0 : result.exitCode();
         if (PYTHON_MISSING.matcher(errors).find() || (!sudo && code == NOT_FOUND)) {
             return new UnreachableException(
-                    ProblemCode.AGENT_MISSING, "there is no %s: %s".formatted(AgentProgram.PYTHON, printed));
+                    ProblemCode.AGENT_MISSING, "there is no " + AgentProgram.PYTHON + ": " + printed);
         }
         if (code == NOT_FOUND) {
             return new UnreachableException(
@@ -52,8 +52,7 @@ final class AgentFailure {
         }
         if (PYTHON_TOO_OLD.matcher(errors).find()) {
             return new UnreachableException(
-                    ProblemCode.AGENT_MISSING,
-                    "%s is older than Python 3.6: %s".formatted(AgentProgram.PYTHON, printed));
+                    ProblemCode.AGENT_MISSING, AgentProgram.PYTHON + " is older than Python 3.6: " + printed);
         }
         return code != 0
                 ? new UnreachableException(

@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -46,7 +47,9 @@ final class ExecChannel {
         this.session = session;
         this.channel = channel;
         this.maxOutput = maxOutput;
-        output = new CapturedOutput(maxOutput, maxOutput, changes::release, this::finish, this::recordOutputEnd);
+        // If the whole connection ends, the channel is no longer connected.
+        Runnable onEnd = () -> ended = channel.isConnected();
+        output = new CapturedOutput(maxOutput, maxOutput, changes::release, this::finish, onEnd);
         // JSch closes this stream only with the channel, so the close shows that the command has ended.
         errors = new CapturedOutput(MAX_ERROR_BYTES, maxOutput, changes::release, this::finish, this::finish);
         channel.setCommand(command.getBytes(StandardCharsets.UTF_8));
@@ -71,11 +74,6 @@ final class ExecChannel {
         changes.release();
     }
 
-    private void recordOutputEnd() {
-        // If the whole connection ends, the channel is no longer connected.
-        ended = channel.isConnected();
-    }
-
     /** Forgets what was captured, and captures or drops all output from now on. */
     void expectOutput(boolean isExpected) {
         outputIsExpected = false;
@@ -86,6 +84,7 @@ final class ExecChannel {
 
     /** Opens the channel and writes to it, without waiting for either. */
     void open(String text, Duration timeout) {
+        expectOutput(true);
         onItsOwnThread(() -> connect(text, timeout));
     }
 
@@ -101,6 +100,7 @@ final class ExecChannel {
 
     /** Writes to an open channel, without waiting for it. */
     void send(String text) {
+        expectOutput(true);
         onItsOwnThread(() -> write(Objects.requireNonNull(input), text));
     }
 
@@ -231,13 +231,7 @@ final class ExecChannel {
     void close() throws InterruptedException {
         session.unsolicitedDataLimit().allowRemaining();
         try {
-            TimedCall.call(
-                    TIME_TO_CLOSE,
-                    () -> {
-                        channel.disconnect();
-                        return true;
-                    },
-                    session::close);
+            TimedCall.call(TIME_TO_CLOSE, Executors.callable(channel::disconnect, true), session::close);
         } catch (TimeoutException | ExecutionException _) {
             session.close();
         }

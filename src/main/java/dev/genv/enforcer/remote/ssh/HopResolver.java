@@ -77,21 +77,20 @@ public record HopResolver(SshSettings settings, SshConfig config, String ownUser
     private List<Path> identities(HostAddress address, String host, String user) {
         var ours = settings.identityFile();
         var names = ours == null ? config.all(address.host(), "IdentityFile") : List.of(ours.toString());
-        return names.stream()
-                .filter(each -> !each.equals("none"))
-                .map(each -> path(each, host, user))
-                .toList();
+        return paths(names, host, user);
     }
 
     /** The configuration of a machine takes precedence over the settings, which apply to all machines. */
     private List<Path> knownHosts(HostAddress address, String host, String user) {
         var names = config.firstLine(address.host(), "UserKnownHostsFile");
-        return names.isEmpty()
-                ? List.of(settings.knownHosts())
-                : names.stream()
-                        .filter(each -> !each.equals("none"))
-                        .map(each -> path(each, host, user))
-                        .toList();
+        return names.isEmpty() ? List.of(settings.knownHosts()) : paths(names, host, user);
+    }
+
+    private List<Path> paths(List<String> names, String host, String user) {
+        return names.stream()
+                .filter(each -> !each.equals("none"))
+                .map(each -> path(each, host, user))
+                .toList();
     }
 
     private Path path(String name, String host, String user) {

@@ -100,10 +100,9 @@ public final class KeyFiles {
         if (passphraseFile == null) {
             return null;
         }
-        var text = new WatchedFile<>(
-                        passphraseFile, LARGEST_IDENTITY, bytes -> new String(bytes, StandardCharsets.UTF_8))
-                .current();
-        return text.replaceFirst("\\R\\z", "").getBytes(StandardCharsets.UTF_8);
+        var text =
+                new WatchedFile<>(passphraseFile, LARGEST_IDENTITY, bytes -> new String(bytes, StandardCharsets.UTF_8));
+        return text.current().replaceFirst("\\R\\z", "").getBytes(StandardCharsets.UTF_8);
     }
 
     /** Private keys to log in with, in the order of use. */

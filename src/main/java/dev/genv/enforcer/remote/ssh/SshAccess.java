@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -24,8 +25,7 @@ public final class SshAccess {
     private final HopResolver routes;
     private final SshConnector connector;
     private final Duration timeout;
-    private final LongSupplier nanoTime;
-    private final RandomGenerator random;
+    private final Supplier<BackOff> backOffs;
 
     /**
      * Reads the files that the settings name.
@@ -44,8 +44,7 @@ public final class SshAccess {
         var keyFiles = new KeyFiles(settings.passphraseFile());
         this.connector = new SshConnector(keyFiles, names, settings.timeout());
         this.timeout = settings.timeout();
-        this.nanoTime = nanoTime;
-        this.random = random;
+        this.backOffs = () -> new BackOff(nanoTime, random);
         try {
             this.routes = new HopResolver(
                     settings,
@@ -64,19 +63,9 @@ public final class SshAccess {
         }
     }
 
-    /**
-     * Checks that the files of the settings can be used.
-     *
-     * @throws IllegalArgumentException if a file cannot be used, with the reason
-     */
-    public static void check(SshSettings settings) {
-        new SshAccess(settings);
-    }
-
     /** Creates the connection of a machine; it is opened for the first command. */
     public Connection connection(HostAddress address) {
-        return new SshConnection(
-                begin -> connector.connect(route(address), begin), new BackOff(nanoTime, random), timeout);
+        return new SshConnection(begin -> connector.connect(route(address), begin), backOffs.get(), timeout);
     }
 
     private List<Hop> route(HostAddress address) throws UnreachableException {

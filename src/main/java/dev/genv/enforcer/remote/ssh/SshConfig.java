@@ -61,16 +61,11 @@ public record SshConfig(List<Section> sections) {
     }
 
     private static List<String> words(String text) {
-        var words = new ArrayList<String>();
-        var matcher = WORD.matcher(text);
-        while (matcher.find()) {
-            var quoted = matcher.group(1);
-            if (quoted == null && matcher.group(2).startsWith("#")) {
-                break;
-            }
-            words.add(quoted == null ? matcher.group(2) : quoted);
-        }
-        return words;
+        return WORD.matcher(text)
+                .results()
+                .takeWhile(word -> word.group(1) != null || !word.group(2).startsWith("#"))
+                .map(word -> word.group(word.group(1) == null ? 2 : 1))
+                .toList();
     }
 
     /** Returns the first value of a keyword for a host. */

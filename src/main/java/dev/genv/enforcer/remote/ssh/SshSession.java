@@ -42,7 +42,6 @@ public final class SshSession implements AutoCloseable {
         unsolicitedDataLimit.renew();
         var running = program;
         if (running != null && running.channel.isOpen() && request.hasProgramOf(running.first)) {
-            running.channel.expectOutput(true);
             running.channel.send(request.line());
             var result = running.channel.receive(request);
             var interruption = result.interruption();
@@ -61,7 +60,6 @@ public final class SshSession implements AutoCloseable {
         }
         stop();
         var channel = channel(request.command(), request.maxOutput());
-        channel.expectOutput(true);
         channel.open(request.program() + request.line(), request.timeout());
         program = new Program(channel, request);
         return channel.receive(request);

@@ -58,8 +58,7 @@ class HostileServerTest {
         server.close();
 
         assertRefused(connection(), ProblemCode.HOST_UNREACHABLE)
-                .isEqualTo("no connection to 127.0.0.5 port %d: CommandConnection refused"
-                        .formatted(server.getLocalPort()));
+                .isEqualTo("no connection to 127.0.0.5 port %d: Connection refused".formatted(server.getLocalPort()));
     }
 
     @Test
