@@ -19,7 +19,7 @@ public record HostAddress(
     private static final Pattern NAME = Pattern.compile("[\\p{Alnum}_.][\\p{Alnum}_.-]{0,254}");
     private static final Pattern IPV6 =
             Pattern.compile("[\\p{XDigit}:]{2,39}(%[\\p{Alnum}_.-]{1,32})?|::[fF]{4}:[\\d.]{7,15}");
-    private static final Pattern PORT = Pattern.compile("\\d{1,5}");
+    private static final Pattern PORT = Pattern.compile(":\\d{1,5}");
 
     /**
      * Parses {@code [user@]host[:port]}.
@@ -29,13 +29,20 @@ public record HostAddress(
     public static HostAddress parse(String text) {
         var at = text.lastIndexOf('@');
         var user = at < 0 ? null : text.substring(0, at);
-        if (user != null && !USER.matcher(user).matches()) {
-            throw new IllegalArgumentException("not a user name before the @" + EXPECTED_FORM);
-        }
+        require(user == null || USER.matcher(user).matches(), "not a user name before the @");
         var rest = text.substring(at + 1);
-        var hostEnd = rest.startsWith("[") ? rest.indexOf(']') + 1 : endOfName(rest);
-        var host = rest.startsWith("[") ? inBrackets(rest, hostEnd) : name(rest.substring(0, hostEnd));
-        return new HostAddress(user, host, port(rest.substring(hostEnd)));
+        var isInBrackets = rest.startsWith("[");
+        var colon = rest.indexOf(':');
+        require(isInBrackets || colon == rest.lastIndexOf(':'), "an IPv6 address must be in brackets");
+        var nameEnd = colon < 0 ? rest.length() : colon;
+        var end = isInBrackets ? rest.indexOf(']') + 1 : nameEnd;
+        var host = isInBrackets ? rest.substring(1, Math.max(1, end - 1)) : rest.substring(0, end);
+        if (isInBrackets) {
+            require(host.indexOf(':') >= 0 && IPV6.matcher(host).matches(), "not an IPv6 address in brackets");
+        } else {
+            require(NAME.matcher(host).matches(), host.isEmpty() ? "no name of a host" : "not the name of a host");
+        }
+        return new HostAddress(user, host, port(rest.substring(end)));
     }
 
     /** The name of the machine in reports: the text of the list without the user. */
@@ -45,40 +52,18 @@ public record HostAddress(
         return port == null ? name : name + ":" + port;
     }
 
-    private static int endOfName(String text) {
-        var colon = text.indexOf(':');
-        if (colon != text.lastIndexOf(':')) {
-            throw new IllegalArgumentException("an IPv6 address must be in brackets" + EXPECTED_FORM);
-        }
-        return colon < 0 ? text.length() : colon;
-    }
-
-    private static String inBrackets(String text, int end) {
-        var address = text.substring(1, Math.max(1, end - 1));
-        if (address.indexOf(':') < 0 || !IPV6.matcher(address).matches()) {
-            throw new IllegalArgumentException("not an IPv6 address in brackets" + EXPECTED_FORM);
-        }
-        return address;
-    }
-
-    private static String name(String text) {
-        if (!NAME.matcher(text).matches()) {
-            throw new IllegalArgumentException(
-                    (text.isEmpty() ? "no name of a host" : "not the name of a host") + EXPECTED_FORM);
-        }
-        return text;
-    }
-
     private static @Nullable Integer port(String text) {
         if (text.isEmpty()) {
             return null;
         }
-        var number = text.startsWith(":") && PORT.matcher(text.substring(1)).matches()
-                ? Integer.parseInt(text.substring(1))
-                : 0;
-        if (number < 1 || number > 65_535) {
-            throw new IllegalArgumentException("not a port from 1 to 65535" + EXPECTED_FORM);
-        }
+        var number = PORT.matcher(text).matches() ? Integer.parseInt(text.substring(1)) : 0;
+        require(number >= 1 && number <= 65_535, "not a port from 1 to 65535");
         return number;
+    }
+
+    private static void require(boolean holds, String otherwise) {
+        if (!holds) {
+            throw new IllegalArgumentException(otherwise + EXPECTED_FORM);
+        }
     }
 }

@@ -38,7 +38,7 @@ public final class HostFile {
         try {
             this.hosts = file.current();
         } catch (IOException e) {
-            throw new IllegalArgumentException(reason(e), e);
+            throw new IllegalArgumentException(e.getMessage(), e);
         }
     }
 
@@ -47,7 +47,7 @@ public final class HostFile {
         try {
             file.currentIfSettled(clock.instant()).ifPresent(this::update);
         } catch (IOException e) {
-            problem = unusable(reason(e));
+            problem = unusable(e.getMessage());
         }
         return hosts;
     }
@@ -59,7 +59,7 @@ public final class HostFile {
         problem = lost ? unusable("it names no host") : null;
     }
 
-    private String unusable(String why) {
+    private String unusable(@Nullable String why) {
         return path + " cannot be used, and the list of machines stays as it was: " + why;
     }
 
@@ -74,9 +74,5 @@ public final class HostFile {
         } catch (IllegalArgumentException e) {
             throw new IOException(e.getMessage(), e);
         }
-    }
-
-    private static String reason(IOException e) {
-        return String.valueOf(e.getMessage());
     }
 }

@@ -2,10 +2,10 @@ package dev.genv.enforcer.remote;
 
 import dev.genv.enforcer.model.SafeText;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 /** Parses lists of machines. A repeated name counts once, with its first entry. */
 public final class HostList {
@@ -21,13 +21,7 @@ public final class HostList {
      * @throws IllegalArgumentException if an entry is not an address
      */
     public static List<HostAddress> parse(String text) {
-        var hosts = new ArrayList<HostAddress>();
-        for (var each : text.split(",", -1)) {
-            if (!each.isBlank()) {
-                hosts.add(address(each.strip()));
-            }
-        }
-        return once(hosts);
+        return once(Stream.of(text.split(",")).filter(each -> !each.isBlank()).map(each -> address(each.strip())));
     }
 
     /**
@@ -55,7 +49,7 @@ public final class HostList {
         if (!errors.isEmpty()) {
             throw new IllegalArgumentException(String.join("; ", errors));
         }
-        return once(hosts);
+        return once(hosts.stream());
     }
 
     private static HostAddress address(String text) {
@@ -67,7 +61,7 @@ public final class HostList {
         }
     }
 
-    private static List<HostAddress> once(Collection<HostAddress> hosts) {
+    private static List<HostAddress> once(Stream<HostAddress> hosts) {
         var byName = new LinkedHashMap<String, HostAddress>();
         hosts.forEach(each -> byName.putIfAbsent(each.toString().toLowerCase(Locale.ROOT), each));
         return List.copyOf(byName.values());

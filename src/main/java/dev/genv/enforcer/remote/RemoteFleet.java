@@ -24,11 +24,7 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     private Optional<String> problem = Optional.empty();
 
     /** A machine of the list. */
-    private record Machine(HostAddress address, Connection connection, Host host) {
-        void close() {
-            connection.close();
-        }
-    }
+    private record Machine(HostAddress address, Connection connection, Host host) {}
 
     /**
      * Creates the fleet without connecting.
@@ -61,13 +57,13 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
         members = now;
         before.values().stream()
                 .filter(member -> !member.equals(now.get(member.address.toString())))
-                .forEach(Machine::close);
+                .forEach(member -> member.connection.close());
         return now.values().stream().map(Machine::host).toList();
     }
 
     @Override
     public synchronized void close() {
-        members.values().forEach(Machine::close);
+        members.values().forEach(member -> member.connection.close());
         members = Map.of();
     }
 
@@ -89,8 +85,7 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     }
 
     private Machine member(HostAddress address) {
-        var way = connections.apply(address);
-        var name = address.toString();
-        return new Machine(address, way, hosts.apply(name, way));
+        var connection = connections.apply(address);
+        return new Machine(address, connection, hosts.apply(address.toString(), connection));
     }
 }

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.ProgramRequest;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -36,7 +36,7 @@ final class ConnectionCost {
     private void connect(SshAccess access, int times) throws Exception {
         together(times, host -> {
             try (var connection = access.connection(host)) {
-                connection.run(new CommandRequest("true", "", settings.timeout(), 1 << 20));
+                connection.request(new ProgramRequest("true", "", "", "@", true, settings.timeout(), 1 << 20));
             }
         });
     }

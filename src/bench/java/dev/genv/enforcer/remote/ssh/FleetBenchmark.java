@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ProgramRequest;
-import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.ssh.MinaFleet;
@@ -162,8 +162,8 @@ public final class FleetBenchmark {
         }
     }
 
-    private static ProgramRunner recorder(AtomicReference<RecordedAnswer> recorded) {
-        return new ProgramRunner() {
+    private static Connection recorder(AtomicReference<RecordedAnswer> recorded) {
+        return new Connection() {
             @Override
             public CommandResult request(ProgramRequest request) {
                 try {
@@ -179,6 +179,11 @@ public final class FleetBenchmark {
             @Override
             public void stop() {
                 // each request has a program of its own
+            }
+
+            @Override
+            public void close() {
+                // there is no connection
             }
         };
     }

@@ -17,9 +17,9 @@ import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
-import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -79,11 +79,11 @@ public final class FleetClient {
         return bytes.toString(StandardCharsets.US_ASCII);
     }
 
-    static Host host(String stateDirectory, String nvidiaSmi, ProgramRunner connection) {
+    static Host host(String stateDirectory, String nvidiaSmi, Connection connection) {
         return hosts(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)).apply("recorded", connection);
     }
 
-    private static BiFunction<String, ProgramRunner, Host> hosts(
+    private static BiFunction<String, Connection, Host> hosts(
             String stateDirectory, String nvidiaSmi, Duration timeout) {
         var machines = AgentMachine.ofOneService(config(stateDirectory, nvidiaSmi, timeout));
         return (name, connection) -> new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));

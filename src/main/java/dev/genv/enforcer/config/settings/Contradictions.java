@@ -69,7 +69,7 @@ final class Contradictions {
 
     private void checkFiles(Settings settings) {
         try {
-            SshAccess.check(settings.ssh());
+            var _ = new SshAccess(settings.ssh());
         } catch (IllegalArgumentException e) {
             var message = String.valueOf(e.getMessage());
             var culprit = Stream.of("IDENTITY_FILE", "PASSPHRASE_FILE", "SSH_CONFIG")

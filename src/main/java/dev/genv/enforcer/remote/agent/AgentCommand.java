@@ -3,8 +3,8 @@ package dev.genv.enforcer.remote.agent;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ProgramRequest;
-import dev.genv.enforcer.remote.ProgramRunner;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.function.Function;
@@ -14,9 +14,6 @@ import java.util.random.RandomGenerator;
 final class AgentCommand {
     /** In bytes. Both state files at their longest take half of it. */
     static final int MAX_OUTPUT = 16 << 20;
-    /** The path that sudoers names. */
-    static final String PYTHON = AgentProgram.PYTHON;
-
     /** {@link AgentFailure} knows the English messages of sudo. */
     private static final String SUDO = "env LC_ALL=C sudo -n ";
 
@@ -41,13 +38,13 @@ final class AgentCommand {
         this.places = places;
         this.service = service;
         this.random = random;
-        program = AgentProgram.withIdleTime(idleTime(config));
+        // A service that observes again comes before its lease expires; after that an agent without a service ends.
+        program = AgentProgram.withIdleTime(
+                longer(config.lease(), config.timeout().multipliedBy(2)));
     }
 
-    /** A service that observes again comes before its lease expires; after that an agent without a service ends. */
-    private static Duration idleTime(AgentConfig config) {
-        var shortest = config.timeout().multipliedBy(2);
-        return config.lease().compareTo(shortest) < 0 ? shortest : config.lease();
+    private static Duration longer(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? other : one;
     }
 
     /**
@@ -73,12 +70,14 @@ final class AgentCommand {
     }
 
     /** Sends a request and waits for the answer. */
-    Reply run(ProgramRunner machine, Function<Request.Common, Request> request)
+    Reply run(Connection machine, Function<Request.Common, Request> request)
             throws UnreachableException, InterruptedException {
-        var nonce = nonce();
+        var bytes = new byte[NONCE_BYTES];
+        random.nextBytes(bytes);
+        var nonce = HexFormat.of().formatHex(bytes);
         var common = new Request.Common(
                 nonce,
-                budget(),
+                longer(config.timeout().minus(MARGIN), config.timeout().dividedBy(2)),
                 places.proc,
                 places.etc,
                 places.run,
@@ -95,17 +94,5 @@ final class AgentCommand {
                 config.timeout(),
                 MAX_OUTPUT));
         return new Reply(nonce, result, config.sudo());
-    }
-
-    private String nonce() {
-        var bytes = new byte[NONCE_BYTES];
-        random.nextBytes(bytes);
-        return HexFormat.of().formatHex(bytes);
-    }
-
-    private Duration budget() {
-        var most = config.timeout().minus(MARGIN);
-        var half = config.timeout().dividedBy(2);
-        return most.compareTo(half) < 0 ? half : most;
     }
 }

@@ -14,14 +14,14 @@ final class AgentFailure {
             "password is required|terminal is required|must have a tty|not allowed to execute|may not run sudo"
                     + "|not in the sudoers file|not allowed to run sudo|sudo: .*(PAM|account validation|setuid|effective uid)");
     private static final Pattern PYTHON_MISSING =
-            Pattern.compile(Pattern.quote(AgentCommand.PYTHON) + ": (command )?not found");
+            Pattern.compile(Pattern.quote(AgentProgram.PYTHON) + ": (command )?not found");
     /** What the program says, or an interpreter that does not know its language. */
     private static final Pattern PYTHON_TOO_OLD =
             Pattern.compile("(?m)^Python [0-9.]+ is too old$|^SyntaxError: |^Unknown option: -I");
 
     private static final String NOPASSWD =
-            "sudo on the machine requires a password or refuses: allow USER ALL=(root) NOPASSWD: %s in sudoers"
-                    .formatted(AgentCommand.PYTHON);
+            "sudo on the machine requires a password or refuses: allow USER ALL=(root) NOPASSWD: " + AgentProgram.PYTHON
+                    + " in sudoers";
 
     private AgentFailure() {}
 
@@ -40,25 +40,24 @@ final class AgentFailure {
         if (sudo && SUDO_REFUSED.matcher(errors).find()) {
             return new UnreachableException(ProblemCode.SUDO_REFUSED, NOPASSWD + ": " + printed);
         }
-        var code = result.exitCode();
-        if (PYTHON_MISSING.matcher(errors).find() || (!sudo && code != null && code == NOT_FOUND)) {
+        var code = result.exitCode() == null ? 0 : result.exitCode();
+        if (PYTHON_MISSING.matcher(errors).find() || (!sudo && code == NOT_FOUND)) {
             return new UnreachableException(
-                    ProblemCode.AGENT_MISSING, "there is no %s: %s".formatted(AgentCommand.PYTHON, printed));
+                    ProblemCode.AGENT_MISSING, "there is no " + AgentProgram.PYTHON + ": " + printed);
         }
-        if (sudo && code != null && code == NOT_FOUND) {
+        if (code == NOT_FOUND) {
             return new UnreachableException(
                     ProblemCode.SUDO_MISSING,
                     "there is no sudo (GENV_ENFORCER_REMOTE_SUDO=false if root logs in): " + printed);
         }
         if (PYTHON_TOO_OLD.matcher(errors).find()) {
             return new UnreachableException(
-                    ProblemCode.AGENT_MISSING,
-                    "%s is older than Python 3.6: %s".formatted(AgentCommand.PYTHON, printed));
+                    ProblemCode.AGENT_MISSING, AgentProgram.PYTHON + " is older than Python 3.6: " + printed);
         }
-        return code != null && code != 0
+        return code != 0
                 ? new UnreachableException(
                         ProblemCode.AGENT_FAILED,
-                        "%s on the machine exited with %d: %s".formatted(AgentCommand.PYTHON, code, printed))
+                        "%s on the machine exited with %d: %s".formatted(AgentProgram.PYTHON, code, printed))
                 : new UnreachableException(
                         ProblemCode.ANSWER_UNREADABLE,
                         "its answer cannot be read: the end of it is missing; " + printed);

@@ -54,7 +54,7 @@ public final class AgentJson {
      * @throws UnreadableAnswerException naming the invalid part
      */
     public static <T> T read(Bytes json, Class<T> type) throws UnreadableAnswerException {
-        try (var parser = new TokenLimitedParser(MAPPER.createParser(json.array()), MAX_BYTES)) {
+        try (var parser = limitMemory(MAPPER.createParser(json.array()))) {
             var answer = MAPPER.readValue(parser, type);
             if (answer == null) {
                 throw new UnreadableAnswerException("it is null");
@@ -117,29 +117,18 @@ public final class AgentJson {
      * Estimates the heap of the records of an answer. Texts count as objects only, because all
      * their characters together are limited by the length of the answer.
      */
-    private static final class TokenLimitedParser extends MemoryLimitedParser {
-        /** A record and its slot in a list. */
-        private static final int OBJECT = 64;
-        /** A list with its array. */
-        private static final int ARRAY = 80;
-        /** A text with its array and its entry in a set. */
-        private static final int STRING = 120;
-        /** A boxed number. */
-        private static final int NUMBER = 24;
-
-        TokenLimitedParser(JsonParser parser, long maxBytes) {
-            super(parser, maxBytes);
-        }
-
-        @Override
-        protected long size(JsonToken token) {
-            return switch (token) {
-                case START_OBJECT -> OBJECT;
-                case START_ARRAY -> ARRAY;
-                case VALUE_STRING -> STRING;
-                case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> NUMBER;
-                default -> 0;
-            };
-        }
+    private static MemoryLimitedParser limitMemory(JsonParser parser) {
+        return new MemoryLimitedParser(parser, MAX_BYTES) {
+            @Override
+            protected long size(JsonToken token) {
+                return switch (token) {
+                    case START_OBJECT -> 64; // a record and its slot in a list
+                    case START_ARRAY -> 80; // a list with its array
+                    case VALUE_STRING -> 120; // a text with its array and its entry in a set
+                    case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> 24; // a boxed number
+                    default -> 0;
+                };
+            }
+        };
     }
 }

@@ -11,7 +11,7 @@ import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.ProgramRunner;
+import dev.genv.enforcer.remote.Connection;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Collection;
@@ -31,16 +31,16 @@ public final class AgentMachine implements Machine {
             new InstructionResult.Finished(Result.failed("the host was not observed since its connection was lost"));
 
     private final String name;
-    private final ProgramRunner connection;
+    private final Connection connection;
     private final AgentConfig config;
     private final AgentCommand command;
     private final LongSupplier nanos;
     private final HostMemory memory;
-    private @Nullable LastObservation seen;
+    private RemoteActions.@Nullable LastObservation seen;
     private Answer.@Nullable Handles handles;
 
     /** Returns the machines of one service, each by its name and connection. */
-    public static BiFunction<String, ProgramRunner, Machine> ofOneService(AgentConfig config) {
+    public static BiFunction<String, Connection, Machine> ofOneService(AgentConfig config) {
         var random = new SecureRandom();
         var service = HexFormat.of().toHexDigits(random.nextLong());
         var command = new AgentCommand(config, AgentCommand.Places.USUAL, service, random);
@@ -53,7 +53,7 @@ public final class AgentMachine implements Machine {
      * @param name its name in the log
      * @param nanos as {@link System#nanoTime}
      */
-    AgentMachine(String name, ProgramRunner connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
+    AgentMachine(String name, Connection connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
         this.name = name;
         this.connection = connection;
         this.config = config;
@@ -71,7 +71,7 @@ public final class AgentMachine implements Machine {
         try {
             var answer = observed(reply);
             memory.record(answer, omitted);
-            seen = LastObservation.of(answer.facts(), start);
+            seen = RemoteActions.LastObservation.of(answer.facts(), start);
             return answer.facts();
         } catch (UnreadableAnswerException e) {
             connection.stop();
@@ -146,11 +146,8 @@ public final class AgentMachine implements Machine {
         }
         var passed = Duration.ofNanos(nanos.getAsLong() - known.nanos());
         var deadline = known.ticks() + passed.plus(config.timeout()).toMillis() / MILLIS_PER_TICK;
-        log(new RemoteActions(known, deadline, done).run(orders, command, connection));
-    }
-
-    /** Logs once if a signal can reach a process that takes over the pid at this moment. */
-    private void log(Answer.@Nullable Handles now) {
+        var now = new RemoteActions(known, deadline, orders, done).run(command, connection);
+        // A signal can reach a process that takes over the pid at this moment.
         if (now == Answer.Handles.COMPARISON && now != handles) {
             LOG.infof(
                     "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its"

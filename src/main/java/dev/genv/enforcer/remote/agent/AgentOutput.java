@@ -59,9 +59,7 @@ public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
 
     private static int number(String output, int start, int end) throws UnreadableAnswerException {
         var digits = output.substring(start, Math.min(end, start + LONGEST_NUMBER + 1));
-        if (digits.isEmpty()
-                || digits.length() > LONGEST_NUMBER
-                || !digits.chars().allMatch(digit -> digit >= '0' && digit <= '9')) {
+        if (!digits.matches("[0-9]{1,9}")) {
             throw new UnreadableAnswerException("it says that an action without a number was begun");
         }
         return Integer.parseInt(digits);

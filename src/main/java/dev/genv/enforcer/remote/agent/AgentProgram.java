@@ -16,25 +16,13 @@ import java.util.stream.Stream;
  * @param text the program
  */
 record AgentProgram(String command, String text) {
+    /** The path that sudoers names. */
     static final String PYTHON = "/usr/bin/python3";
 
     /** The first one defines what the others need. */
-    private static final String PARTS = Stream.of(
-                    "base",
-                    "children",
-                    "files",
-                    "trusted",
-                    "machine",
-                    "processes",
-                    "relations",
-                    "gpu",
-                    "devices",
-                    "holders",
-                    "state",
-                    "lease",
-                    "observe",
-                    "act",
-                    "serve")
+    private static final String PARTS = Stream.of(("base children files trusted machine processes relations gpu devices"
+                            + " holders state lease observe act serve")
+                    .split(" "))
             .map(AgentProgram::load)
             .collect(Collectors.joining());
 

@@ -29,7 +29,7 @@ final class Detachment {
 
     private static final InstructionResult ALREADY_DETACHED =
             new InstructionResult.Finished(Result.of(Outcome.ALREADY_DETACHED));
-    private static final InstructionResult REPEATED_CHANGES = failed(
+    static final InstructionResult REPEATED_CHANGES = failed(
             "devices.json or genv.lock is changed repeatedly while genv's lock is held: find out who writes there"
                     + " without it");
 
@@ -38,7 +38,7 @@ final class Detachment {
     private @Nullable Bytes seen;
     private Bytes wanted = Bytes.EMPTY;
     private Set<AttachmentId> removed = Set.of();
-    private boolean isOpen = true;
+    private boolean isOpen;
 
     /**
      * Makes the new file. If nothing is to be written, or if that is not possible, the orders are done at once.
@@ -49,7 +49,10 @@ final class Detachment {
     Detachment(List<Instruction.Detach> orders, @Nullable Bytes seen, BiConsumer<Instruction, InstructionResult> done) {
         this.orders = List.copyOf(orders);
         this.done = done;
-        prepare(seen);
+        isOpen = !orders.isEmpty();
+        if (isOpen) {
+            prepare(seen);
+        }
     }
 
     /** Whether the orders are not done yet. */
@@ -103,10 +106,6 @@ final class Detachment {
             }
             case LOCKED -> finish(new InstructionResult.Locked(lock));
         }
-    }
-
-    void giveUp() {
-        finish(REPEATED_CHANGES);
     }
 
     private static InstructionResult failed(String why) {

@@ -7,10 +7,10 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.DeserializationContext;
+import com.fasterxml.jackson.databind.JsonDeserializer;
+import com.fasterxml.jackson.databind.JsonSerializer;
 import com.fasterxml.jackson.databind.SerializerProvider;
-import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.module.SimpleModule;
-import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.EnforcerFacts;
 import dev.genv.enforcer.host.Reading;
@@ -19,10 +19,11 @@ import java.io.IOException;
 import java.math.BigDecimal;
 import java.time.Duration;
 
-/** How the records of {@code facts} are written in JSON. */
+/** How the records of {@code facts} are written in JSON. Durations are numbers of seconds, at least 0. */
 final class FactsModule extends SimpleModule {
     private static final long serialVersionUID = 1L;
     private static final long LONGEST_SECONDS = 1_000_000_000;
+    private static final double NANOS = 1e9;
 
     FactsModule() {
         super("facts");
@@ -30,10 +31,34 @@ final class FactsModule extends SimpleModule {
         setMixInAnnotation(StateFacts.Directory.class, DirectoryForm.class);
         setMixInAnnotation(StateFacts.StateFile.class, StateFileForm.class);
         setMixInAnnotation(EnforcerFacts.Other.class, OtherForm.class);
-        addDeserializer(Bytes.class, new BytesReader());
         setMixInAnnotation(Bytes.class, BytesForm.class);
-        addDeserializer(Duration.class, new SecondsReader());
-        addSerializer(Duration.class, new SecondsWriter());
+        addDeserializer(Bytes.class, new JsonDeserializer<>() {
+            @Override
+            public Bytes deserialize(JsonParser parser, DeserializationContext context) throws IOException {
+                return parser.hasToken(JsonToken.VALUE_STRING)
+                        ? Bytes.of(parser.getBinaryValue())
+                        : (Bytes) context.handleUnexpectedToken(Bytes.class, parser);
+            }
+        });
+        addDeserializer(Duration.class, new JsonDeserializer<>() {
+            @Override
+            public Duration deserialize(JsonParser parser, DeserializationContext context) throws IOException {
+                if (!parser.currentToken().isNumeric()) {
+                    return (Duration) context.handleUnexpectedToken(Duration.class, parser);
+                }
+                var seconds = parser.getDoubleValue();
+                if (!(seconds >= 0 && seconds <= LONGEST_SECONDS)) {
+                    return (Duration) context.handleWeirdNumberValue(Duration.class, seconds, "not a possible time");
+                }
+                return Duration.ofNanos(Math.round(seconds * NANOS));
+            }
+        });
+        addSerializer(Duration.class, new JsonSerializer<>() {
+            @Override
+            public void serialize(Duration time, JsonGenerator out, SerializerProvider provider) throws IOException {
+                out.writeNumber(BigDecimal.valueOf(time.toMillis(), 3));
+            }
+        });
     }
 
     @JsonTypeInfo(use = JsonTypeInfo.Id.DEDUCTION)
@@ -64,60 +89,9 @@ final class FactsModule extends SimpleModule {
     })
     private interface OtherForm {}
 
-    private static final class BytesReader extends StdDeserializer<Bytes> {
-        private static final long serialVersionUID = 1L;
-
-        BytesReader() {
-            super(Bytes.class);
-        }
-
-        @Override
-        public Bytes deserialize(JsonParser parser, DeserializationContext context) throws IOException {
-            if (!parser.hasToken(JsonToken.VALUE_STRING)) {
-                return (Bytes) context.handleUnexpectedToken(Bytes.class, parser);
-            }
-            return Bytes.of(parser.getBinaryValue());
-        }
-    }
-
     /** Base64. */
     private interface BytesForm {
         @JsonValue
         byte[] array();
-    }
-
-    /** A number of seconds, at least 0. */
-    private static final class SecondsReader extends StdDeserializer<Duration> {
-        private static final long serialVersionUID = 1L;
-        private static final double NANOS = 1e9;
-
-        SecondsReader() {
-            super(Duration.class);
-        }
-
-        @Override
-        public Duration deserialize(JsonParser parser, DeserializationContext context) throws IOException {
-            if (!parser.currentToken().isNumeric()) {
-                return (Duration) context.handleUnexpectedToken(Duration.class, parser);
-            }
-            var seconds = parser.getDoubleValue();
-            if (!(seconds >= 0 && seconds <= LONGEST_SECONDS)) {
-                return (Duration) context.handleWeirdNumberValue(Duration.class, seconds, "not a possible time");
-            }
-            return Duration.ofNanos(Math.round(seconds * NANOS));
-        }
-    }
-
-    private static final class SecondsWriter extends StdSerializer<Duration> {
-        private static final long serialVersionUID = 1L;
-
-        SecondsWriter() {
-            super(Duration.class);
-        }
-
-        @Override
-        public void serialize(Duration time, JsonGenerator out, SerializerProvider provider) throws IOException {
-            out.writeNumber(BigDecimal.valueOf(time.toMillis(), 3));
-        }
     }
 }

@@ -19,11 +19,7 @@ final class HangBackoff<K> {
     private final LongSupplier nanos;
     private final Map<K, Pause> pauses = new LinkedHashMap<>();
 
-    /**
-     * Creates a backoff without pauses.
-     *
-     * @param nanos as {@link System#nanoTime}
-     */
+    /** Creates a backoff without pauses, with a clock like {@link System#nanoTime}. */
     HangBackoff(LongSupplier nanos) {
         this.nanos = nanos;
     }

@@ -1,8 +1,6 @@
 package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.host.AccountFacts.TextFile;
-import dev.genv.enforcer.host.GpuFacts;
-import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.ProcessId;
 import java.util.Set;
@@ -55,30 +53,19 @@ final class HostMemory {
         if (!omitted.tool()) {
             record(Step.GPU_TOOL, answer.toolHangs());
         }
-        recordStatus(facts.gpu());
-        recordKernels(facts, omitted.kernels());
+        var status = facts.gpu().status();
+        var statusFailure = status instanceof Reading.Failed(var failure, var _) ? failure : null;
+        if (statusFailure == null || statusFailure == Reading.Failure.TIMEOUT) {
+            record(Step.DEVICE_STATUS, statusFailure != null);
+        }
+        // No files and no failure may also mean that there was nothing to search for, which is no answer.
+        var kernels = facts.liveness().kernels();
+        var kernelsHung = !kernels.unsearched().isEmpty();
+        if (!omitted.kernels() && (kernelsHung || !kernels.files().isEmpty())) {
+            record(Step.KERNELS, kernelsHung);
+        }
         passwd = version(facts.accounts().passwd(), passwd);
         subuid = version(facts.accounts().subuid(), subuid);
-    }
-
-    private void recordStatus(GpuFacts gpus) {
-        switch (gpus.status()) {
-            case Reading.Value<GpuFacts.ToolOutput> _ -> record(Step.DEVICE_STATUS, false);
-            case Reading.Failed<GpuFacts.ToolOutput>(var failure, var _) -> {
-                if (failure == Reading.Failure.TIMEOUT) {
-                    record(Step.DEVICE_STATUS, true);
-                }
-            }
-        }
-    }
-
-    /** No files and no failure may also mean that there was nothing to search for, which is no answer. */
-    private void recordKernels(HostFacts facts, boolean wereOmitted) {
-        var kernels = facts.liveness().kernels();
-        var hung = !kernels.unsearched().isEmpty();
-        if (!wereOmitted && (hung || !kernels.files().isEmpty())) {
-            record(Step.KERNELS, hung);
-        }
     }
 
     private void record(Step step, boolean hung) {

@@ -5,8 +5,11 @@ import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.ProgramRunner;
+import dev.genv.enforcer.remote.Connection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -23,62 +26,48 @@ final class RemoteActions {
     private static final Result NOT_FOUND = Result.failed("the last observation of this host did not find it");
     private static final Result NO_RESULT = Result.lost("the host reported no result");
 
+    /**
+     * What actions need from the observation that they are based on.
+     *
+     * @param devices {@code devices.json}; null if it was not read
+     * @param ticks when the state was read, in clock ticks since that boot
+     * @param boot the boot id
+     * @param nanos when the observation began, as {@link System#nanoTime} of the service
+     */
+    record LastObservation(@Nullable Bytes devices, long ticks, String boot, long nanos) {
+        static LastObservation of(HostFacts facts, long nanos) {
+            return new LastObservation(
+                    facts.state().devices() instanceof StateFile.Present(var content) ? content : null,
+                    facts.machine().beforeState(),
+                    facts.machine().bootId(),
+                    nanos);
+        }
+    }
+
     private final LastObservation seen;
     private final long deadline;
     private final BiConsumer<Instruction, InstructionResult> done;
     /** The open ones, by their numbers. */
     private final TreeMap<Integer, Termination> terminations = new TreeMap<>();
 
-    private int detachmentNumber;
-    private @Nullable Detachment detachment;
+    private final int detachmentNumber;
+    private final Detachment detachment;
     private Answer.@Nullable Handles handles;
 
     /**
-     * Creates a list without orders.
+     * Prepares the orders. Those that cannot be executed are done at once.
      *
      * @param deadline in clock ticks since the machine's boot; later no order is begun
      * @param done called once with the reply to each order
      */
-    RemoteActions(LastObservation seen, long deadline, BiConsumer<Instruction, InstructionResult> done) {
+    RemoteActions(
+            LastObservation seen,
+            long deadline,
+            List<Instruction> orders,
+            BiConsumer<Instruction, InstructionResult> done) {
         this.seen = seen;
         this.deadline = deadline;
         this.done = done;
-    }
-
-    /**
-     * Executes orders. What changed too often between the observation and the execution is tried again.
-     *
-     * @return what signals were sent to; null if there was no answer
-     * @throws UnreachableException if the machine could not be reached; an order without a reply was not executed then
-     */
-    Answer.@Nullable Handles run(List<Instruction> orders, AgentCommand command, ProgramRunner machine)
-            throws UnreachableException, InterruptedException {
-        prepare(orders);
-        for (var round = 0; isOpen() && round < MAX_ROUNDS; round++) {
-            try {
-                record(send(command, machine));
-            } catch (UnreadableAnswerException e) {
-                // Whatever the answer was, the request was received.
-                finishAll(Result.lost(String.valueOf(e.unreachable().getMessage())));
-                machine.stop();
-            }
-        }
-        List.copyOf(terminations.keySet()).forEach(number -> finish(number, Termination.OTHER));
-        if (detachment != null) {
-            detachment.giveUp();
-        }
-        return handles;
-    }
-
-    private boolean isOpen() {
-        return !terminations.isEmpty() || openDetachment() != null;
-    }
-
-    private @Nullable Detachment openDetachment() {
-        return detachment != null && detachment.isOpen() ? detachment : null;
-    }
-
-    private void prepare(List<Instruction> orders) {
         var detachments = new ArrayList<Instruction.Detach>();
         for (var order : orders) {
             switch (order) {
@@ -87,34 +76,54 @@ final class RemoteActions {
             }
         }
         detachmentNumber = orders.size();
-        if (!detachments.isEmpty()) {
-            detachment = new Detachment(detachments, seen.devices(), done);
+        detachment = new Detachment(detachments, seen.devices(), done);
+    }
+
+    /**
+     * Executes the orders. What changed too often between the observation and the execution is tried again.
+     *
+     * @return what signals were sent to; null if there was no answer
+     * @throws UnreachableException if the machine could not be reached; an order without a reply was not executed then
+     */
+    Answer.@Nullable Handles run(AgentCommand command, Connection machine)
+            throws UnreachableException, InterruptedException {
+        for (var round = 0; round < MAX_ROUNDS && (!terminations.isEmpty() || detachment.isOpen()); round++) {
+            try {
+                record(send(command, machine));
+            } catch (UnreadableAnswerException e) {
+                // Whatever the answer was, the request was received.
+                finishAllExcept(
+                        Set.of(), Result.lost(String.valueOf(e.unreachable().getMessage())));
+                machine.stop();
+            }
         }
+        List.copyOf(terminations.keySet()).forEach(number -> finish(number, Termination.OTHER));
+        detachment.finish(Detachment.REPEATED_CHANGES);
+        return handles;
     }
 
     private void prepare(Instruction.Terminate order) {
-        var termination = Termination.of(order);
+        var environ = order.expected().environ();
         if (order.process().pid() <= 1) {
             done.accept(order, new InstructionResult.Finished(NEVER_TERMINATED));
-        } else if (termination.isEmpty()) {
+        } else if (environ == null || order.expected().uid() == null) { // the machine must compare them
             done.accept(order, new InstructionResult.Finished(NOT_FOUND));
         } else {
-            terminations.put(terminations.size(), termination.get());
+            terminations.put(terminations.size(), new Termination(order, environ));
         }
     }
 
-    private AgentCommand.Reply send(AgentCommand command, ProgramRunner machine)
+    private AgentCommand.Reply send(AgentCommand command, Connection machine)
             throws UnreachableException, InterruptedException {
         try {
             return command.run(machine, this::request);
         } catch (InterruptedException e) {
-            finishAll(Result.lost(ABANDONED));
+            finishAllExcept(Set.of(), Result.lost(ABANDONED));
             throw e;
         }
     }
 
     private Request request(Request.Common common) {
-        var pending = openDetachment();
         return new Request.Act(
                 common,
                 deadline,
@@ -122,7 +131,7 @@ final class RemoteActions {
                 terminations.entrySet().stream()
                         .map(each -> each.getValue().request(each.getKey()))
                         .toList(),
-                pending == null ? null : pending.request(detachmentNumber));
+                detachment.isOpen() ? detachment.request(detachmentNumber) : null);
     }
 
     private void record(AgentCommand.Reply reply) throws UnreachableException, UnreadableAnswerException {
@@ -142,9 +151,11 @@ final class RemoteActions {
         handles = acted.handles();
         var leased = acted.leased();
         if (leased != null) {
-            finishAll(Result.failed(
-                    "another service acted on this host %d s ago: observing only until its lease expires, in %d s"
-                            .formatted(leased.secondsAgo(), leased.secondsLeft())));
+            finishAllExcept(
+                    Set.of(),
+                    Result.failed(
+                            "another service acted on this host %d s ago: observing only until its lease expires, in %d s"
+                                    .formatted(leased.secondsAgo(), leased.secondsLeft())));
             return;
         }
         var unanswered = new TreeMap<>(terminations);
@@ -156,12 +167,11 @@ final class RemoteActions {
             termination.result(answer).ifPresent(result -> finish(answer.number(), result));
         }
         unanswered.keySet().forEach(number -> finish(number, NO_RESULT));
-        var pending = openDetachment();
         var detached = acted.detached();
-        if (pending != null && detached != null) {
-            pending.record(detached, acted.lock(), begun.contains(detachmentNumber));
-        } else if (pending != null) {
-            pending.finish(new InstructionResult.Finished(NO_RESULT));
+        if (detached == null) {
+            detachment.finish(new InstructionResult.Finished(NO_RESULT));
+        } else if (detachment.isOpen()) {
+            detachment.record(detached, acted.lock(), begun.contains(detachmentNumber));
         }
     }
 
@@ -173,20 +183,16 @@ final class RemoteActions {
         }
         var why = String.valueOf(failure.getMessage());
         if (result.hasEnded()) {
-            var notStarted = Result.failed(why + "; it was not started");
-            List.copyOf(terminations.keySet()).stream()
-                    .filter(number -> !begun.contains(number))
-                    .forEach(number -> finish(number, notStarted));
-            if (detachment != null && !begun.contains(detachmentNumber)) {
-                detachment.finish(new InstructionResult.Finished(notStarted));
-            }
+            finishAllExcept(begun, Result.failed(why + "; it was not started"));
         }
-        finishAll(Result.lost(why));
+        finishAllExcept(Set.of(), Result.lost(why));
     }
 
-    private void finishAll(Result result) {
-        List.copyOf(terminations.keySet()).forEach(number -> finish(number, result));
-        if (detachment != null) {
+    private void finishAllExcept(Set<Integer> numbers, Result result) {
+        List.copyOf(terminations.keySet()).stream()
+                .filter(number -> !numbers.contains(number))
+                .forEach(number -> finish(number, result));
+        if (!numbers.contains(detachmentNumber)) {
             detachment.finish(new InstructionResult.Finished(result));
         }
     }

@@ -7,7 +7,6 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
-import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -60,12 +59,8 @@ final class SilentProcesses {
     }
 
     private static Optional<ProcStat> stat(ProcessFacts process) {
-        try {
-            return process.before() instanceof Reading.Value<Bytes>(var text)
-                    ? Optional.of(ProcStat.parse(text.text()))
-                    : Optional.empty();
-        } catch (IOException e) {
-            return Optional.empty();
-        }
+        return process.before() instanceof Reading.Value<Bytes>(var text)
+                ? ProcStat.tryParse(text.text())
+                : Optional.empty();
     }
 }

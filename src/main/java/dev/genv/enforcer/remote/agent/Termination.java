@@ -35,20 +35,12 @@ final class Termination {
 
     private Collection<ProgramFile> files;
 
-    private Termination(Instruction.Terminate order, EnvironFacts environ) {
+    Termination(Instruction.Terminate order, EnvironFacts environ) {
         this.order = order;
         this.environ = environ;
         addresses = order.expected().addresses();
         uid = order.expected().uid();
         files = order.expected().files();
-    }
-
-    /** Returns nothing if the last observation does not say what the machine must compare. */
-    static Optional<Termination> of(Instruction.Terminate order) {
-        var environ = order.expected().environ();
-        return environ == null || order.expected().uid() == null
-                ? Optional.empty()
-                : Optional.of(new Termination(order, environ));
     }
 
     Instruction.Terminate order() {

@@ -4,15 +4,10 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import org.jspecify.annotations.Nullable;
 
-/** The answer of an agent is invalid. */
+/** The answer of an agent is invalid. The message is a clause for people. */
 public final class UnreadableAnswerException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /**
-     * Creates an exception.
-     *
-     * @param why a clause for people
-     */
     UnreadableAnswerException(String why, @Nullable Throwable cause) {
         super(why, cause);
     }

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
-import java.io.OutputStream;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Objects;
@@ -9,7 +9,7 @@ import java.util.Objects;
  * The output of a command. It accepts every byte and keeps the first ones. It never waits and never throws, because the
  * thread that reads the whole connection calls it.
  */
-final class CapturedOutput extends OutputStream {
+final class CapturedOutput extends ByteArrayOutputStream {
     private static final int FIRST_SIZE = 1 << 10;
 
     private final int kept;
@@ -17,8 +17,6 @@ final class CapturedOutput extends OutputStream {
     private final Runnable onWrite;
     private final Runnable onExceeded;
     private final Runnable closed;
-    private byte[] bytes;
-    private int length;
     private long received;
     /** No line that begins before this index has the text that is searched. */
     private int searched;
@@ -33,27 +31,25 @@ final class CapturedOutput extends OutputStream {
      * @param most the number of bytes above which {@code onExceeded} is called
      */
     CapturedOutput(int kept, long most, Runnable onWrite, Runnable onExceeded, Runnable closed) {
+        super(Math.min(kept, FIRST_SIZE));
         this.kept = kept;
         this.most = most;
         this.onWrite = onWrite;
         this.onExceeded = onExceeded;
         this.closed = closed;
-        this.bytes = new byte[Math.min(kept, FIRST_SIZE)];
     }
 
     @Override
-    public void write(int each) {
+    public synchronized void write(int each) {
         write(new byte[] {(byte) each}, 0, 1);
     }
 
     @Override
-    public void write(byte[] source, int offset, int count) {
-        Objects.checkFromIndexSize(offset, count, source.length);
-        if (keep(source, offset, count) > most) {
-            onExceeded.run();
-        } else {
-            onWrite.run();
-        }
+    public synchronized void write(byte[] source, int offset, int length) {
+        Objects.checkFromIndexSize(offset, length, source.length);
+        received += length;
+        super.write(source, offset, Math.min(length, kept - count));
+        (isExceeded() ? onExceeded : onWrite).run();
     }
 
     @Override
@@ -66,18 +62,18 @@ final class CapturedOutput extends OutputStream {
     }
 
     /** The kept output, with one char for each byte (ISO-8859-1). */
-    synchronized String text() {
-        return text(length);
+    String text() {
+        return toString(StandardCharsets.ISO_8859_1);
     }
 
     /** The kept output before an index. */
     synchronized String text(int end) {
-        return new String(bytes, 0, end, StandardCharsets.ISO_8859_1);
+        return new String(buf, 0, end, StandardCharsets.ISO_8859_1);
     }
 
     synchronized void clear() {
-        bytes = new byte[Math.min(kept, FIRST_SIZE)];
-        length = 0;
+        buf = new byte[Math.min(kept, FIRST_SIZE)];
+        count = 0;
         received = 0;
         searched = 0;
         lineEnd = 0;
@@ -88,33 +84,18 @@ final class CapturedOutput extends OutputStream {
      * because the search continues where it ended.
      */
     synchronized int findLine(byte[] text) {
-        while (searched + text.length <= length) {
-            if (bytes[searched] == text[0]
-                    && Arrays.equals(bytes, searched, searched + text.length, text, 0, text.length)) {
-                return findEnd();
+        while (searched + text.length <= count) {
+            if (buf[searched] == text[0]
+                    && Arrays.equals(buf, searched, searched + text.length, text, 0, text.length)) {
+                for (lineEnd = Math.max(lineEnd, searched); lineEnd < count; lineEnd++) {
+                    if (buf[lineEnd] == '\n') {
+                        return lineEnd + 1;
+                    }
+                }
+                return -1;
             }
             searched++;
         }
         return -1;
-    }
-
-    private int findEnd() {
-        for (lineEnd = Math.max(lineEnd, searched); lineEnd < length; lineEnd++) {
-            if (bytes[lineEnd] == '\n') {
-                return lineEnd + 1;
-            }
-        }
-        return -1;
-    }
-
-    private synchronized long keep(byte[] source, int offset, int count) {
-        received += count;
-        var some = Math.min(count, kept - length);
-        if (length + some > bytes.length) {
-            bytes = Arrays.copyOf(bytes, (int) Math.min(kept, Math.max(length + some, 2L * bytes.length)));
-        }
-        System.arraycopy(source, offset, bytes, length, some);
-        length += some;
-        return received;
     }
 }

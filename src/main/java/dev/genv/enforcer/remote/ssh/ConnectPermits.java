@@ -1,10 +1,11 @@
 package dev.genv.enforcer.remote.ssh;
 
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Limits how many connection attempts run at the same time. A permit expires after a time limit, so that attempts that hang
@@ -28,30 +29,20 @@ final class ConnectPermits {
         if (!free.tryAcquire(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS)) {
             throw new TimeoutException("no permit was free in time");
         }
-        var permit = new Permit();
-        Thread.ofVirtual().name("ssh").start(() -> releaseAfter(permit));
+        var isReturned = new AtomicBoolean();
+        Permit permit = () -> {
+            if (!isReturned.getAndSet(true)) {
+                free.release();
+            }
+        };
+        CompletableFuture.delayedExecutor(longest.toNanos(), TimeUnit.NANOSECONDS)
+                .execute(permit::close);
         return permit;
     }
 
-    private void releaseAfter(Permit permit) {
-        try {
-            if (!permit.returned.await(longest.toNanos(), TimeUnit.NANOSECONDS)) {
-                permit.close();
-            }
-        } catch (InterruptedException _) {
-            Thread.currentThread().interrupt(); // never happens
-        } finally {
-            free.release();
-        }
-    }
-
     /** The permission to make one connection attempt. */
-    static final class Permit implements AutoCloseable {
-        private final CountDownLatch returned = new CountDownLatch(1);
-
+    interface Permit extends AutoCloseable {
         @Override
-        public void close() {
-            returned.countDown();
-        }
+        void close();
     }
 }

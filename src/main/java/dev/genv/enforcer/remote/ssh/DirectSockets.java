@@ -133,11 +133,8 @@ public final class DirectSockets implements SocketFactory {
         try {
             return new InetAddress[] {InetAddress.ofLiteral(host)};
         } catch (IllegalArgumentException _) {
-            return lookUp(host);
+            // it is a name
         }
-    }
-
-    private InetAddress[] lookUp(String host) throws IOException {
         try {
             return lookups.start(host).get(deadline.millis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {

@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandResult.Interruption;
+import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.remote.ssh.SshSession.NotOpenedException;
 import java.io.FilterOutputStream;
 import java.io.IOException;
@@ -14,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -45,7 +47,9 @@ final class ExecChannel {
         this.session = session;
         this.channel = channel;
         this.maxOutput = maxOutput;
-        output = new CapturedOutput(maxOutput, maxOutput, changes::release, this::finish, this::recordOutputEnd);
+        // If the whole connection ends, the channel is no longer connected.
+        Runnable onEnd = () -> ended = channel.isConnected();
+        output = new CapturedOutput(maxOutput, maxOutput, changes::release, this::finish, onEnd);
         // JSch closes this stream only with the channel, so the close shows that the command has ended.
         errors = new CapturedOutput(MAX_ERROR_BYTES, maxOutput, changes::release, this::finish, this::finish);
         channel.setCommand(command.getBytes(StandardCharsets.UTF_8));
@@ -70,42 +74,33 @@ final class ExecChannel {
         changes.release();
     }
 
-    private void recordOutputEnd() {
-        // If the whole connection ends, the channel is no longer connected.
-        ended = channel.isConnected();
-    }
-
-    /** Captures all output from now on, and forgets what was captured before. */
-    void expectOutput() {
-        output.clear();
-        errors.clear();
-        outputIsExpected = true;
-    }
-
-    /** Drops all output from now on. */
-    void ignoreOutput() {
+    /** Forgets what was captured, and captures or drops all output from now on. */
+    void expectOutput(boolean isExpected) {
         outputIsExpected = false;
         output.clear();
         errors.clear();
+        outputIsExpected = isExpected;
     }
 
     /** Opens the channel and writes to it, without waiting for either. */
-    void open(String text, boolean isWholeInput, Duration timeout) {
-        onItsOwnThread(() -> {
-            // A little longer than the limit of the command, which reports the timeout.
-            channel.connect(Math.clamp(timeout.plusSeconds(1).toMillis(), 1, Integer.MAX_VALUE));
-            PacketSizeLimit.limit(channel);
-            var stream = channel.getOutputStream();
-            input = stream;
-            write(stream, text);
-            if (isWholeInput) {
-                stream.close();
-            }
-        });
+    void open(String text, Duration timeout) {
+        expectOutput(true);
+        onItsOwnThread(() -> connect(text, timeout));
+    }
+
+    OutputStream connect(String text, Duration timeout) throws JSchException, IOException {
+        // A little longer than the limit of the command, which reports the timeout.
+        channel.connect(Math.clamp(timeout.plusSeconds(1).toMillis(), 1, Integer.MAX_VALUE));
+        PacketSizeLimit.limit(channel);
+        var stream = channel.getOutputStream();
+        input = stream;
+        write(stream, text);
+        return stream;
     }
 
     /** Writes to an open channel, without waiting for it. */
     void send(String text) {
+        expectOutput(true);
         onItsOwnThread(() -> write(Objects.requireNonNull(input), text));
     }
 
@@ -115,11 +110,11 @@ final class ExecChannel {
     }
 
     /** What waits for the host despite JSch's time limits: opening the channel, and writing to it. */
-    private interface Step {
+    interface Step {
         void run() throws JSchException, IOException;
     }
 
-    private void onItsOwnThread(Step step) {
+    void onItsOwnThread(Step step) {
         Thread.ofVirtual().name("ssh").start(() -> {
             try {
                 step.run();
@@ -159,10 +154,9 @@ final class ExecChannel {
             if (deadline.remaining().isZero()) {
                 return false;
             }
-            var pollNanos =
-                    Math.min(POLL_INTERVAL.toNanos(), deadline.remaining().toNanos());
+            var poll = Math.min(POLL_INTERVAL.toNanos(), deadline.remaining().toNanos());
             // JSch does not report a connection that is lost while the channel is being opened.
-            if (changes.tryAcquire(pollNanos, TimeUnit.NANOSECONDS)) {
+            if (changes.tryAcquire(poll, TimeUnit.NANOSECONDS)) {
                 changes.drainPermits();
             } else if (!session.isUp()) {
                 return true;
@@ -176,8 +170,17 @@ final class ExecChannel {
         return !finished && session.isUp();
     }
 
-    CapturedOutput output() {
-        return output;
+    /** Waits for the answer to the request that was sent last. */
+    CommandResult receive(ProgramRequest request) throws NotOpenedException, InterruptedException {
+        var answerStart = (request.mark() + "{").getBytes(StandardCharsets.ISO_8859_1);
+        var inTime = await(request.timeout(), () -> output.findLine(answerStart) >= 0);
+        var end = output.findLine(answerStart);
+        if (end < 0) {
+            return end(inTime, request.timeout(), "answer");
+        }
+        var result = new CommandResult(output.text(end), "", null, null);
+        expectOutput(false);
+        return result;
     }
 
     /**
@@ -228,13 +231,7 @@ final class ExecChannel {
     void close() throws InterruptedException {
         session.unsolicitedDataLimit().allowRemaining();
         try {
-            TimedCall.call(
-                    TIME_TO_CLOSE,
-                    () -> {
-                        channel.disconnect();
-                        return true;
-                    },
-                    session::close);
+            TimedCall.call(TIME_TO_CLOSE, Executors.callable(channel::disconnect, true), session::close);
         } catch (TimeoutException | ExecutionException _) {
             session.close();
         }

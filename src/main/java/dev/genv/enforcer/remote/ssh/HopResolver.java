@@ -5,25 +5,14 @@ import dev.genv.enforcer.remote.HostList;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Resolves a machine to the SSH servers on the path to it, from the host list, the settings and the SSH configuration. */
-public final class HopResolver {
+public record HopResolver(SshSettings settings, SshConfig config, String ownUser, String home) {
     private static final int MAX_HOPS = 8;
     private static final int DEFAULT_PORT = 22;
-
-    private final SshSettings settings;
-    private final SshConfig config;
-    private final String ownUser;
-    private final String home;
-
-    public HopResolver(SshSettings settings, SshConfig config, String ownUser, String home) {
-        this.settings = settings;
-        this.config = config;
-        this.ownUser = ownUser;
-        this.home = home;
-    }
 
     /**
      * Returns the jump servers in order, and the machine itself as the last hop.
@@ -45,8 +34,12 @@ public final class HopResolver {
         }
         var hops = new ArrayList<Hop>();
         for (var each : jumps(address)) {
-            var jump = jump(each);
-            if (isSame(jump, last)) { // a ProxyJump under "Host *" also applies to the jump servers
+            // The settings name the user of the machines. A jump server has its own user if the configuration has a
+            // section
+            // for it.
+            var jump = hop(each, firstOf(each.user(), configured(each, "User"), settings.username()));
+            if (jump.host().equals(last.host())
+                    && jump.port() == last.port()) { // a ProxyJump under "Host *" also applies to the jump servers
                 break;
             }
             hops.addAll(hops.isEmpty() ? resolve(each, jump, jumps + 1) : List.of(jump));
@@ -58,16 +51,6 @@ public final class HopResolver {
     private List<HostAddress> jumps(HostAddress address) {
         var value = configured(address, "ProxyJump");
         return value == null || value.equals("none") ? List.of() : HostList.parse(value);
-    }
-
-    private static boolean isSame(Hop one, Hop other) {
-        return one.host().equals(other.host()) && one.port() == other.port();
-    }
-
-    private Hop jump(HostAddress address) {
-        // The settings name the user of the machines. A jump server has its own user if the configuration has a section
-        // for it.
-        return hop(address, firstOf(address.user(), configured(address, "User"), settings.username()));
     }
 
     private Hop hop(HostAddress address, String user) {
@@ -84,35 +67,30 @@ public final class HopResolver {
     }
 
     private int port(HostAddress address) {
-        var given = address.port();
-        if (given != null) {
-            return given;
-        }
         var configured = configured(address, "Port");
-        return configured == null
-                ? DEFAULT_PORT
-                : Optional.ofNullable(HostAddress.parse("h:" + configured).port())
-                        .orElse(DEFAULT_PORT);
+        var port = address.port() != null || configured == null
+                ? address.port()
+                : HostAddress.parse("h:" + configured).port();
+        return port == null ? DEFAULT_PORT : port;
     }
 
     private List<Path> identities(HostAddress address, String host, String user) {
         var ours = settings.identityFile();
         var names = ours == null ? config.all(address.host(), "IdentityFile") : List.of(ours.toString());
-        return names.stream()
-                .filter(each -> !each.equals("none"))
-                .map(each -> path(each, host, user))
-                .toList();
+        return paths(names, host, user);
     }
 
     /** The configuration of a machine takes precedence over the settings, which apply to all machines. */
     private List<Path> knownHosts(HostAddress address, String host, String user) {
         var names = config.firstLine(address.host(), "UserKnownHostsFile");
-        return names.isEmpty()
-                ? List.of(settings.knownHosts())
-                : names.stream()
-                        .filter(each -> !each.equals("none"))
-                        .map(each -> path(each, host, user))
-                        .toList();
+        return names.isEmpty() ? List.of(settings.knownHosts()) : paths(names, host, user);
+    }
+
+    private List<Path> paths(List<String> names, String host, String user) {
+        return names.stream()
+                .filter(each -> !each.equals("none"))
+                .map(each -> path(each, host, user))
+                .toList();
     }
 
     private Path path(String name, String host, String user) {
@@ -129,11 +107,6 @@ public final class HopResolver {
     }
 
     private String firstOf(@Nullable String... users) {
-        for (var each : users) {
-            if (each != null) {
-                return each;
-            }
-        }
-        return ownUser;
+        return Stream.of(users).filter(Objects::nonNull).findFirst().orElse(ownUser);
     }
 }

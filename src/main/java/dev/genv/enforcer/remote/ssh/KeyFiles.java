@@ -100,20 +100,13 @@ public final class KeyFiles {
         if (passphraseFile == null) {
             return null;
         }
-        var text = new WatchedFile<>(
-                        passphraseFile, LARGEST_IDENTITY, bytes -> new String(bytes, StandardCharsets.UTF_8))
-                .current();
-        return text.replaceFirst("\\R\\z", "").getBytes(StandardCharsets.UTF_8);
+        var text =
+                new WatchedFile<>(passphraseFile, LARGEST_IDENTITY, bytes -> new String(bytes, StandardCharsets.UTF_8));
+        return text.current().replaceFirst("\\R\\z", "").getBytes(StandardCharsets.UTF_8);
     }
 
     /** Private keys to log in with, in the order of use. */
-    private static final class Identities implements IdentityRepository {
-        private final List<Identity> keys;
-
-        Identities(List<Identity> keys) {
-            this.keys = List.copyOf(keys);
-        }
-
+    private record Identities(List<Identity> keys) implements IdentityRepository {
         /** Returns a new list each time, because JSch locks it during a login. */
         @Override
         @SuppressWarnings("JdkObsolete") // required by JSch

@@ -9,15 +9,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The host keys from one or several known_hosts files. The service reads them and never adds a key. */
-public final class KnownHosts implements HostKeyRepository {
-    private final String name;
-    private final List<HostKeyRepository> files;
-
-    KnownHosts(String name, List<HostKeyRepository> files) {
-        this.name = name;
-        this.files = List.copyOf(files);
-    }
-
+public record KnownHosts(String name, List<HostKeyRepository> files) implements HostKeyRepository {
     /** Whether the files contain a key of this host. */
     public boolean knows(String host) {
         return Stream.of(getHostKey(host, null))

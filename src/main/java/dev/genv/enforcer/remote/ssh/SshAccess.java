@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -24,8 +25,7 @@ public final class SshAccess {
     private final HopResolver routes;
     private final SshConnector connector;
     private final Duration timeout;
-    private final LongSupplier nanoTime;
-    private final RandomGenerator random;
+    private final Supplier<BackOff> backOffs;
 
     /**
      * Reads the files that the settings name.
@@ -42,33 +42,30 @@ public final class SshAccess {
 
     SshAccess(SshSettings settings, DirectSockets.Names names, LongSupplier nanoTime, RandomGenerator random) {
         var keyFiles = new KeyFiles(settings.passphraseFile());
-        var home = System.getProperty("user.home", "/");
-        this.routes =
-                new HopResolver(settings, config(settings.sshConfig()), System.getProperty("user.name", "root"), home);
         this.connector = new SshConnector(keyFiles, names, settings.timeout());
         this.timeout = settings.timeout();
-        this.nanoTime = nanoTime;
-        this.random = random;
+        this.backOffs = () -> new BackOff(nanoTime, random);
         try {
-            read(settings, keyFiles);
+            this.routes = new HopResolver(
+                    settings,
+                    config(settings.sshConfig()),
+                    System.getProperty("user.name", "root"),
+                    System.getProperty("user.home", "/"));
+            if (!Files.isReadable(settings.knownHosts())) {
+                throw new IOException(settings.knownHosts() + " cannot be read");
+            }
+            keyFiles.knownHosts(List.of(settings.knownHosts()));
+            if (settings.identityFile() != null) {
+                keyFiles.identities(List.of(settings.identityFile()));
+            }
         } catch (IOException e) {
             throw new IllegalArgumentException(e.getMessage(), e);
         }
     }
 
-    /**
-     * Checks that the files of the settings can be used.
-     *
-     * @throws IllegalArgumentException if a file cannot be used, with the reason
-     */
-    public static void check(SshSettings settings) {
-        new SshAccess(settings);
-    }
-
     /** Creates the connection of a machine; it is opened for the first command. */
     public Connection connection(HostAddress address) {
-        return new SshConnection(
-                begin -> connector.connect(route(address), begin), new BackOff(nanoTime, random), timeout);
+        return new SshConnection(begin -> connector.connect(route(address), begin), backOffs.get(), timeout);
     }
 
     private List<Hop> route(HostAddress address) throws UnreachableException {
@@ -80,18 +77,7 @@ public final class SshAccess {
         }
     }
 
-    private static void read(SshSettings settings, KeyFiles keyFiles) throws IOException {
-        if (!Files.isReadable(settings.knownHosts())) {
-            throw new IOException(settings.knownHosts() + " cannot be read");
-        }
-        keyFiles.knownHosts(List.of(settings.knownHosts()));
-        var identity = settings.identityFile();
-        if (identity != null) {
-            keyFiles.identities(List.of(identity));
-        }
-    }
-
-    private static SshConfig config(@Nullable Path path) {
+    private static SshConfig config(@Nullable Path path) throws IOException {
         if (path == null) {
             return SshConfig.EMPTY;
         }
@@ -99,8 +85,6 @@ public final class SshAccess {
             return new WatchedFile<>(
                             path, LARGEST_CONFIG, bytes -> SshConfig.parse(new String(bytes, StandardCharsets.UTF_8)))
                     .current();
-        } catch (IOException e) {
-            throw new IllegalArgumentException(e.getMessage(), e);
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException(path + ": " + e.getMessage(), e);
         }

@@ -14,19 +14,13 @@ import java.util.stream.Stream;
  * the lines under {@code Match} to the section before, drops the first of two sections with one name, and obeys keywords that
  * the service does not support.
  */
-public final class SshConfig {
+public record SshConfig(List<Section> sections) {
     public static final SshConfig EMPTY = new SshConfig(List.of());
 
     // These sections may apply to any host, so a configuration with one of them is refused.
     private static final Set<String> UNSUPPORTED = Set.of("match", "include");
     private static final Pattern KEYWORD = Pattern.compile("(\\w+)(?:\\s*=\\s*|\\s+|$)(.*)");
     private static final Pattern WORD = Pattern.compile("\"([^\"]*)\"|([^\\s\"]+)");
-
-    private final List<Section> sections;
-
-    private SshConfig(List<Section> sections) {
-        this.sections = List.copyOf(sections);
-    }
 
     /**
      * Parses a configuration.
@@ -67,16 +61,11 @@ public final class SshConfig {
     }
 
     private static List<String> words(String text) {
-        var words = new ArrayList<String>();
-        var matcher = WORD.matcher(text);
-        while (matcher.find()) {
-            var quoted = matcher.group(1);
-            if (quoted == null && matcher.group(2).startsWith("#")) {
-                break;
-            }
-            words.add(quoted == null ? matcher.group(2) : quoted);
-        }
-        return words;
+        return WORD.matcher(text)
+                .results()
+                .takeWhile(word -> word.group(1) != null || !word.group(2).startsWith("#"))
+                .map(word -> word.group(word.group(1) == null ? 2 : 1))
+                .toList();
     }
 
     /** Returns the first value of a keyword for a host. */
@@ -103,9 +92,9 @@ public final class SshConfig {
                 .map(Entry::words);
     }
 
-    private record Entry(String key, List<String> words) {}
+    record Entry(String key, List<String> words) {}
 
-    private record Section(List<String> patterns, List<Entry> entries) {
+    record Section(List<String> patterns, List<Entry> entries) {
         boolean holdsFor(String host) {
             return patterns.stream().anyMatch(each -> matches(each, host))
                     && patterns.stream().noneMatch(each -> each.startsWith("!") && matches(each.substring(1), host));

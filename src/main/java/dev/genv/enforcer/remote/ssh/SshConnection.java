@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandResult.Interruption;
 import dev.genv.enforcer.remote.Connection;
@@ -48,13 +47,8 @@ public final class SshConnection implements Connection {
     }
 
     /** What is done over a session. */
-    private interface Call {
+    interface Call {
         CommandResult on(SshSession session) throws NotOpenedException, InterruptedException;
-    }
-
-    @Override
-    public CommandResult run(CommandRequest request) throws UnreachableException, InterruptedException {
-        return call(each -> each.run(request));
     }
 
     @Override
@@ -66,16 +60,15 @@ public final class SshConnection implements Connection {
     public void stop() throws InterruptedException {
         lock.lockInterruptibly();
         try {
-            var kept = session;
-            if (kept != null) {
-                kept.stop();
+            if (session != null) {
+                session.stop();
             }
         } finally {
             lock.unlock();
         }
     }
 
-    private CommandResult call(Call call) throws UnreachableException, InterruptedException {
+    CommandResult call(Call call) throws UnreachableException, InterruptedException {
         lock.lockInterruptibly();
         try {
             if (closed) {

@@ -114,7 +114,7 @@ public final class SshConnector {
             session.setHostKeyRepository(known);
             session.setHostKeyAlias(hop.keyAlias());
             session.setIdentityRepository(keyFiles.identities(hop.identities()));
-            session.setThreadFactory(new SingleThreadFactory(abortHandle));
+            session.setThreadFactory(singleThread(abortHandle));
             session.setSocketFactory(sockets);
             if (!before.isEmpty()) {
                 session.setProxy(new JumpProxy(before.getLast(), abortHandle));
@@ -145,22 +145,14 @@ public final class SshConnector {
      * Provides the one thread that reads a connection. JSch would start another one for each channel that the server opens,
      * without a limit; a second request ends the connection instead.
      */
-    private static final class SingleThreadFactory implements ThreadFactory {
-        private final ThreadFactory threads = Thread.ofVirtual().name("ssh").factory();
-        private final AtomicBoolean given = new AtomicBoolean();
-        private final AbortHandle abortHandle;
-
-        SingleThreadFactory(AbortHandle abortHandle) {
-            this.abortHandle = abortHandle;
-        }
-
-        @Override
-        public Thread newThread(Runnable work) {
+    private static ThreadFactory singleThread(AbortHandle abortHandle) {
+        var given = new AtomicBoolean();
+        return work -> {
             if (given.getAndSet(true)) {
                 abortHandle.abort();
                 throw new IllegalStateException("the server opens channels that the service did not request");
             }
-            return threads.newThread(work);
-        }
+            return Thread.ofVirtual().name("ssh").unstarted(work);
+        };
     }
 }

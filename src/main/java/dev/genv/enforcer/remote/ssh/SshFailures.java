@@ -9,7 +9,6 @@ import com.jcraft.jsch.JSchSessionDisconnectException;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
-import java.io.EOFException;
 import java.io.IOException;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
@@ -86,17 +85,13 @@ record SshFailures(JSch jsch, Hop hop, KnownHosts keys) {
             case SocketTimeoutException _ ->
                 new UnreachableException(
                         ProblemCode.CONNECT_TIMEOUT, "no answer in time from " + where + ": " + words, failure);
-            case EOFException _ -> lost(words, failure);
             case SocketException _
             when !words.startsWith("Connection reset") && !words.startsWith("Broken pipe") ->
                 new UnreachableException(
                         ProblemCode.HOST_UNREACHABLE, "no connection to " + where + ": " + words, failure);
-            default -> lost(words, failure);
+            default ->
+                new UnreachableException(
+                        ProblemCode.CONNECTION_LOST, "the connection was lost before the login: " + words, failure);
         };
-    }
-
-    private static UnreachableException lost(String words, Throwable failure) {
-        return new UnreachableException(
-                ProblemCode.CONNECTION_LOST, "the connection was lost before the login: " + words, failure);
     }
 }

@@ -4,7 +4,6 @@ import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.Session;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +14,9 @@ public final class SshSession implements AutoCloseable {
     private final AbortHandle abortHandle;
     private final UnsolicitedDataLimit unsolicitedDataLimit;
     private @Nullable Program program;
+
+    /** A command that keeps running and answers one request after the other. */
+    private record Program(ExecChannel channel, ProgramRequest first) {}
 
     SshSession(Session session, AbortHandle abortHandle, UnsolicitedDataLimit unsolicitedDataLimit) {
         this.session = session;
@@ -32,20 +34,6 @@ public final class SshSession implements AutoCloseable {
     }
 
     /**
-     * Runs a command.
-     *
-     * @throws NotOpenedException if the command cannot have reached the host; the session is unusable then
-     */
-    CommandResult run(CommandRequest request) throws NotOpenedException, InterruptedException {
-        unsolicitedDataLimit.renew();
-        var channel = channel(request.command(), request.maxOutput());
-        channel.expectOutput();
-        channel.open(request.input(), true, request.timeout());
-        var inTime = channel.await(request.timeout(), () -> false);
-        return channel.end(inTime, request.timeout(), "exit");
-    }
-
-    /**
      * Sends a request to a program, which is started if it does not run.
      *
      * @throws NotOpenedException if the request can be sent over another session, because this one is unusable
@@ -53,41 +41,39 @@ public final class SshSession implements AutoCloseable {
     CommandResult request(ProgramRequest request) throws NotOpenedException, InterruptedException {
         unsolicitedDataLimit.renew();
         var running = program;
-        if (running != null && running.isReadyFor(request)) {
-            running.send(request);
-            var result = running.receive(request);
-            if (wasLost(request, result)) {
+        if (running != null && running.channel.isOpen() && request.hasProgramOf(running.first)) {
+            running.channel.send(request.line());
+            var result = running.channel.receive(request);
+            var interruption = result.interruption();
+            if (result.output().contains(request.mark())) {
+                return result;
+            }
+            // It may have been lost long before a request shows it, for example if the machine was switched off.
+            if (request.isRepeatable() && interruption != null && interruption.code() == ProblemCode.CONNECTION_LOST) {
                 close();
                 throw new NotOpenedException("the connection is lost", false);
             }
-            if (!Program.endedBefore(request, result)) {
+            if (!result.hasEnded()) {
                 return result;
             }
+            // The program certainly ended before it received the request, so that another one can receive it.
         }
         stop();
-        var started = Program.start(channel(request.command(), request.maxOutput()), request);
-        program = started;
-        return started.receive(request);
-    }
-
-    /** A connection may have been lost long before a request shows it, for example if the machine was switched off. */
-    private static boolean wasLost(ProgramRequest request, CommandResult result) {
-        var interruption = result.interruption();
-        return request.isRepeatable()
-                && interruption != null
-                && interruption.code() == ProblemCode.CONNECTION_LOST
-                && !result.output().contains(request.mark());
+        var channel = channel(request.command(), request.maxOutput());
+        channel.open(request.program() + request.line(), request.timeout());
+        program = new Program(channel, request);
+        return channel.receive(request);
     }
 
     /** Ends the program. */
     void stop() throws InterruptedException {
         if (program != null) {
-            program.stop();
+            program.channel.close();
             program = null;
         }
     }
 
-    private ExecChannel channel(String command, int maxOutput) throws NotOpenedException {
+    ExecChannel channel(String command, int maxOutput) throws NotOpenedException {
         try {
             if (isUp() && session.openChannel("exec") instanceof ChannelExec channel) {
                 return new ExecChannel(this, channel, command, maxOutput);

@@ -81,14 +81,12 @@ public final class UnsolicitedDataLimit {
     }
 
     private void received(int bytes) throws IOException {
-        if (subtract(Math.max(0, bytes))) {
+        synchronized (this) {
+            remaining -= Math.max(0, bytes);
+        }
+        if (isExceeded()) {
             abortHandle.abort();
             throw new IOException("the host sent too much data that the service did not request");
         }
-    }
-
-    private synchronized boolean subtract(int bytes) {
-        remaining -= bytes;
-        return remaining < 0;
     }
 }

@@ -197,19 +197,15 @@ def remove(directory, name):
 
 def act(machine):
     """Carries out the actions of a request, each only if it is still right."""
-    def lease_of_directory():
-        directory, _ = open_state(machine)
+    def leased(directory=None):
         status = None if directory is None else os.fstat(directory)
         yield {"leased": lease(machine, "%d:%d" % (status.st_dev, status.st_ino) if status else "none")}
 
-    def lease_without_directory():
-        yield {"leased": lease(machine, "none")}
-
     answer = {"leased": None, "handles": "pidfd", "results": [], "lock": NOT_ATTEMPTED, "detached": None}
     try:
-        answer.update(call(lease_of_directory, machine.limit(4, 0.5)))
+        answer.update(call(lambda: leased(open_state(machine)[0]), machine.limit(4, 0.5)))
     except (NoAnswer, OSError):
-        answer.update(call(lease_without_directory, machine.limit(4, 0.3)))  # the directory cannot be identified
+        answer.update(call(leased, machine.limit(4, 0.3)))  # the directory cannot be identified
     if answer["leased"]:
         return answer
     for action in machine.request["terminations"]:

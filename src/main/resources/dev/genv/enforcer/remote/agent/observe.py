@@ -32,14 +32,8 @@ def read_at_once(directory):
 
     Nobody knows when a cycle begins, and no event (inotify) shows it before both files are open.
     """
-    def opened(name):
-        try:
-            return open_in(directory, name)
-        except OSError:
-            return None
-
-    descriptors = [(name, opened(name)) for name in (ENVS, DEVICES)]
-    files = [state_file(directory, name, descriptor) for name, descriptor in descriptors]
+    descriptors = [reading(open_in, directory, name).get("value") for name in (ENVS, DEVICES)]
+    files = [state_file(directory, name, descriptor) for name, descriptor in zip((ENVS, DEVICES), descriptors)]
     return files if all("absent" in file or is_whole(content) for file, content in files) else (None, None)
 
 

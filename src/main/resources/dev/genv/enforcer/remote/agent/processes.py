@@ -174,9 +174,7 @@ def liveness_facts(machine, readings):
 
 def live_process(machine, pid, stop):
     """Returns LiveProcess. After that time only its existence is known: users choose the number of pids in envs.json."""
-    if time.monotonic() > stop:
-        return {"pid": pid, "uid": None}
-    return {"pid": pid, "uid": reading(machine.uid, pid).get("value")}
+    return {"pid": pid, "uid": None if time.monotonic() > stop else reading(machine.uid, pid).get("value")}
 
 
 def find_kernels(machine, pids, wanted):

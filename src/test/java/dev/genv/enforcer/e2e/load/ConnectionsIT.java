@@ -116,12 +116,14 @@ class ConnectionsIT extends NodeSuite {
             assertStatus(port, "GET /hosts nonsense HTTP/1.1\r\nHost: localhost\r\n\r\n", 400);
             assertStatus(port, "GET /" + "x".repeat(5_000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414);
             assertStatus(port, "GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: " + "x".repeat(70_000) + "\r\n\r\n", 431);
-            assertRefused(port, "GET /hosts?user=%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-            assertRefused(port, "GET /% HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            assertStatus(port, "GET /hosts?user=%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 400);
+            assertStatus(port, "GET /% HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 400);
             var head = new RawHttp(port).send("HEAD /% HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
             assertThat(head.status()).isEqualTo(400);
             assertThat(head.text()).doesNotContain("{");
         }
+        assertRefused(service.port(), "GET /hosts?user=%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        assertRefused(service.port(), "GET /% HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     }
 
     private static void assertStatus(int port, String request, int status) throws IOException {

@@ -7,8 +7,8 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ProgramRequest;
-import dev.genv.enforcer.remote.ProgramRunner;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiConsumer;
@@ -21,7 +21,7 @@ final class AgentHost {
 
     AgentHost(Machine machine) {
         connection = machine.python;
-        host = machine.host(new ProgramRunner() {
+        host = machine.host(new Connection() {
             @Override
             public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
                 return connection.request(request);
@@ -31,6 +31,9 @@ final class AgentHost {
             public void stop() {
                 stops++;
             }
+
+            @Override
+            public void close() {}
         });
     }
 

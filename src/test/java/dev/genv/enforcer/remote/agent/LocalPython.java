@@ -5,8 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ProgramRequest;
-import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Runs a program on this machine for each request, as a login of root would. */
-final class LocalPython implements Machine.Answering, ProgramRunner {
+final class LocalPython implements Machine.Answering, Connection {
     private final List<String> prefix;
     private final List<ProgramRequest> requests = new ArrayList<>();
     private @Nullable AnswerTransformer transformer;
@@ -29,7 +29,7 @@ final class LocalPython implements Machine.Answering, ProgramRunner {
      */
     LocalPython(String... prefix) {
         this.prefix = List.of(prefix);
-        Requirements.program(AgentCommand.PYTHON, "python3");
+        Requirements.program(AgentProgram.PYTHON, "python3");
         if (prefix.length > 0) {
             Requirements.program("/usr/bin/" + prefix[0], "util-linux");
         }
@@ -52,6 +52,9 @@ final class LocalPython implements Machine.Answering, ProgramRunner {
     /** Each request has a program of its own, which ends with its input. */
     @Override
     public void stop() {}
+
+    @Override
+    public void close() {}
 
     @Override
     public CommandResult request(ProgramRequest request) throws InterruptedException {

@@ -12,8 +12,8 @@ import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.process.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ProgramRequest;
-import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -196,7 +196,7 @@ final class Machine {
                 Memory.ofMebibytes(512));
     }
 
-    ObservedHost host(ProgramRunner connection) {
+    ObservedHost host(Connection connection) {
         var settings = settings();
         var config = new AgentConfig(
                 state.toString(),

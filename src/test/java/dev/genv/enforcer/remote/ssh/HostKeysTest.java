@@ -4,7 +4,6 @@ import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -198,11 +197,11 @@ class HostKeysTest {
         assertReached(connection);
     }
 
-    private Connection connectionWithKnownHosts(String known) throws IOException {
+    private CommandConnection connectionWithKnownHosts(String known) throws IOException {
         return fleet.connect(fleet.access(known), server.target());
     }
 
-    private static void assertReached(Connection connection) throws Exception {
+    private static void assertReached(CommandConnection connection) throws Exception {
         assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 

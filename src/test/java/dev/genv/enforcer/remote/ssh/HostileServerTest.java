@@ -8,7 +8,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Connection;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -207,11 +206,11 @@ class HostileServerTest {
         assertThat(task.exceptionNow()).isInstanceOf(InterruptedException.class);
     }
 
-    private Connection connection() throws IOException {
+    private CommandConnection connection() throws IOException {
         return fleet.connect(access(InetAddress::getAllByName, HANG), "127.0.0.5:" + server.getLocalPort());
     }
 
-    private Connection connectionWithShortTimeout() throws IOException {
+    private CommandConnection connectionWithShortTimeout() throws IOException {
         return fleet.connect(access(InetAddress::getAllByName, TIMEOUT), "127.0.0.5:" + server.getLocalPort());
     }
 

@@ -74,7 +74,8 @@ class LateConnectionTest {
     }
 
     /** There is no time left before the command. */
-    private static SshConnection connection(SessionFactory sessionFactory) {
-        return new SshConnection(sessionFactory, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO);
+    private static CommandConnection connection(SessionFactory sessionFactory) {
+        return new CommandConnection(
+                new SshConnection(sessionFactory, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO));
     }
 }

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Connection;
 import java.time.Duration;
 import org.assertj.core.api.AbstractStringAssert;
 
@@ -14,11 +13,12 @@ import org.assertj.core.api.AbstractStringAssert;
 public final class LoginFailure {
     private LoginFailure() {}
 
-    public static AbstractStringAssert<?> assertRefused(Connection connection, ProblemCode code) {
+    public static AbstractStringAssert<?> assertRefused(CommandConnection connection, ProblemCode code) {
         return assertRefused(connection, code, HANG);
     }
 
-    public static AbstractStringAssert<?> assertRefused(Connection connection, ProblemCode code, Duration timeout) {
+    public static AbstractStringAssert<?> assertRefused(
+            CommandConnection connection, ProblemCode code, Duration timeout) {
         var thrown = catchThrowableOfType(
                 UnreachableException.class, () -> connection.run(TestFleet.request("true", timeout)));
         assertThat(thrown).as("somebody who cannot be reached").isNotNull();

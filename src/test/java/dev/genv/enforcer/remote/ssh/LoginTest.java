@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -139,7 +138,7 @@ class LoginTest {
         return fleet.access(new SshSettings("root", identity, passphrase, null, knownHosts, TIMEOUT));
     }
 
-    private static void assertReached(Connection connection) throws Exception {
+    private static void assertReached(CommandConnection connection) throws Exception {
         assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 }

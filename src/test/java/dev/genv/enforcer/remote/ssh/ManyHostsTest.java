@@ -16,8 +16,6 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
@@ -66,8 +64,10 @@ class ManyHostsTest {
                 addresses,
                 null,
                 access::connection,
-                (name, connection) ->
-                        new EchoHost(name, connection, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
+                (name, connection) -> new EchoHost(
+                        name,
+                        new CommandConnection(connection),
+                        () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
         enforcer = new Enforcer(
                 EnforcerConfigBuilder.enforcerConfig(fleet)
                         .remote(true)
@@ -140,7 +140,7 @@ class ManyHostsTest {
     }
 
     /** Requests an echo. */
-    private record EchoHost(String name, CommandRunner connection, Supplier<Duration> timeout) implements Host {
+    private record EchoHost(String name, CommandConnection connection, Supplier<Duration> timeout) implements Host {
         @Override
         public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
             var answer = connection.run(new CommandRequest("cat", name, timeout.get(), 1 << 10));

@@ -6,9 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
@@ -29,7 +27,7 @@ class OpenSshTest {
     private RealHosts hosts;
     private RealSshd host;
     private TestFleet fleet;
-    private Connection connection;
+    private CommandConnection connection;
 
     @BeforeEach
     void start() throws IOException {

@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.ssh;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -15,7 +14,7 @@ public abstract class ServerTest {
 
     public TestFleet fleet;
     public FakeSshd server;
-    public Connection connection;
+    public CommandConnection connection;
 
     @BeforeEach
     void start() throws IOException {

@@ -6,9 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -201,7 +199,7 @@ class SshConfiguredTest {
                 .contains("not a port");
     }
 
-    private Connection connectThroughBastion(String... known) throws IOException {
+    private CommandConnection connectThroughBastion(String... known) throws IOException {
         var access = fleet.accessWithConfig(config("ProxyJump " + bastion.target()), "root", String.join("", known));
         return fleet.connect(access, "gpu-1");
     }
@@ -211,7 +209,7 @@ class SshConfiguredTest {
                 .formatted(server.port(), fleet.key.file(), more);
     }
 
-    private static void assertReached(Connection connection) throws Exception {
+    private static void assertReached(CommandConnection connection) throws Exception {
         assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 }

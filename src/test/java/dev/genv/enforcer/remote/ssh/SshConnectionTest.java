@@ -9,7 +9,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.Relay;
 import java.time.Duration;

@@ -4,9 +4,7 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.Closeable;
@@ -82,8 +80,8 @@ public final class TestFleet implements Closeable {
                 new SshSettings(user, null, null, writeFile("config", config), writeFile("known_hosts", known), HANG));
     }
 
-    public Connection connect(SshAccess access, String address) {
-        var connection = access.connection(HostAddress.parse(address));
+    public CommandConnection connect(SshAccess access, String address) {
+        var connection = new CommandConnection(access.connection(HostAddress.parse(address)));
         resources.add(connection::close);
         return connection;
     }
@@ -94,7 +92,7 @@ public final class TestFleet implements Closeable {
     }
 
     /** Whether a connection reaches its machine after a pause; it may not, because a short timeout can end the login. */
-    public boolean isReached(Connection connection) throws InterruptedException {
+    public boolean isReached(CommandConnection connection) throws InterruptedException {
         advanceTime(Duration.ofMinutes(1));
         try {
             return connection.run(request("true")).exitCode() != null;
@@ -115,7 +113,9 @@ public final class TestFleet implements Closeable {
      * Runs a command that never ends, with a growing timeout until the command reached the expected stage, because a busy machine is slow.
      */
     public CommandResult runUntilAborted(
-            Connection connection, Function<Duration, CommandRequest> command, Predicate<CommandResult> farEnough)
+            CommandConnection connection,
+            Function<Duration, CommandRequest> command,
+            Predicate<CommandResult> farEnough)
             throws UnreachableException, InterruptedException {
         for (var timeout = SHORT_TIMEOUT; ; timeout = timeout.multipliedBy(2)) {
             assertThat(connection.run(request("true")).exitCode()).isZero();

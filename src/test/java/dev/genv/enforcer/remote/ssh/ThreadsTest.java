@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.Connection;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -49,7 +48,7 @@ class ThreadsTest {
         }
     }
 
-    private static CommandResult run(Connection connection) throws Exception {
+    private static CommandResult run(CommandConnection connection) throws Exception {
         return connection.run(TestFleet.request("true"));
     }
 

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote;
+package dev.genv.enforcer.remote.ssh;
 
 import java.time.Duration;
 
