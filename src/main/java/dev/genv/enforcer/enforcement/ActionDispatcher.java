@@ -38,12 +38,7 @@ public final class ActionDispatcher {
     private final Ticker ticker;
     private final Queue<ActionRecord> late = new ConcurrentLinkedQueue<>();
 
-    /**
-     * Creates a dispatcher.
-     *
-     * @param timeout how long a host may take for its actions
-     * @param memory remembers the result of an action, for the next cycles
-     */
+    /** Each host gets the timeout for its actions. The memory remembers the results for the next cycles. */
     public ActionDispatcher(
             HostWorkers workers,
             Duration timeout,

@@ -25,11 +25,7 @@ public final class ProblemLog {
     private Set<HostProblem> known = Set.of();
     private Map<String, HostProblem> outOfReach = Map.of();
 
-    /**
-     * Creates a log.
-     *
-     * @param quiet whether hosts that do not answer are left out
-     */
+    /** Creates a log, a quiet one without the hosts that do not answer. */
     public ProblemLog(boolean quiet) {
         this.quiet = quiet;
     }

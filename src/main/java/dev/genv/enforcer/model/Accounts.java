@@ -7,9 +7,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/**
- * The local accounts of a machine. Users of a directory service are not included, so a missing user proves nothing.
- */
+/** The local accounts of a machine. Users of a directory service are not included, so a missing user proves nothing. */
 public final class Accounts {
     public static final Accounts NONE = new Accounts(Map.of());
 

@@ -27,18 +27,6 @@ public record GpuProcess(
         @Nullable Workload workload,
         @Nullable String account) {
 
-    /** Creates a process of which neither a workload nor an account is known. */
-    public GpuProcess(
-            ProcessId id,
-            @Nullable Long uid,
-            String command,
-            Membership membership,
-            MembershipSource membershipBy,
-            List<DeviceUsage> usage,
-            @Nullable Immunity immunity) {
-        this(id, uid, command, membership, membershipBy, usage, immunity, null, null);
-    }
-
     /** Creates a process with the membership that its environ names. */
     public GpuProcess(
             ProcessId id,
@@ -47,7 +35,7 @@ public record GpuProcess(
             Membership membership,
             List<DeviceUsage> usage,
             @Nullable Immunity immunity) {
-        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity);
+        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity, null, null);
     }
 
     /** Creates a process without immunity. */

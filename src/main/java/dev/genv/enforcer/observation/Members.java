@@ -94,10 +94,7 @@ final class Members {
         private static final String FIRST_PROCESS = "1";
 
         /**
-         * Combines the processes.
-         *
-         * @param listed those that the GPU tool lists; the others, such as those that hold GPUs without being listed, are in the
-         *     facts
+         * Combines the processes that the GPU tool lists with the others in the facts, such as those that hold GPUs without being listed.
          */
         static RelatedFacts of(List<ObservedProcess> listed, HostFacts facts) {
             var byPid = listed.stream()

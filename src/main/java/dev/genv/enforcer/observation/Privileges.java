@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /** The privileges that the service needs on a machine, and which ones are missing. */
-public final class Privileges {
+public record Privileges(ObserverSettings settings, AccessFacts access) {
     // Bits of linux/capability.h.
     private static final int CAP_DAC_OVERRIDE = 1;
     private static final int CAP_DAC_READ_SEARCH = 2;
@@ -25,14 +25,6 @@ public final class Privileges {
     /** The default profiles of container engines. */
     private static final Pattern APPARMOR_OF_A_CONTAINER = Pattern.compile(
             "(docker-default|cri-containerd\\.apparmor\\.d|crio-default|containers-default-\\S*) \\(enforce\\)");
-
-    private final ObserverSettings settings;
-    private final AccessFacts access;
-
-    public Privileges(ObserverSettings settings, AccessFacts access) {
-        this.settings = settings;
-        this.access = access;
-    }
 
     /** Whether the service is in another PID namespace: there the driver's pids belong to other processes. */
     public boolean isOutsideHostPid() {

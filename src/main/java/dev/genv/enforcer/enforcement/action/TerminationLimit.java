@@ -72,9 +72,8 @@ final class TerminationLimit {
     }
 
     /**
-     * Returns the actions that must wait for the next cycle. SIGKILL is not limited, because its SIGTERM was.
-     *
-     * @param subordinateUids the subordinate uids of each host by its name; without an entry if they are unknown
+     * Returns the actions that must wait for the next cycle. SIGKILL is not limited, because its SIGTERM was. The subordinate
+     * uids of a host without an entry are unknown.
      */
     Set<PlannedAction> selectDeferred(List<PlannedAction> due, Map<String, SubordinateUids> subordinateUids) {
         var now = ticker.mark();

@@ -33,11 +33,7 @@ public final class HostTasks<T> {
         record Refused<T>(String host, boolean suspect, HostException why) implements Task<T> {}
     }
 
-    /**
-     * Begins; the time limit counts from now on.
-     *
-     * @param timeout the time limit for all hosts together
-     */
+    /** Begins; the time limit for all hosts together counts from now on. */
     public HostTasks(HostWorker.Kind kind, Duration timeout, Ticker ticker) {
         this.kind = kind;
         this.timeout = timeout;

@@ -31,7 +31,7 @@ import java.util.stream.Stream;
 
 /** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
 public final class ViolationRegistry {
-    private static final SavedKind<SavedViolation.Key, SavedViolation> VIOLATIONS =
+    public static final SavedKind<SavedViolation.Key, SavedViolation> VIOLATIONS =
             new SavedKind<>("violation", SavedViolation.Key.class, SavedViolation.class);
 
     private static final Comparator<ViolationRecord> NEWEST_FIRST = Comparator.comparingLong(
@@ -68,11 +68,7 @@ public final class ViolationRegistry {
             List<NotedAction> notes,
             List<ViolationRecord> resolved) {}
 
-    /**
-     * An action that was recorded with a violation.
-     *
-     * @param violation the violation after the action
-     */
+    /** An action that was recorded with a violation, which is as it was after the action. */
     public record NotedAction(ViolationRecord violation, ViolationRecord.ActionNote note) {}
 
     /**
@@ -157,11 +153,6 @@ public final class ViolationRegistry {
         visible = entries().toList();
     }
 
-    /** The kinds of entries that are saved. */
-    public static List<SavedKind<?, ?>> savedKinds() {
-        return List.of(VIOLATIONS);
-    }
-
     /** Returns the active violations, to continue them in another run of the service. */
     public synchronized SavedState save() {
         return SavedState.EMPTY.with(
@@ -183,12 +174,7 @@ public final class ViolationRegistry {
         publish();
     }
 
-    /**
-     * Continues the active violations that an earlier run of the service saved.
-     *
-     * @param areOver whether all of them are over
-     * @return the violations that are over
-     */
+    /** Continues the active violations that an earlier run saved, unless all are over, and returns those that are over. */
     public synchronized List<ViolationRecord> restore(SavedState state, SavedCycle last, boolean areOver) {
         cycles = last.cycles();
         appearances = last.appearances();
@@ -243,12 +229,7 @@ public final class ViolationRegistry {
     static final class SavedViolations {
         private Map<SavedViolation.Key, SavedViolation> last = Map.of();
 
-        /**
-         * Saves violations.
-         *
-         * @param isPresent whether the last cycle found a violation
-         * @param cycles the number of cycles that the registry recorded
-         */
+        /** Saves violations after this number of recorded cycles, of which the last one found those that are present. */
         Map<SavedViolation.Key, SavedViolation> save(
                 Collection<ViolationRecord> active, Predicate<ViolationRecord> isPresent, int cycles) {
             var now = new HashMap<SavedViolation.Key, SavedViolation>();

@@ -191,11 +191,7 @@ final class CgroupPath {
         /** The controllers of the hierarchies in which systemd keeps its units. */
         private static final Set<String> OF_SYSTEMD = Set.of("", "name=systemd");
 
-        /**
-         * Parses {@code /proc/PID/cgroup}, see cgroups(7).
-         *
-         * @param isWhole whether the text does not end within a line
-         */
+        /** Parses {@code /proc/PID/cgroup}, see cgroups(7). A text that is not whole may end within a line. */
         static CgroupFinding parse(String text, boolean isWhole) {
             // The first names of a path count even if the last ones are missing.
             var known = isWhole ? text : text.substring(0, Math.max(text.lastIndexOf('/'), 0));
