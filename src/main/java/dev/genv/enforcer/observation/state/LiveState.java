@@ -138,22 +138,17 @@ public final class LiveState {
 
     /** Returns the process with its membership resolved by the environments. */
     public Found<GpuProcess> resolveMembership(GpuProcess process) {
-        var membership = resolveMembership(process.membership(), process);
+        var isUndecided =
+                process.membership() instanceof Membership.Outside && missing.contains(SnapshotPart.ENVIRONMENTS);
+        var membership = isUndecided
+                ? new Membership.Unknown("names no environment, but it is unknown which environments list its pid")
+                : Membership.resolve(process.membership(), process.pid(), listed);
         var found = Found.of(process.with(membership));
         return membership instanceof Membership.Unknown(var reason, var _)
                 ? found.with(new Problem(
                         ProblemCode.MEMBERSHIP_UNKNOWN,
                         "process %d is not checked: %s".formatted(process.pid(), reason)))
                 : found;
-    }
-
-    private Membership resolveMembership(Membership own, GpuProcess process) {
-        return switch (own) {
-            case Membership.Outside()
-            when missing.contains(SnapshotPart.ENVIRONMENTS) ->
-                new Membership.Unknown("names no environment, but it is unknown which environments list its pid");
-            default -> Membership.resolve(own, process.pid(), listed);
-        };
     }
 
     private <T> T content(State.File<T> file, SnapshotPart part, T none) {
