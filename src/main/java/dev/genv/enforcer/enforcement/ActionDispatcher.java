@@ -217,7 +217,6 @@ public final class ActionDispatcher {
      *
      * @param late the results of orders of earlier cycles that came after their end
      * @param records the results of the orders of this cycle
-     * @param problems the problems that the orders showed
      */
     public record Execution(List<ActionRecord> late, List<ActionRecord> records, List<HostProblem> problems) {}
 }

@@ -164,7 +164,6 @@ final class CycleMemory {
     static final class Restoration {
         private final List<String> lost = new ArrayList<>();
 
-        /** Restores a part. */
         void restore(String part, Runnable step) {
             try {
                 step.run();
@@ -174,7 +173,6 @@ final class CycleMemory {
             }
         }
 
-        /** Returns what could not be restored. */
         List<Problem> problems() {
             return lost.isEmpty()
                     ? List.of()

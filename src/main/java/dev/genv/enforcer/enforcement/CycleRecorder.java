@@ -203,7 +203,6 @@ final class CycleRecorder {
     /**
      * The problems of the rules and of the executor, which are added to those of the observations.
      *
-     * @param problems the problems by host
      * @param general the problems that concern every host
      */
     record HostProblems(Map<String, List<Problem>> problems, List<Problem> general) {
@@ -212,7 +211,6 @@ final class CycleRecorder {
 
         private static final int LONGEST_DETAIL = 1000;
 
-        /** Collects the problems of one cycle. */
         static HostProblems of(List<HostProblem> executed, List<HostProblem> planned) {
             return new HostProblems(
                     Stream.concat(executed.stream(), planned.stream())
@@ -221,7 +219,6 @@ final class CycleRecorder {
                     List.of());
         }
 
-        /** Adds problems that concern every host. */
         HostProblems onEachHost(List<Problem> general) {
             return new HostProblems(problems, general);
         }

@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
  * What a cycle observed, decided and executed.
  *
  * @param actions a record of each action of the plan except those on processes that were signalled before
- * @param appeared the new violations
  * @param error why the cycle failed; null if it did not
  */
 public record CycleReport(

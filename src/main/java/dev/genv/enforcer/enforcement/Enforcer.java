@@ -60,7 +60,6 @@ public final class Enforcer {
     private final long createdAt;
     private volatile @Nullable Latest latest;
 
-    /** Creates an enforcer whose events nobody else reads. */
     public Enforcer(EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<CycleListener> listeners) {
         this(config, new Records(registry, new EventLog(), Journal.NONE, List.of()), ticker, listeners);
     }
@@ -205,7 +204,6 @@ public final class Enforcer {
         return ticker.since(last == null ? createdAt : last.endedAt());
     }
 
-    /** The clocks of the cycles. */
     public Ticker ticker() {
         return ticker;
     }

@@ -63,7 +63,6 @@ public final class Records {
         return deliveries;
     }
 
-    /** Restores parts of what earlier runs left. */
     Restoration restoration() {
         return restoration;
     }

@@ -69,7 +69,6 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                 same.stream().flatMap(device -> device.attachments().stream()).toList());
     }
 
-    /** Writes the devices in the file's form. */
     public static void write(List<Device> devices, JsonGenerator out) throws IOException {
         out.writeStartObject();
         out.writeArrayFieldStart("devices");

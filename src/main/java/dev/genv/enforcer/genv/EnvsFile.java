@@ -61,7 +61,6 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
                 Entries.both(problems, other.problems));
     }
 
-    /** Writes the environments in the file's form. */
     public static void write(List<Environment> environments, JsonGenerator out) throws IOException {
         out.writeStartObject();
         out.writeArrayFieldStart("envs");
@@ -100,7 +99,6 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
         }
     }
 
-    /** Returns the environments by id. */
     public Map<String, Environment> byId() {
         var byId = new LinkedHashMap<String, Environment>();
         environments.forEach(environment -> byId.put(environment.eid(), environment));

@@ -14,7 +14,6 @@ public final class Accounts {
     private final Map<String, Long> uids;
     private final Map<Long, Set<String>> names;
 
-    /** Creates accounts from uids by name. */
     public Accounts(Map<String, Long> uids) {
         this.uids = Map.copyOf(uids);
         var byUid = new HashMap<Long, Set<String>>();

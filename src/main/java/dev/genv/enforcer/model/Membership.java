@@ -20,7 +20,6 @@ public sealed interface Membership {
      * @param listed whether an environment lists the pid of a process that names none, and the observation was complete
      */
     record Unknown(String reason, boolean listed) implements Membership {
-        /** Creates an unknown membership because data is missing. */
         public Unknown(String reason) {
             this(reason, false);
         }

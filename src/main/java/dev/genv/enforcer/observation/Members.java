@@ -66,7 +66,6 @@ final class Members {
                 facts.machine().beforeState());
     }
 
-    /** Returns a process with its membership. */
     GpuProcess resolve(ObservedProcess process, List<DeviceUsage> usage) {
         var decision =
                 related.of(process).map(session::decide).orElseGet(() -> Decision.unavailable(process.environ()));
@@ -84,7 +83,6 @@ final class Members {
                 accounts.accountOf(process.uid(), workload))));
     }
 
-    /** Returns the environs of the processes that were resolved. */
     Map<ProcessId, ProgramEnviron> environs() {
         return Map.copyOf(environs);
     }

@@ -31,7 +31,6 @@ public record Privileges(ObserverSettings settings, AccessFacts access) {
         return settings.requireHostPid() && !access.pidNamespace().equals(FIRST_PID_NAMESPACE);
     }
 
-    /** Returns the missing privileges. */
     public List<MissingPrivilege> missing() {
         var advice = settings.advice();
         var missing = new ArrayList<MissingPrivilege>();

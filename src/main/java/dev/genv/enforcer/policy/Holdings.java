@@ -47,7 +47,6 @@ public final class Holdings {
         this.processes = snapshot.processesByEnvironment();
     }
 
-    /** Returns the holdings of every user. */
     public Map<String, List<Holding>> byUser() {
         var busy = busyDevices();
         var byUser = new TreeMap<String, List<Holding>>();

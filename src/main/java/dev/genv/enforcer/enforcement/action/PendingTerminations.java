@@ -79,7 +79,6 @@ public final class PendingTerminations {
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Records the result of a termination. */
     public synchronized void record(PlannedAction planned, Action.Terminate action, Result result) {
         var now = ticker.mark();
         var known = pending.get(action.target());

@@ -129,7 +129,6 @@ public sealed interface Termination {
         return state instanceof Compliant(var _, var since) ? new Compliant(killed, since) : killed;
     }
 
-    /** Returns the state after an observation. */
     static Termination observed(Pending state, Sighting sighting, long now, TerminationTimes times) {
         return switch (sighting) {
             case BREAKS_RULES -> breaksRules(state, now, times);

@@ -137,7 +137,6 @@ final class TerminationLimit {
                 Optional.of(new Order.Until(WaitReason.TERMINATION_LIMIT, now)));
     }
 
-    /** Records the results. */
     void record(List<ActionRecord> results) {
         for (var done : results) {
             var outcome = done.result().outcome();
@@ -152,7 +151,6 @@ final class TerminationLimit {
         }
     }
 
-    /** Returns a problem for each host with waiting processes. */
     List<HostProblem> problems(Set<PlannedAction> deferred) {
         var byHost = new LinkedHashMap<String, Integer>();
         deferred.forEach(planned -> byHost.merge(planned.action().host(), 1, Integer::sum));

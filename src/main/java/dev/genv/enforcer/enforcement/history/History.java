@@ -45,7 +45,6 @@ public final class History {
 
     private long recordedAt;
 
-    /** The name of a host. */
     record HostKey(String host) {}
 
     /**

@@ -32,7 +32,6 @@ public final class SeenFleet {
         return observed.hosts();
     }
 
-    /** What the rules check. */
     public Fleet fleet() {
         return fleet;
     }

@@ -51,7 +51,6 @@ public final class HostWorkers {
         return byName.get(host);
     }
 
-    /** The number of hosts. */
     public int count() {
         return byName.size();
     }

@@ -9,7 +9,6 @@ import java.util.Optional;
 public sealed interface Order {
     PlannedAction planned();
 
-    /** Execute it. */
     record Run(PlannedAction planned) implements Order {}
 
     /**

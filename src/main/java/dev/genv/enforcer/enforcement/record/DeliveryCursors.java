@@ -51,7 +51,6 @@ public final class DeliveryCursors {
         return SavedState.EMPTY.with(POSITIONS, saved);
     }
 
-    /** Restores the positions of an earlier run. */
     public void restore(SavedState state) {
         state.get(POSITIONS).forEach((kind, position) -> positions.put(kind.name(), position.sequence()));
     }

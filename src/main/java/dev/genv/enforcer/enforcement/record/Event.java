@@ -13,7 +13,6 @@ import java.time.Instant;
  */
 public record Event(long sequence, Instant at, EventContent content) {
 
-    /** The kinds of events. */
     public sealed interface EventContent {
         /** A cycle found a violation for the first time. */
         record ViolationOpened(ViolationRecord violation) implements EventContent {}

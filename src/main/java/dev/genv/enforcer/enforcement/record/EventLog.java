@@ -84,7 +84,6 @@ public final class EventLog {
         return streams.save(numbered);
     }
 
-    /** Shows events to readers. */
     public void publish(List<Event> numberedEvents) {
         if (!numberedEvents.isEmpty()) {
             add(numberedEvents);

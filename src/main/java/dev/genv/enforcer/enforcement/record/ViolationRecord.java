@@ -189,10 +189,8 @@ public record ViolationRecord(
      * @param isPresent whether the last cycle found it
      */
     public record SavedViolation(ViolationRecord entry, boolean isPresent) {
-        /** The id of a violation. */
         public record Key(String id) {}
 
-        /** Saves a violation after the registry recorded this number of cycles. */
         static SavedViolation of(ViolationRecord entry, boolean isPresent, int cycles) {
             return new SavedViolation(
                     isPresent

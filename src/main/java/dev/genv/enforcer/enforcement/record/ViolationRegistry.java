@@ -163,12 +163,10 @@ public final class ViolationRegistry {
                         cycles));
     }
 
-    /** Returns how far the registry has come. */
     public synchronized RegistryProgress progress() {
         return new RegistryProgress(cycles, appearances, latest);
     }
 
-    /** Restores resolved violations, oldest first. */
     public synchronized void restoreResolved(List<ViolationRecord> earlier) {
         earlier.forEach(resolved::add);
         publish();
@@ -198,7 +196,6 @@ public final class ViolationRegistry {
         return absent.processesToVerify();
     }
 
-    /** The keys of the active violations. */
     public synchronized Set<Violation.Key> active() {
         return Set.copyOf(active.keySet());
     }
@@ -219,7 +216,6 @@ public final class ViolationRegistry {
     /**
      * How far a registry has come.
      *
-     * @param cycles the number of recorded cycles
      * @param appearances the number of violations that ever appeared
      * @param latest the latest time at which any violation was observed
      */

@@ -39,7 +39,6 @@ public final class MembershipResolver {
         return memory.settled();
     }
 
-    /** One observation. */
     public final class Session {
         private final @Nullable MembershipFacts evidence;
         private final Set<ProcessId> settled = memory.settled();
@@ -48,7 +47,6 @@ public final class MembershipResolver {
             this.evidence = evidence;
         }
 
-        /** Decides the membership of a process. */
         public Decision decide(RelatedProcess process) {
             return switch (process.environ().content()) {
                 case ProgramEnviron.Content.Intact(var named) -> {
@@ -218,7 +216,6 @@ public final class MembershipResolver {
                     .collect(Collectors.toUnmodifiableSet());
         }
 
-        /** Forgets all other processes. */
         void retain(Set<ProcessId> processes) {
             entries.keySet().retainAll(processes);
         }

@@ -27,7 +27,6 @@ public record ProgramEnviron(Content content, Addresses addresses) {
         record Unavailable(Membership.Unknown reason) implements Content {}
     }
 
-    /** Creates an environ that could not be read. */
     public static ProgramEnviron unavailable(Membership.Unknown reason) {
         return new ProgramEnviron(new Content.Unavailable(reason), Addresses.UNKNOWN);
     }

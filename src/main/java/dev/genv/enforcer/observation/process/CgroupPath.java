@@ -179,7 +179,6 @@ final class CgroupPath {
      * What the cgroup of a process shows.
      *
      * @param unit the scope or service of systemd
-     * @param pod the uid of the pod
      */
     record CgroupFinding(
             @Nullable String unit,
