@@ -38,12 +38,7 @@ public final class ActionDispatcher {
     private final Ticker ticker;
     private final Queue<ActionRecord> late = new ConcurrentLinkedQueue<>();
 
-    /**
-     * Creates a dispatcher.
-     *
-     * @param timeout how long a host may take for its actions
-     * @param memory remembers the result of an action, for the next cycles
-     */
+    /** Each host gets the timeout for its actions. The memory remembers the results for the next cycles. */
     public ActionDispatcher(
             HostWorkers workers,
             Duration timeout,
@@ -222,7 +217,6 @@ public final class ActionDispatcher {
      *
      * @param late the results of orders of earlier cycles that came after their end
      * @param records the results of the orders of this cycle
-     * @param problems the problems that the orders showed
      */
     public record Execution(List<ActionRecord> late, List<ActionRecord> records, List<HostProblem> problems) {}
 }

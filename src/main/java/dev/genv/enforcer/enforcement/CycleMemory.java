@@ -15,7 +15,6 @@ import dev.genv.enforcer.enforcement.record.Journal.CycleCommit;
 import dev.genv.enforcer.enforcement.record.Journal.Restored;
 import dev.genv.enforcer.enforcement.record.Journal.Restored.Scope;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
-import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -77,19 +76,6 @@ final class CycleMemory {
                     restoredActions.add(action);
                 }));
         notRestored = restoration.problems();
-    }
-
-    /** The kinds of entries that are saved. */
-    static List<SavedKind<?, ?>> savedKinds() {
-        return Stream.of(
-                        History.savedKinds(),
-                        PendingTerminations.savedKinds(),
-                        ViolationRegistry.savedKinds(),
-                        ActionIntents.savedKinds(),
-                        DeliveryCursors.savedKinds(),
-                        EventLog.savedKinds())
-                .flatMap(List::stream)
-                .toList();
     }
 
     ActionIntents intents() {
@@ -178,7 +164,6 @@ final class CycleMemory {
     static final class Restoration {
         private final List<String> lost = new ArrayList<>();
 
-        /** Restores a part. */
         void restore(String part, Runnable step) {
             try {
                 step.run();
@@ -188,7 +173,6 @@ final class CycleMemory {
             }
         }
 
-        /** Returns what could not be restored. */
         List<Problem> problems() {
             return lost.isEmpty()
                     ? List.of()
@@ -206,21 +190,13 @@ final class CycleMemory {
         /** The number of lost events since the last report. */
         private long lost;
 
-        /**
-         * Begins after the events of earlier runs.
-         *
-         * @param written the position of their last one
-         */
+        /** Begins after the last event of earlier runs, which has this position. */
         UnwrittenEvents(EventLog log, long written) {
             this.log = log;
             this.written = written;
         }
 
-        /**
-         * Returns the events to be written.
-         *
-         * @param ofCycle the events of this cycle, which the log does not show yet
-         */
+        /** Returns the events to be written, with those of this cycle, which the log does not show yet. */
         List<Event> with(List<Event> ofCycle) {
             return Stream.concat(log.since(written).stream(), ofCycle.stream()).toList();
         }

@@ -47,11 +47,7 @@ final class CycleRecorder {
     private final ProblemLog problems;
     private final Ticker ticker;
 
-    /**
-     * The start of a cycle.
-     *
-     * @param mark by the monotonic clock
-     */
+    /** The start of a cycle, also by the mark of the monotonic clock. */
     record Start(Instant at, long mark) {
         static Start now(Ticker ticker) {
             return new Start(ticker.now(), ticker.mark());
@@ -111,7 +107,8 @@ final class CycleRecorder {
                 reports,
                 plan,
                 actions,
-                update.appeared());
+                update.appeared(),
+                null);
     }
 
     /** Returns the events in their order: problems, new violations, actions, resolved violations. */
@@ -206,7 +203,6 @@ final class CycleRecorder {
     /**
      * The problems of the rules and of the executor, which are added to those of the observations.
      *
-     * @param problems the problems by host
      * @param general the problems that concern every host
      */
     record HostProblems(Map<String, List<Problem>> problems, List<Problem> general) {
@@ -215,7 +211,6 @@ final class CycleRecorder {
 
         private static final int LONGEST_DETAIL = 1000;
 
-        /** Collects the problems of one cycle. */
         static HostProblems of(List<HostProblem> executed, List<HostProblem> planned) {
             return new HostProblems(
                     Stream.concat(executed.stream(), planned.stream())
@@ -224,7 +219,6 @@ final class CycleRecorder {
                     List.of());
         }
 
-        /** Adds problems that concern every host. */
         HostProblems onEachHost(List<Problem> general) {
             return new HostProblems(problems, general);
         }
@@ -247,9 +241,7 @@ final class CycleRecorder {
             return host.withProblems(all.size() <= MAX_PROBLEMS ? all : limit(all));
         }
 
-        /**
-         * Cuts the most frequent codes first, so that a user who causes many problems of one kind displaces none of another kind.
-         */
+        /** Cuts the most frequent codes first, so that many problems of one kind displace none of another kind. */
         private static List<Problem> limit(List<Problem> problems) {
             var counts = new EnumMap<ProblemCode, Integer>(ProblemCode.class);
             var ranks = problems.stream()

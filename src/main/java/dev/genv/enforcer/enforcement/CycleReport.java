@@ -4,12 +4,12 @@ import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Plan;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
  * What a cycle observed, decided and executed.
  *
  * @param actions a record of each action of the plan except those on processes that were signalled before
- * @param appeared the new violations
  * @param error why the cycle failed; null if it did not
  */
 public record CycleReport(
@@ -39,19 +38,6 @@ public record CycleReport(
             ProblemCode.DEVICE_STATUS_UNKNOWN,
             ProblemCode.TERMINATION_LIMIT_REACHED);
 
-    /** Creates the report of a cycle that did not fail. */
-    public CycleReport(
-            Instant startedAt,
-            Duration duration,
-            CycleResult result,
-            Fleet fleet,
-            List<HostReport> hosts,
-            Plan plan,
-            List<ActionRecord> actions,
-            List<ViolationRecord> appeared) {
-        this(startedAt, duration, result, fleet, hosts, plan, actions, appeared, null);
-    }
-
     /** Whether every host was observed completely. */
     public boolean isComplete() {
         return result == CycleResult.SUCCESS || result == CycleResult.ACTION_FAILED;
@@ -70,7 +56,7 @@ public record CycleReport(
     }
 
     /** The result of a cycle. */
-    public enum CycleResult {
+    public enum CycleResult implements Labelled {
         /** Every host was observed completely, and every action succeeded. */
         SUCCESS,
         /** A host or a part of one could not be observed. */
@@ -78,11 +64,6 @@ public record CycleReport(
         /** Every host was observed completely, but an action failed. */
         ACTION_FAILED,
         /** The cycle failed. */
-        FAILED;
-
-        /** The name in metrics, such as {@code success}. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        FAILED
     }
 }

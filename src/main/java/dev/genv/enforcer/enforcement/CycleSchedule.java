@@ -17,9 +17,8 @@ public record CycleSchedule(Duration interval, Duration longest) {
     private static final int DELAY_DIVISOR = 5;
 
     /**
-     * Returns the random delay of a cycle that is due, so that earlier cycles do not reveal when the next one observes processes.
-     *
-     * @param random a new random number for each cycle, from 0 to less than 1
+     * Returns the random delay of a cycle that is due, so that earlier cycles do not reveal when the next one observes processes. The random
+     * number is new for each cycle, from 0 to less than 1.
      */
     public Duration delay(double random) {
         return Duration.ofNanos((long) (interval.dividedBy(DELAY_DIVISOR).toNanos() * random));

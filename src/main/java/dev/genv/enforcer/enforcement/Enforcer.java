@@ -13,6 +13,8 @@ import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.ObservationCollector;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.ActionIntents;
+import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.Journal;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
@@ -44,7 +46,7 @@ public final class Enforcer {
     private final Ticker ticker;
     private final ViolationRegistry registry;
     private final HostWorkers workers;
-    private final FleetObserver observer;
+    private final ObservationCollector collector;
     private final History history;
     private final PendingTerminations terminations;
     private final KillEscalation escalation;
@@ -58,16 +60,11 @@ public final class Enforcer {
     private final long createdAt;
     private volatile @Nullable Latest latest;
 
-    /** Creates an enforcer whose events nobody else reads. */
     public Enforcer(EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<CycleListener> listeners) {
         this(config, new Records(registry, new EventLog(), Journal.NONE, List.of()), ticker, listeners);
     }
 
-    /**
-     * Creates an enforcer.
-     *
-     * @param listeners called at the end of every cycle
-     */
+    /** Creates an enforcer that calls the listeners at the end of every cycle. */
     @Inject
     public Enforcer(EnforcerConfig config, Records records, Ticker ticker, @All List<CycleListener> listeners) {
         this.config = config;
@@ -82,7 +79,7 @@ public final class Enforcer {
                 rule -> config.effectiveMode(rule) == RuleMode.ENFORCE, config.signals(), limits.grace());
         history = new History(enforcement, config.interval(), counted);
         workers = new HostWorkers(config.hosts(), config.remote(), ticker);
-        observer = new FleetObserver(config, workers, history, ticker);
+        collector = new ObservationCollector(config.observationTimeout(), ticker);
         var enforces = new Safeguards.Config(
                 config.mode(), rule -> policy.modeOf(rule) == RuleMode.ENFORCE, config.signals(), limits);
         safeguards = new Safeguards(enforces, counted);
@@ -102,7 +99,14 @@ public final class Enforcer {
 
     /** The kinds of entries that the journal keeps for the next run. */
     public static List<SavedKind<?, ?>> savedKinds() {
-        return CycleMemory.savedKinds();
+        return List.of(
+                History.HOSTS,
+                History.CLOCKS,
+                PendingTerminations.TERMINATIONS,
+                ViolationRegistry.VIOLATIONS,
+                ActionIntents.INTENTS,
+                DeliveryCursors.POSITIONS,
+                EventLog.SAVED_KIND);
     }
 
     /** Runs a cycle; returns empty if another one still runs. */
@@ -140,13 +144,21 @@ public final class Enforcer {
      * report and for the next cycle. Each step takes the result of the one before, so none can be left out.
      */
     private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
-        var seen = observer.observe(processesToVerify());
+        var seen = observe(processesToVerify());
         var plan = policy.check(seen.fleet(), terminations.expectedToExit());
         var evidence = history.record(seen, plan);
         var review = escalation.review(evidence);
         var actions = escalation.extend(review, secondPlan(review));
         var orders = safeguards.screen(actions, evidence);
         return recorder.record(start, evidence, review, orders, dispatcher.execute(orders));
+    }
+
+    /** Observes the present hosts, verifies whether these processes have exited, and records the state. */
+    private SeenFleet observe(Set<HostProcess> verified) throws InterruptedException {
+        var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
+        var hosts = collector.collect(workers.update(history::listings), verified);
+        age.observed();
+        return history.record(new SeenFleet.Observed(hosts, config.remote(), age, ticker.now()));
     }
 
     /** Checks the rules again where a termination depends on whether they still choose the process. */
@@ -192,7 +204,6 @@ public final class Enforcer {
         return ticker.since(last == null ? createdAt : last.endedAt());
     }
 
-    /** The clocks of the cycles. */
     public Ticker ticker() {
         return ticker;
     }
@@ -216,31 +227,6 @@ public final class Enforcer {
             } catch (RuntimeException | Error e) {
                 LOG.error("A listener failed", e);
             }
-        }
-    }
-
-    /** Observes the fleet at the beginning of a cycle, and records its state. */
-    static final class FleetObserver {
-        private final EnforcerConfig config;
-        private final HostWorkers workers;
-        private final History history;
-        private final ObservationCollector collector;
-        private final Ticker ticker;
-
-        FleetObserver(EnforcerConfig config, HostWorkers workers, History history, Ticker ticker) {
-            this.config = config;
-            this.workers = workers;
-            this.history = history;
-            this.ticker = ticker;
-            collector = new ObservationCollector(config.observationTimeout(), ticker);
-        }
-
-        /** Observes the present hosts, and verifies whether these processes have exited. */
-        SeenFleet observe(Set<HostProcess> verified) throws InterruptedException {
-            var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
-            var hosts = collector.collect(workers.update(history::listings), verified);
-            age.observed();
-            return history.record(new SeenFleet.Observed(hosts, config.remote(), age, ticker.now()));
         }
     }
 }

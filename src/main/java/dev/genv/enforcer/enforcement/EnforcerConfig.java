@@ -16,10 +16,7 @@ import java.util.function.Supplier;
  * @param hosts supplies the hosts at the start of every cycle; their names are unique
  * @param remote whether the hosts are other machines, not the node
  * @param signals whether processes may be signalled at all
- * @param safetyLimits the grace periods and limits
  * @param interval the time from one cycle to the next; zero for a single cycle
- * @param observationTimeout the time limit for observing a host
- * @param actionTimeout the time limit for the actions on a host
  * @param quiet whether hosts that do not answer are left out of the log
  */
 public record EnforcerConfig(

@@ -30,8 +30,6 @@ record NextActions(Safeguards safeguards, PendingTerminations pending, Ticker ti
     /**
      * Returns the actions that follow on each violation, the earliest first: those that are held back for a time, those that failed, and
      * the next signals of signalled processes.
-     *
-     * @param results what came of the orders
      */
     Map<Violation.Key, List<NextAction>> of(Evidence evidence, Orders orders, List<ActionRecord> results) {
         var next = new HashMap<Violation.Key, List<NextAction>>();

@@ -25,11 +25,7 @@ public final class ProblemLog {
     private Set<HostProblem> known = Set.of();
     private Map<String, HostProblem> outOfReach = Map.of();
 
-    /**
-     * Creates a log.
-     *
-     * @param quiet whether hosts that do not answer are left out
-     */
+    /** Creates a log, a quiet one without the hosts that do not answer. */
     public ProblemLog(boolean quiet) {
         this.quiet = quiet;
     }
@@ -44,8 +40,10 @@ public final class ProblemLog {
         var changing = changing();
         for (var host : hosts) {
             if (host.reached()) {
-                host.problems()
-                        .forEach(problem -> now.add(sinceItBegan(new HostProblem(host.host(), problem), changing)));
+                host.problems().forEach(problem -> {
+                    var reported = new HostProblem(host.host(), problem);
+                    now.add(changing.getOrDefault(withoutDetail(reported), reported));
+                });
             } else if (!quiet) {
                 away.put(host.host(), logUnreachable(host));
             }
@@ -60,13 +58,9 @@ public final class ProblemLog {
     }
 
     /**
-     * Returns the problem as it began. The text of a problem of the whole service can change in every cycle, for example by the
-     * number of waiting cycles or by the answer of a mail server, and then the problem would end and begin again on every host.
+     * Returns the known problems whose text can change in every cycle, for example by the number of waiting cycles or by the answer of a
+     * mail server. They are reported as they began, because otherwise they would end and begin again on every host.
      */
-    private static HostProblem sinceItBegan(HostProblem now, Map<HostProblem, HostProblem> before) {
-        return before.getOrDefault(withoutDetail(now), now);
-    }
-
     private Map<HostProblem, HostProblem> changing() {
         return known.stream()
                 .filter(problem -> CHANGING.contains(problem.problem().code()))

@@ -24,11 +24,8 @@ public final class Records {
     private Restored restored;
 
     /**
-     * Restores the violations and the events of earlier runs, so that no reader sees the service without them.
-     *
-     * @param registry an empty registry
-     * @param events an empty log
-     * @param atStart the events of the start of the service
+     * Restores the violations and the events of earlier runs into an empty registry and log, so that no reader sees the service without
+     * them.
      */
     public Records(ViolationRegistry registry, EventLog events, Journal journal, List<EventContent> atStart) {
         this.registry = registry;
@@ -66,7 +63,6 @@ public final class Records {
         return deliveries;
     }
 
-    /** Restores parts of what earlier runs left. */
     Restoration restoration() {
         return restoration;
     }

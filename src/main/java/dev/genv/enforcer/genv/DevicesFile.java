@@ -10,14 +10,11 @@ import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -35,39 +32,29 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
      * @throws UnreadableException if the file has no form that genv ever wrote
      */
     public static DevicesFile of(JsonNode root) throws UnreadableException {
-        var byIndex = new LinkedHashMap<Integer, List<Device>>();
+        var devices = new ArrayList<Device>();
         var problems = new ArrayList<Problem>();
         for (var entry : isOld(root) ? convertOld(root) : Entries.of(root, "devices", "index")) {
             try {
-                var device = device(new Fields(entry), problems);
-                byIndex.computeIfAbsent(device.index(), _ -> new ArrayList<>()).add(device);
+                devices.add(device(new Fields(entry), problems));
             } catch (UnreadableException e) {
                 Entries.report(problems, Entries.problem("device " + Entries.name(entry.path("index")), e));
             }
         }
-        byIndex.forEach((index, same) -> {
-            if (same.size() > 1) {
-                Entries.report(problems, Entries.problem("device " + index, "is there more than once"));
-            }
-        });
-        return new DevicesFile(merged(byIndex.values()), List.copyOf(problems));
+        var merged = Entries.mergeSame(
+                devices.stream(),
+                Device::index,
+                DevicesFile::merged,
+                index -> Entries.report(problems, Entries.problem("device " + index, "is there more than once")));
+        return new DevicesFile(merged, List.copyOf(problems));
     }
 
     /** Returns what this file or another reading of it contains. */
     public DevicesFile union(DevicesFile other) {
-        var byIndex = Stream.concat(devices.stream(), other.devices.stream())
-                .collect(Collectors.groupingBy(Device::index, LinkedHashMap::new, Collectors.toList()));
+        var all = Stream.concat(devices.stream(), other.devices.stream());
         return new DevicesFile(
-                merged(byIndex.values()),
-                Stream.concat(problems.stream(), other.problems.stream())
-                        .distinct()
-                        .toList());
-    }
-
-    private static List<Device> merged(Collection<List<Device>> byIndex) {
-        return byIndex.stream()
-                .map(same -> same.size() > 1 ? merged(same) : same.getFirst())
-                .toList();
+                Entries.mergeSame(all, Device::index, DevicesFile::merged, _ -> {}),
+                Entries.both(problems, other.problems));
     }
 
     /** Merges all entries with the same index: an attachment in one of them counts. */
@@ -82,7 +69,6 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                 same.stream().flatMap(device -> device.attachments().stream()).toList());
     }
 
-    /** Writes the devices in the file's form. */
     public static void write(List<Device> devices, JsonGenerator out) throws IOException {
         out.writeStartObject();
         out.writeArrayFieldStart("devices");

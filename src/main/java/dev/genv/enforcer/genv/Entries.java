@@ -6,7 +6,12 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The entries of a state file in its present or old form. */
@@ -49,6 +54,25 @@ public final class Entries {
 
     public static Problem problem(String entry, String why) {
         return new Problem(ProblemCode.ENTRY_UNREADABLE, entry + " " + why);
+    }
+
+    /** Returns one value for each id, in the order of the ids: values with the same id are merged, and the id is reported. */
+    static <K, V> List<V> mergeSame(
+            Stream<V> values, Function<V, K> id, Function<List<V>, V> merge, Consumer<K> reportSame) {
+        var byId = values.collect(Collectors.groupingBy(id, LinkedHashMap::new, Collectors.toList()));
+        byId.forEach((same, all) -> {
+            if (all.size() > 1) {
+                reportSame.accept(same);
+            }
+        });
+        return byId.values().stream()
+                .map(same -> same.size() > 1 ? merge.apply(same) : same.getFirst())
+                .toList();
+    }
+
+    /** Returns the problems of two readings of a file. */
+    static List<Problem> both(List<Problem> problems, List<Problem> others) {
+        return Stream.concat(problems.stream(), others.stream()).distinct().toList();
     }
 
     /** Returns a short name for an entry without a readable one. */

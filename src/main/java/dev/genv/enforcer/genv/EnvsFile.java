@@ -10,12 +10,10 @@ import dev.genv.enforcer.model.Ownership;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -36,44 +34,33 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
      * @throws UnreadableException if the file has no form that genv ever wrote
      */
     public static EnvsFile of(JsonNode root) throws UnreadableException {
-        var byId = new LinkedHashMap<String, List<Environment>>();
+        var environments = new ArrayList<Environment>();
         var problems = new ArrayList<Problem>();
         for (var entry : Entries.of(root, "envs", "eid")) {
             try {
                 var fields = new Fields(entry);
                 var eid = fields.id("eid");
-                byId.computeIfAbsent(eid, _ -> new ArrayList<>())
-                        .add(environment(eid, fields, new OptionalFields("environment " + eid, problems)));
+                environments.add(environment(eid, fields, new OptionalFields("environment " + eid, problems)));
             } catch (UnreadableException e) {
                 Entries.report(problems, Entries.problem("an environment", e));
             }
         }
-        byId.forEach((eid, same) -> {
-            if (same.size() > 1) {
-                Entries.report(problems, Entries.problem("environment " + eid, "is there more than once"));
-            }
-        });
-        return new EnvsFile(merged(byId.values()), List.copyOf(problems));
+        var merged = Entries.mergeSame(
+                environments.stream(),
+                Environment::eid,
+                EnvsFile::merged,
+                eid -> Entries.report(problems, Entries.problem("environment " + eid, "is there more than once")));
+        return new EnvsFile(merged, List.copyOf(problems));
     }
 
     /** Returns what this file or another reading of it contains. */
     public EnvsFile union(EnvsFile other) {
-        var byId = Stream.concat(environments.stream(), other.environments.stream())
-                .collect(Collectors.groupingBy(Environment::eid, LinkedHashMap::new, Collectors.toList()));
+        var all = Stream.concat(environments.stream(), other.environments.stream());
         return new EnvsFile(
-                merged(byId.values()),
-                Stream.concat(problems.stream(), other.problems.stream())
-                        .distinct()
-                        .toList());
+                Entries.mergeSame(all, Environment::eid, EnvsFile::merged, _ -> {}),
+                Entries.both(problems, other.problems));
     }
 
-    private static List<Environment> merged(Collection<List<Environment>> byId) {
-        return byId.stream()
-                .map(same -> same.size() > 1 ? merged(same) : same.getFirst())
-                .toList();
-    }
-
-    /** Writes the environments in the file's form. */
     public static void write(List<Environment> environments, JsonGenerator out) throws IOException {
         out.writeStartObject();
         out.writeArrayFieldStart("envs");
@@ -112,7 +99,6 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
         }
     }
 
-    /** Returns the environments by id. */
     public Map<String, Environment> byId() {
         var byId = new LinkedHashMap<String, Environment>();
         environments.forEach(environment -> byId.put(environment.eid(), environment));

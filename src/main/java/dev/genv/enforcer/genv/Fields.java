@@ -1,7 +1,6 @@
 package dev.genv.enforcer.genv;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -80,11 +79,7 @@ public final class Fields {
 
     /** Returns an array; empty if absent, because older versions of genv did not write it. */
     public List<JsonNode> arrayOrNone(String name) throws UnreadableException {
-        var node = object.path(name);
-        if (node.isMissingNode()) {
-            return List.of();
-        }
-        return array(name);
+        return object.path(name).isMissingNode() ? List.of() : array(name);
     }
 
     public List<JsonNode> array(String name) throws UnreadableException {
@@ -92,16 +87,10 @@ public final class Fields {
         if (!node.isArray()) {
             throw new UnreadableException("has no array of " + name);
         }
-        return List.copyOf(elements(node));
+        return node.valueStream().toList();
     }
 
     public JsonNode child(String name) {
         return object.path(name);
-    }
-
-    private static List<JsonNode> elements(JsonNode array) {
-        var elements = new ArrayList<JsonNode>(array.size());
-        array.forEach(elements::add);
-        return elements;
     }
 }

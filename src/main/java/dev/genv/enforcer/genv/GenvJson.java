@@ -138,16 +138,11 @@ public final class GenvJson {
 
     private static DefaultPrettyPrinter fileWriter() {
         var indenter = new DefaultIndenter("  ", "\n");
-        return new DefaultPrettyPrinter(separators())
-                .withArrayIndenter(indenter)
-                .withObjectIndenter(indenter);
-    }
-
-    private static Separators separators() {
-        return Separators.createDefaultInstance()
+        var separators = Separators.createDefaultInstance()
                 .withObjectFieldValueSpacing(Spacing.AFTER)
                 .withObjectEmptySeparator("")
                 .withArrayEmptySeparator("");
+        return new DefaultPrettyPrinter(separators).withArrayIndenter(indenter).withObjectIndenter(indenter);
     }
 
     /**

@@ -182,7 +182,6 @@ public final class SnapshotJson {
     static final class WorkloadJson {
         private WorkloadJson() {}
 
-        /** Writes the field {@code workload}. */
         static void write(@Nullable Workload workload, JsonGenerator out) throws IOException {
             if (workload == null) {
                 out.writeNullField("workload");

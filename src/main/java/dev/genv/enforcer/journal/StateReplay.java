@@ -166,10 +166,8 @@ final class StateReplay {
 
     /** A cycle recorded the results of all actions except those that it saved as open. */
     private void keepOpenIntents() {
-        var open = SavedState.EMPTY;
-        for (var kind : ActionIntents.savedKinds()) {
-            open = with(open, kind, entries.getOrDefault(kind, Map.of()));
-        }
+        var intentsKind = ActionIntents.INTENTS;
+        var open = with(SavedState.EMPTY, intentsKind, entries.getOrDefault(intentsKind, Map.of()));
         var kept = new HashSet<ActionIntent.Key>();
         for (var intent : ActionIntents.in(open)) {
             intents.put(intent.key(), new LineTypes.IntentLine(intent.key(), intent.at(), intent.planned(), processes));

@@ -7,16 +7,13 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/**
- * The local accounts of a machine. Users of a directory service are not included, so a missing user proves nothing.
- */
+/** The local accounts of a machine. Users of a directory service are not included, so a missing user proves nothing. */
 public final class Accounts {
     public static final Accounts NONE = new Accounts(Map.of());
 
     private final Map<String, Long> uids;
     private final Map<Long, Set<String>> names;
 
-    /** Creates accounts from uids by name. */
     public Accounts(Map<String, Long> uids) {
         this.uids = Map.copyOf(uids);
         var byUid = new HashMap<Long, Set<String>>();

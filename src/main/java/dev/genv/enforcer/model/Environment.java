@@ -30,7 +30,6 @@ public record Environment(
         kernelIds = List.copyOf(kernelIds);
     }
 
-    /** Creates an environment with an undisputed owner. */
     public Environment(
             String eid,
             @Nullable Long uid,
@@ -62,7 +61,6 @@ public record Environment(
         return PID.matcher(eid).matches() ? Optional.of(Integer.valueOf(eid)) : Optional.empty();
     }
 
-    /** Returns the environment with other pids. */
     public Environment with(List<Integer> otherPids) {
         return new Environment(eid, uid, username, creation, config, otherPids, kernelIds, ownership);
     }

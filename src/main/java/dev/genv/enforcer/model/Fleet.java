@@ -17,7 +17,6 @@ public record Fleet(List<Snapshot> snapshots, boolean remote, Appearances appear
                 snapshots.stream().sorted(Comparator.comparing(Snapshot::host)).toList();
     }
 
-    /** Creates a fleet without a history. */
     public Fleet(List<Snapshot> snapshots, boolean remote) {
         this(snapshots, remote, Appearances.NONE);
     }

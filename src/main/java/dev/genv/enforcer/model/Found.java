@@ -10,7 +10,6 @@ import java.util.Set;
  *
  * @param problems what could not be read or was not expected
  * @param missing the parts of a snapshot that could not be observed
- * @param <T> the type of the value
  */
 public record Found<T>(T value, List<Problem> problems, Set<SnapshotPart> missing) {
     public Found {
@@ -26,14 +25,12 @@ public record Found<T>(T value, List<Problem> problems, Set<SnapshotPart> missin
         return new Found<>(value, problems, Set.of());
     }
 
-    /** Returns the same with one more problem. */
     public Found<T> with(Problem problem) {
         var all = new ArrayList<>(problems);
         all.add(problem);
         return new Found<>(value, all, missing);
     }
 
-    /** Returns the same with one more missing part. */
     public Found<T> without(SnapshotPart part) {
         var all = EnumSet.of(part);
         all.addAll(missing);

@@ -27,18 +27,6 @@ public record GpuProcess(
         @Nullable Workload workload,
         @Nullable String account) {
 
-    /** Creates a process of which neither a workload nor an account is known. */
-    public GpuProcess(
-            ProcessId id,
-            @Nullable Long uid,
-            String command,
-            Membership membership,
-            MembershipSource membershipBy,
-            List<DeviceUsage> usage,
-            @Nullable Immunity immunity) {
-        this(id, uid, command, membership, membershipBy, usage, immunity, null, null);
-    }
-
     /** Creates a process with the membership that its environ names. */
     public GpuProcess(
             ProcessId id,
@@ -47,10 +35,9 @@ public record GpuProcess(
             Membership membership,
             List<DeviceUsage> usage,
             @Nullable Immunity immunity) {
-        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity);
+        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity, null, null);
     }
 
-    /** Creates a process without immunity. */
     public GpuProcess(
             ProcessId id, @Nullable Long uid, String command, Membership membership, List<DeviceUsage> usage) {
         this(id, uid, command, membership, usage, null);
@@ -71,12 +58,10 @@ public record GpuProcess(
         return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, account);
     }
 
-    /** Returns the process with another use of its devices. */
     public GpuProcess withUsage(List<DeviceUsage> other) {
         return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload, account);
     }
 
-    /** Returns the process without its workload. */
     public GpuProcess withoutWorkload() {
         return workload == null
                 ? this
@@ -111,7 +96,6 @@ public record GpuProcess(
         return Memory.ZERO;
     }
 
-    /** Whether the process names this environment. */
     public boolean names(String eid) {
         return membership instanceof Membership.InEnvironment(var own) && own.equals(eid);
     }
@@ -123,7 +107,6 @@ public record GpuProcess(
      */
     public record Immunity(Kind kind, String reason) {
 
-        /** The kinds of immunity. */
         public enum Kind {
             /** The machine needs the process: a GPU or display server, a kernel thread, the service itself. */
             PROTECTED,

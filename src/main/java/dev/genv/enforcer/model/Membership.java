@@ -2,7 +2,6 @@ package dev.genv.enforcer.model;
 
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 
@@ -21,7 +20,6 @@ public sealed interface Membership {
      * @param listed whether an environment lists the pid of a process that names none, and the observation was complete
      */
     record Unknown(String reason, boolean listed) implements Membership {
-        /** Creates an unknown membership because data is missing. */
         public Unknown(String reason) {
             this(reason, false);
         }
@@ -52,7 +50,7 @@ public sealed interface Membership {
     }
 
     /** By what the membership of a process was decided. */
-    enum MembershipSource {
+    enum MembershipSource implements Labelled {
         /** Its environ. */
         ENVIRON,
         /** What its environ was in an earlier observation of the same program. */
@@ -68,11 +66,6 @@ public sealed interface Membership {
         /** A setting for processes whose membership cannot be inferred. */
         SETTING,
         /** Nothing: it is unknown. */
-        UNKNOWN;
-
-        /** Returns the name in the API. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        UNKNOWN
     }
 }

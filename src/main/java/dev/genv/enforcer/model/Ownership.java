@@ -25,7 +25,6 @@ public record Ownership(
         uids = Set.copyOf(uids);
     }
 
-    /** Creates an ownership without an account. */
     public Ownership(@Nullable String dispute, boolean exempt, Set<Long> uids) {
         this(dispute, exempt, uids, null);
     }

@@ -2,10 +2,8 @@ package dev.genv.enforcer.model;
 
 import static dev.genv.enforcer.model.ProblemCode.ProblemConsequence.*;
 
-import java.util.Locale;
-
 /** The kind of a problem. Programs match the {@link #label}; problems.properties says what it means and what to do. */
-public enum ProblemCode {
+public enum ProblemCode implements Labelled {
     STATE_UNREADABLE(STATE_RULES_STOP),
     STATE_INCOMPLETE(STATE_RULES_STOP),
     STATE_TIMEOUT(NO_RULE_ACTS),
@@ -79,18 +77,13 @@ public enum ProblemCode {
         this.consequence = consequence;
     }
 
-    /** The name in JSON, metrics and the log, such as {@code state_unreadable}. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
-
     /** What the service does not do while the problem lasts. */
     public ProblemConsequence consequence() {
         return consequence;
     }
 
     /** What the service does not do on a machine while a problem lasts. Its text is in problems.properties. */
-    public enum ProblemConsequence {
+    public enum ProblemConsequence implements Labelled {
         NO_RULE_ACTS,
         MACHINE_UNREACHABLE,
         STATE_RULES_STOP,
@@ -117,11 +110,6 @@ public enum ProblemCode {
         ACCOUNTS_OUTDATED,
         NOT_ALL_LISTED,
         MEMORY_ONLY,
-        REPORTED_ONLY;
-
-        /** The name in JSON, such as {@code read_only}. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        REPORTED_ONLY
     }
 }

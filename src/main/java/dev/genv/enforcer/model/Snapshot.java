@@ -76,7 +76,6 @@ public record Snapshot(
                 host, List.of(), List.of(), List.of(), Set.of(), EnumSet.allOf(SnapshotPart.class), List.of(why));
     }
 
-    /** Returns the snapshot with further problems. */
     public Snapshot withProblems(List<Problem> more) {
         var all = new ArrayList<>(problems);
         all.addAll(more);
@@ -91,17 +90,14 @@ public record Snapshot(
                         .toList();
     }
 
-    /** Returns the snapshot with other processes. */
     public Snapshot withProcesses(List<GpuProcess> others) {
         return with(others, unlisted, devices, problems);
     }
 
-    /** Returns the snapshot with other unlisted processes. */
     public Snapshot with(Unlisted other) {
         return with(processes, other, devices, problems);
     }
 
-    /** Returns the snapshot with other described devices. */
     public Snapshot withDevices(List<Device> others) {
         return with(processes, unlisted, others, problems);
     }
@@ -140,13 +136,11 @@ public record Snapshot(
         return uid != null && uid.equals(environment.uid()) ? uid : subordinateUids.ownerOf(uid);
     }
 
-    /** Returns the active environments by id. */
     public Map<String, Environment> environmentsById() {
         return environments.stream()
                 .collect(Collectors.toMap(Environment::eid, environment -> environment, (first, second) -> first));
     }
 
-    /** Returns the described devices by index. */
     public Map<Integer, Device> devicesByIndex() {
         return devices.stream().collect(Collectors.toMap(Device::index, device -> device, (first, second) -> first));
     }

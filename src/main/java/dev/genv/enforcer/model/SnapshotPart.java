@@ -1,9 +1,7 @@
 package dev.genv.enforcer.model;
 
-import java.util.Locale;
-
 /** The parts of an observation of a machine. Each part may be missing. */
-public enum SnapshotPart {
+public enum SnapshotPart implements Labelled {
     /** The devices and processes that the GPU tool lists. */
     PROCESSES,
     /** The completeness of those processes: missing if a line of the GPU tool cannot be parsed. */
@@ -13,10 +11,5 @@ public enum SnapshotPart {
     /** The active environments ({@code envs.json}). */
     ENVIRONMENTS,
     /** The attached devices ({@code devices.json}). */
-    ATTACHMENTS;
-
-    /** The name in JSON, such as {@code every_process}. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    ATTACHMENTS
 }

@@ -10,11 +10,7 @@ public final class SubordinateUids {
 
     private final TreeMap<Long, Range> byFirst = new TreeMap<>();
 
-    /**
-     * The subordinate uids of one user.
-     *
-     * @param owner the uid of the account
-     */
+    /** A range of subordinate uids; the owner is the uid of the account. */
     public record Range(long owner, long first, long count) {}
 
     /** If two ranges begin with the same uid, the first one counts. */

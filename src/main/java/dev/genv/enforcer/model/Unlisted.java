@@ -36,7 +36,6 @@ public record Unlisted(Map<Integer, Memory> memory, List<Holder> holders, boolea
      */
     public record Holder(GpuProcess process, long since, List<Integer> used) {}
 
-    /** Returns the processes. */
     public List<GpuProcess> processes() {
         return holders.stream().map(Holder::process).toList();
     }

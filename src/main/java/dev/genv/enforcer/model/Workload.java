@@ -1,6 +1,5 @@
 package dev.genv.enforcer.model;
 
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,32 +35,19 @@ public record Workload(
      */
     public record Container(String id, @Nullable String engine, WorkloadSource by) {}
 
-    /**
-     * A pod of Kubernetes.
-     *
-     * @param uid as the API server shows it or, for a static pod, the hash of its manifest
-     */
+    /** A pod of Kubernetes. Its uid is as the API server shows it or, for a static pod, the hash of its manifest. */
     public record Pod(String uid) {}
 
-    /**
-     * A job of Slurm.
-     *
-     * @param id its number
-     */
+    /** A job of Slurm, by its number. */
     public record SlurmJob(String id, WorkloadSource by) {}
 
     /** By what a process was attributed to a container or a job. */
-    public enum WorkloadSource {
+    public enum WorkloadSource implements Labelled {
         /** Its cgroup. Root created it, so it is a fact. */
         CGROUP,
         /** Its cgroup, but below one that a user may manage, as rootless engines do. So it is a claim of the user. */
         DELEGATED_CGROUP,
         /** A variable in its environ. It is a claim of the user. */
-        ENVIRON;
-
-        /** Returns the name as the API shows it. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        ENVIRON
     }
 }

@@ -5,9 +5,9 @@ import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Instant;
-import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +62,7 @@ public record Notice(
     }
 
     /** What happened to a violation. */
-    public enum NoticeKind {
+    public enum NoticeKind implements Labelled {
         /** A cycle found the violation for the first time. */
         OPENED,
         /** The service will act on it, and waits for a grace period. */
@@ -70,11 +70,6 @@ public record Notice(
         /** The service acted on it, or tried to. */
         ACTED,
         /** It is over. */
-        RESOLVED;
-
-        /** The name in events, such as {@code opened}. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        RESOLVED
     }
 }

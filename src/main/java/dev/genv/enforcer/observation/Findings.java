@@ -13,7 +13,6 @@ public final class Findings {
     private final List<Problem> problems = new ArrayList<>();
     private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
 
-    /** Adds what was found with a value, and returns the value. */
     public <T> T add(Found<T> found) {
         found.problems().forEach(this::add);
         missing.addAll(found.missing());

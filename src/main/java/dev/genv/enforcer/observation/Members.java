@@ -66,7 +66,6 @@ final class Members {
                 facts.machine().beforeState());
     }
 
-    /** Returns a process with its membership. */
     GpuProcess resolve(ObservedProcess process, List<DeviceUsage> usage) {
         var decision =
                 related.of(process).map(session::decide).orElseGet(() -> Decision.unavailable(process.environ()));
@@ -84,7 +83,6 @@ final class Members {
                 accounts.accountOf(process.uid(), workload))));
     }
 
-    /** Returns the environs of the processes that were resolved. */
     Map<ProcessId, ProgramEnviron> environs() {
         return Map.copyOf(environs);
     }
@@ -94,10 +92,7 @@ final class Members {
         private static final String FIRST_PROCESS = "1";
 
         /**
-         * Combines the processes.
-         *
-         * @param listed those that the GPU tool lists; the others, such as those that hold GPUs without being listed, are in the
-         *     facts
+         * Combines the processes that the GPU tool lists with the others in the facts, such as those that hold GPUs without being listed.
          */
         static RelatedFacts of(List<ObservedProcess> listed, HostFacts facts) {
             var byPid = listed.stream()

@@ -25,7 +25,6 @@ import org.jspecify.annotations.Nullable;
  * @param readOnlyReason why no action may be executed on this host; null if actions may be executed
  * @param machine an id of the machine that does not depend on its name; null if unknown
  * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
- * @param listings the pids that environments list or listed
  * @param accounts the local accounts; none if they could not be read
  * @param status what is observed only for those who watch the machine
  */

@@ -7,7 +7,6 @@ import java.util.List;
 /**
  * What the observer of a machine must know besides its facts.
  *
- * @param host the name of the machine in reports
  * @param stateDirectory the path of genv's state directory
  * @param protectedExecutables programs that are never terminated, besides the built-in ones
  * @param exemptUsers names or uids of users whose processes are never terminated

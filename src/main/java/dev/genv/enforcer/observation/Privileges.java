@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /** The privileges that the service needs on a machine, and which ones are missing. */
-public final class Privileges {
+public record Privileges(ObserverSettings settings, AccessFacts access) {
     // Bits of linux/capability.h.
     private static final int CAP_DAC_OVERRIDE = 1;
     private static final int CAP_DAC_READ_SEARCH = 2;
@@ -26,20 +26,11 @@ public final class Privileges {
     private static final Pattern APPARMOR_OF_A_CONTAINER = Pattern.compile(
             "(docker-default|cri-containerd\\.apparmor\\.d|crio-default|containers-default-\\S*) \\(enforce\\)");
 
-    private final ObserverSettings settings;
-    private final AccessFacts access;
-
-    public Privileges(ObserverSettings settings, AccessFacts access) {
-        this.settings = settings;
-        this.access = access;
-    }
-
     /** Whether the service is in another PID namespace: there the driver's pids belong to other processes. */
     public boolean isOutsideHostPid() {
         return settings.requireHostPid() && !access.pidNamespace().equals(FIRST_PID_NAMESPACE);
     }
 
-    /** Returns the missing privileges. */
     public List<MissingPrivilege> missing() {
         var advice = settings.advice();
         var missing = new ArrayList<MissingPrivilege>();

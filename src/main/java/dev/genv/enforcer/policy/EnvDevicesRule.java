@@ -10,27 +10,34 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Violated by a process of an active environment on a device that is not attached to the environment. */
 final class EnvDevicesRule implements Rule {
-    private static final RuleDefinition DEFINITION = RuleDefinition.named("env-devices")
-            .texts("GPU that is not attached to the environment", """
+    private static final RuleDefinition DEFINITION = new RuleDefinition(
+            "env-devices",
+            "GPU that is not attached to the environment",
+            """
                 Let the job use only GPUs that are attached to its environment. `genv attach --index N` in the shell of the environment \
                 attaches GPU N if it is free. If you already hold as many GPUs as you may, first stop the job on a GPU M that you do not need, and \
                 detach it with `genv detach --index M`: otherwise the service detaches GPU N again.\
-                """)
-            .mode(RuleMode.ENFORCE, """
+                """,
+            RuleMode.ENFORCE,
+            RuleScope.HOST,
+            RuleBasis.LISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
+            List.of(new RuleSetting("env-devices", Kind.MODE, """
                 Processes that use a GPU that is not attached to their environment. `enforce` terminates them. Use `audit` \
                 while users get used to it.\
-                """)
-            .scope(RuleScope.HOST)
-            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
-            .build();
+                """)));
 
     @Override
     public RuleDefinition definition() {

@@ -14,8 +14,11 @@ import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -23,18 +26,21 @@ import java.util.stream.Stream;
 
 /** Violated by an environment that uses more memory on one of its devices than its capacity. */
 final class EnvMemoryRule implements Rule {
-    private static final RuleDefinition DEFINITION = RuleDefinition.named("env-memory")
-            .texts("More GPU memory than the environment has", """
+    private static final RuleDefinition DEFINITION = new RuleDefinition(
+            "env-memory",
+            "More GPU memory than the environment has",
+            """
                 Reduce the memory that the job uses, or raise the capacity in the shell of the environment, for example with \
                 `genv config gpu-memory 8g`.\
-                """)
-            .mode(RuleMode.ENFORCE, """
+                """,
+            RuleMode.ENFORCE,
+            RuleScope.HOST,
+            RuleBasis.LISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
+            List.of(new RuleSetting("env-memory", Kind.MODE, """
                 Environments that use more memory on an attached GPU than their capacity. `enforce` terminates processes of the \
                 environment on that GPU until the rest fits. Use `audit` while users get used to it.\
-                """)
-            .scope(RuleScope.HOST)
-            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
-            .build();
+                """)));
 
     @Override
     public RuleDefinition definition() {

@@ -12,8 +12,11 @@ import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -24,19 +27,19 @@ import java.util.stream.Stream;
  * most of the compared data, so the rule terminates a process only if the kernel's uids prove that it is a stranger.
  */
 final class EnvOwnerRule implements Rule {
-    private static final RuleDefinition DEFINITION = RuleDefinition.named("env-owner")
-            .texts(
-                    "Environment of another user or of a disputed owner",
-                    "Run `genv activate --gpus 1` in a new shell of your own, then start the job in that shell.")
-            .mode(RuleMode.AUDIT, """
+    private static final RuleDefinition DEFINITION = new RuleDefinition(
+            "env-owner",
+            "Environment of another user or of a disputed owner",
+            "Run `genv activate --gpus 1` in a new shell of your own, then start the job in that shell.",
+            RuleMode.AUDIT,
+            RuleScope.HOST,
+            RuleBasis.UIDS,
+            Set.of(SnapshotPart.ENVIRONMENTS),
+            List.of(new RuleSetting("env-owner", Kind.MODE, """
                 Processes that run under another uid than the environment that they name, and environments whose recorded owners \
                 disagree. `enforce` terminates a process only if the kernel proves that it belongs to another user. Use `audit` \
                 first: a container that runs under another uid than its environment is such a process.\
-                """)
-            .scope(RuleScope.HOST)
-            .requires(SnapshotPart.ENVIRONMENTS)
-            .enforcedByUids()
-            .build();
+                """)));
 
     /** The largest number of findings of each kind on a machine: users choose how many the state contains. */
     static final int MAX_FINDINGS = 100;

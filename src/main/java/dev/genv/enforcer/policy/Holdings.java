@@ -37,11 +37,7 @@ public final class Holdings {
     private final Map<String, Environment> environments;
     private final Map<String, List<GpuProcess>> processes;
 
-    /**
-     * Finds the holdings on one machine.
-     *
-     * @param ending whether a process of the machine is treated as gone
-     */
+    /** Finds the holdings on one machine, where the ending processes are treated as gone. */
     public Holdings(Snapshot snapshot, Predicate<GpuProcess> ending, Appearances appearances, ConfirmedOwners owners) {
         this.snapshot = snapshot;
         this.ending = ending;
@@ -51,7 +47,6 @@ public final class Holdings {
         this.processes = snapshot.processesByEnvironment();
     }
 
-    /** Returns the holdings of every user. */
     public Map<String, List<Holding>> byUser() {
         var busy = busyDevices();
         var byUser = new TreeMap<String, List<Holding>>();

@@ -7,24 +7,32 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
 
 /** Violated by a GPU process that names an environment which is not active. */
 final class InactiveEnvProcessesRule implements Rule {
-    static final RuleDefinition DEFINITION = RuleDefinition.named("inactive-env-processes")
-            .texts("Process of an environment that is not active", """
+    static final RuleDefinition DEFINITION = new RuleDefinition(
+            "inactive-env-processes",
+            "Process of an environment that is not active",
+            """
                 An environment ends with the shell that activated it, for example at logout, also if the job runs under nohup. \
                 In a shell without an environment, start tmux, run `genv activate --gpus 1` inside tmux, then start the job there.\
-                """)
-            .mode(RuleMode.OFF, """
+                """,
+            RuleMode.OFF,
+            RuleScope.HOST,
+            RuleBasis.LISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS),
+            List.of(new RuleSetting("inactive-env-processes", Kind.MODE, """
                 Processes that use a GPU and name an environment that is not active. `enforce` terminates them. Use `audit` \
                 first: a `nohup` job whose shell has exited is such a process.\
-                """)
-            .scope(RuleScope.HOST)
-            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS)
-            .build();
+                """)));
 
     @Override
     public RuleDefinition definition() {

@@ -10,8 +10,11 @@ import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.Rule.RuleResult;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -22,31 +25,35 @@ import java.util.stream.Collectors;
 
 /** Violated by a user whose environments hold more devices than allowed on all machines together. */
 final class MaxDevicesPerUserRule implements Rule {
-    private static final RuleDefinition DEFINITION = RuleDefinition.named("max-devices-per-user")
-            .texts("More GPUs than a user may hold", """
+    private static final RuleDefinition DEFINITION = new RuleDefinition(
+            "max-devices-per-user",
+            "More GPUs than a user may hold",
+            """
                 Stop the job on a GPU N that you do not need, then detach this GPU with `genv detach --index N` in the shell of its \
                 environment. Without `--index`, genv detaches all GPUs of the environment.\
-                """)
-            .limit("""
-                Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no \
-                limit.\
-                """)
-            .limitsOfUsers("max-devices-for-user", """
-                Limits of single users, instead of the general one. They also apply without a general limit. Separate them by \
-                commas or blanks.\
-                """)
-            .mode(RuleMode.ENFORCE, """
-                Users whose environments have more GPUs attached than allowed. `enforce` detaches the surplus and terminates the \
-                processes of those environments on it. Without a limit this has no effect.\
-                """)
-            .scope(RuleScope.FLEET)
+                """,
+            RuleMode.ENFORCE,
+            RuleScope.FLEET,
+            RuleBasis.LISTED_PROCESSES,
             // Without a complete process list, idle devices are unknown, and a running job might lose its device first.
-            .requires(
+            Set.of(
                     SnapshotPart.PROCESSES,
                     SnapshotPart.EVERY_PROCESS,
                     SnapshotPart.ENVIRONMENTS,
-                    SnapshotPart.ATTACHMENTS)
-            .build();
+                    SnapshotPart.ATTACHMENTS),
+            List.of(
+                    new RuleSetting("max-devices-per-user", Kind.LIMIT, """
+                Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no \
+                limit.\
+                """),
+                    new RuleSetting("max-devices-for-user", Kind.LIMITS_OF_USERS, """
+                Limits of single users, instead of the general one. They also apply without a general limit. Separate them by \
+                commas or blanks.\
+                """),
+                    new RuleSetting("max-devices-per-user-mode", Kind.MODE, """
+                Users whose environments have more GPUs attached than allowed. `enforce` detaches the surplus and terminates the \
+                processes of those environments on it. Without a limit this has no effect.\
+                """)));
 
     @Override
     public RuleDefinition definition() {

@@ -37,10 +37,8 @@ public final class MemoryVictims {
     private final Predicate<GpuProcess> overdue;
 
     /**
-     * Chooses among the processes of the exceeded shares of one machine.
-     *
-     * @param ending whether a process of the machine is treated as gone
-     * @param overdue whether a process of the machine was asked to exit and did not in time: these are chosen before all others
+     * Chooses among the processes of the exceeded shares of one machine. Ending processes are treated as gone. Overdue ones, which did not exit
+     * in time, are chosen before all others.
      */
     public MemoryVictims(List<MemoryShare> over, Predicate<GpuProcess> ending, Predicate<GpuProcess> overdue) {
         this.overdue = overdue;
@@ -196,9 +194,7 @@ public final class MemoryVictims {
             return processes.stream().map(this::known).reduce(Memory.ZERO, Memory::plus);
         }
 
-        /**
-         * Returns the memory that a process uses; zero if the driver does not report it, so that no process is terminated for it.
-         */
+        /** Returns the memory of a process; zero if the driver does not report it, so that no process is terminated for it. */
         public Memory known(GpuProcess process) {
             return Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO);
         }

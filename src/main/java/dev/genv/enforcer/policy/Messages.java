@@ -18,7 +18,6 @@ public final class Messages {
         return fleet.remote() ? "[" + SafeText.escape(host) + "] " : "";
     }
 
-    /** Describes an action in genv's words. */
     public static String of(Action action) {
         return switch (action) {
             case Action.Terminate(var host, var process, var signal) ->

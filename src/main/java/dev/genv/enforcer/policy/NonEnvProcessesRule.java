@@ -6,24 +6,30 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
 
 /** Violated by a GPU process that is in no environment. */
 final class NonEnvProcessesRule implements Rule {
-    private static final RuleDefinition DEFINITION = RuleDefinition.named("non-env-processes")
-            .texts(
-                    "Process outside all environments",
-                    "Run `genv activate --gpus 1` in a shell, then start the job in that shell. Without `--gpus` the"
-                            + " environment has no GPU.")
-            .mode(RuleMode.OFF, """
+    private static final RuleDefinition DEFINITION = new RuleDefinition(
+            "non-env-processes",
+            "Process outside all environments",
+            "Run `genv activate --gpus 1` in a shell, then start the job in that shell. Without `--gpus` the"
+                    + " environment has no GPU.",
+            RuleMode.OFF,
+            RuleScope.HOST,
+            RuleBasis.LISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES),
+            List.of(new RuleSetting("non-env-processes", Kind.MODE, """
                 Processes that use a GPU and belong to no environment. `off` ignores them, `audit` reports them, `enforce` also \
                 terminates them. `false` and `true` mean `off` and `enforce`, here and for the other rules. Use `audit` first.\
-                """)
-            .scope(RuleScope.HOST)
-            .requires(SnapshotPart.PROCESSES)
-            .build();
+                """)));
 
     @Override
     public RuleDefinition definition() {

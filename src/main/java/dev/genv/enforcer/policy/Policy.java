@@ -31,11 +31,7 @@ public final class Policy {
 
     private final Map<RuleDefinition, RuleConfig> configs;
 
-    /**
-     * Creates a policy.
-     *
-     * @param configs the configurations of the rules; a rule without one is off
-     */
+    /** Creates a policy; a rule without a configuration is off. */
     public Policy(Map<RuleDefinition, RuleConfig> configs) {
         this.configs = Map.copyOf(configs);
     }
@@ -64,11 +60,7 @@ public final class Policy {
                                 && rule.getValue().limits().equals(Limits.NONE)));
     }
 
-    /**
-     * Checks the rules.
-     *
-     * @param signalled processes that were signalled and are expected to exit: their memory and devices count as freed
-     */
+    /** Checks the rules. The memory and the devices of signalled processes, which are expected to exit, count as freed. */
     public Plan check(Fleet fleet, Set<HostProcess> signalled) {
         return check(fleet, new ExpectedExits(signalled, Set.of(), Set.of()));
     }

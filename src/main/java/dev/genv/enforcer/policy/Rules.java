@@ -15,7 +15,6 @@ public final class Rules {
             new EnvOwnerRule(),
             new UnlistedProcessesRule());
 
-    /** The rule on processes whose environment is not active. */
     public static final RuleDefinition INACTIVE_ENV_PROCESSES = InactiveEnvProcessesRule.DEFINITION;
 
     private static final List<RuleDefinition> DEFINITIONS =
@@ -33,7 +32,6 @@ public final class Rules {
         return DEFINITIONS;
     }
 
-    /** Returns the definition of the rule with this name. */
     public static Optional<RuleDefinition> find(String name) {
         return DEFINITIONS.stream().filter(rule -> rule.name().equals(name)).findFirst();
     }

@@ -10,10 +10,15 @@ import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,20 +26,20 @@ import org.jspecify.annotations.Nullable;
  * active environment, or in one to which none of these devices is attached. No action follows, because the evidence is weak.
  */
 final class UnlistedProcessesRule implements Rule {
-    private static final RuleDefinition DEFINITION = RuleDefinition.named("unlisted-processes")
-            .texts(
-                    "GPU memory of a process that the GPU tool does not list",
-                    "Stop the job, or attach GPU N, if it is free, with `genv attach --index N` in the shell of its"
-                            + " environment.")
-            .reportMode("""
+    private static final RuleDefinition DEFINITION = new RuleDefinition(
+            "unlisted-processes",
+            "GPU memory of a process that the GPU tool does not list",
+            "Stop the job, or attach GPU N, if it is free, with `genv attach --index N` in the shell of its"
+                    + " environment.",
+            RuleMode.OFF,
+            RuleScope.HOST,
+            RuleBasis.UNLISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
+            List.of(new RuleSetting("unlisted-processes", Kind.REPORT_MODE, """
                 Processes that the GPU tool does not list, which map the device file of a GPU whose memory the listed processes do \
                 not explain, and which are in no environment that the GPU is attached to. The rule only reports. nvidia-smi does not \
                 list graphics programs either.\
-                """)
-            .scope(RuleScope.HOST)
-            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
-            .ofUnlistedProcesses()
-            .build();
+                """)));
 
     @Override
     public RuleDefinition definition() {

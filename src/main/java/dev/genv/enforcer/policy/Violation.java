@@ -16,10 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param host the host; null if several machines are part of it
  * @param hosts all machines that are part of it
  * @param subject what violates the rule, in a form that stays the same from cycle to cycle
- * @param message the message in genv's words
  * @param user the user of the environment; without an active environment, the account of the process; null if there is none
  * @param devices the indices of its devices, ascending
- * @param processes its processes
  */
 public record Violation(
         RuleDefinition rule,
@@ -35,7 +33,6 @@ public record Violation(
     private static final Set<SnapshotPart> WHO_RUNS_WHERE =
             Set.of(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.ENVIRONMENTS);
 
-    /** Creates a violation on a single machine. */
     public Violation(
             RuleDefinition rule,
             String host,
@@ -54,7 +51,6 @@ public record Violation(
         processes = List.copyOf(processes);
     }
 
-    /** Returns the same violation with further machines. */
     public Violation alsoOn(Set<String> more) {
         if (hosts.containsAll(more)) {
             return this;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.recording;
 
+import dev.genv.enforcer.model.Labelled;
 import java.util.Arrays;
-import java.util.Locale;
 import java.util.Optional;
 
 /** The kinds of records. */
-public enum RecordType {
+public enum RecordType implements Labelled {
     /** The records before do not continue: the service was started, or records were lost. */
     RECORDING_STARTED,
     /** A host changed. The record counts from the next {@link #CYCLE_OBSERVED}. */
@@ -18,10 +18,5 @@ public enum RecordType {
         return Arrays.stream(values())
                 .filter(type -> type.label().equals(label))
                 .findFirst();
-    }
-
-    /** The name in the journal, such as {@code host_observed}. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
     }
 }

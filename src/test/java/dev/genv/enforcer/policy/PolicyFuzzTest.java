@@ -28,7 +28,7 @@ class PolicyFuzzTest {
             var gone = given.terminatedForOrPending(given.enforced());
             var after = given.oracle().after(gone, detached(given, true));
             for (var rule : given.enforced()) {
-                if (rule != KnownRules.UNLISTED_PROCESSES) { // it only reports
+                if (!rule.equals(KnownRules.UNLISTED_PROCESSES)) { // it only reports
                     assertThat(after.isBroken(rule)).as("%s is broken", rule).isFalse();
                 }
             }
@@ -43,7 +43,7 @@ class PolicyFuzzTest {
             var gone = given.terminatedForOrPending(wanting);
             for (var planned : given.terminations()) {
                 if (planned.rules().contains(ENV_MEMORY)
-                        && planned.rules().stream().noneMatch(rule -> rule != ENV_MEMORY && given.enforces(rule))) {
+                        && planned.rules().stream().noneMatch(rule -> !rule.equals(ENV_MEMORY) && given.enforces(rule))) {
                     var others = new HashSet<>(gone);
                     others.remove(target(planned));
                     assertThat(given.oracle()
@@ -97,7 +97,7 @@ class PolicyFuzzTest {
             for (var rule :
                     List.of(NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_DEVICES, KnownRules.UNLISTED_PROCESSES)) {
                 var found = given.plan().violations().stream()
-                        .filter(violation -> violation.rule() == rule)
+                        .filter(violation -> violation.rule().equals(rule))
                         .flatMap(violation -> violation.processes().stream()
                                 .map(process -> new HostProcess(String.valueOf(violation.host()), process.id())))
                         .toList();
@@ -173,9 +173,9 @@ class PolicyFuzzTest {
             return false;
         }
         return switch (action) {
-            case Action.Detach _ -> rule == MAX_DEVICES_PER_USER;
+            case Action.Detach _ -> rule.equals(MAX_DEVICES_PER_USER);
             case Action.Terminate terminate
-            when rule == MAX_DEVICES_PER_USER ->
+            when rule.equals(MAX_DEVICES_PER_USER) ->
                 detached(given, false).stream()
                         .anyMatch(detach -> detach.host().equals(terminate.host())
                                 && terminate.process().uses(detach.device())

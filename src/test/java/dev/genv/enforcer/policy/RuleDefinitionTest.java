@@ -3,21 +3,23 @@ package dev.genv.enforcer.policy;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
 import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
 import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
+import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class RuleDefinitionTest {
 
     @Test
     void theSettingOfTheModeHasTheNameOfTheRule() {
-        var rule = withMode().build();
+        var rule = withMode();
         assertThat(rule.settings()).containsExactly(new RuleSetting("some-rule", Kind.MODE, "The mode."));
         assertThat(rule.modeSetting().name()).isEqualTo("some-rule");
         assertThat(rule.hasLimit()).isFalse();
@@ -25,41 +27,16 @@ class RuleDefinitionTest {
 
     @Test
     void aLimitTakesTheNameOfTheRule() {
-        var rule = complete(RuleDefinition.named("some-limit")
-                        .limit("The limit.")
-                        .limitsOfUsers("some-limits", "Of users.")
-                        .mode(RuleMode.AUDIT, "The mode."))
-                .build();
-        assertThat(rule.settings())
-                .extracting(RuleSetting::name)
-                .containsExactly("some-limit", "some-limits", "some-limit-mode");
-        assertThat(rule.modeSetting().name()).isEqualTo("some-limit-mode");
-        assertThat(rule.hasLimit()).isTrue();
-    }
-
-    @Test
-    void aRuleMustDeclareItsScopeAndWhatItRequires() {
-        assertThatNullPointerException()
-                .isThrownBy(() -> RuleDefinition.named("some-rule").build())
-                .withMessage("a rule has a title and advice");
-        assertThatNullPointerException()
-                .isThrownBy(() -> RuleDefinition.named("some-rule")
-                        .texts("A title", "Advice.")
-                        .mode(RuleMode.OFF, "The mode.")
-                        .build())
-                .withMessage("a rule has a scope");
-        assertThatNullPointerException()
-                .isThrownBy(() -> RuleDefinition.named("some-rule")
-                        .texts("A title", "Advice.")
-                        .mode(RuleMode.OFF, "The mode.")
-                        .scope(RuleScope.HOST)
-                        .build())
-                .withMessage("a rule requires parts");
+        assertThat(Rules.definitions()).allSatisfy(rule -> {
+            assertThat(rule.settings().getFirst().name()).isEqualTo(rule.name());
+            assertThat(rule.modeSetting().name()).isEqualTo(rule.name() + (rule.hasLimit() ? "-mode" : ""));
+        });
+        assertThat(Rules.definitions()).filteredOn(RuleDefinition::hasLimit).hasSize(1);
     }
 
     @Test
     void checksOnlyHostsWithAllRequiredParts() {
-        var rule = withMode().build();
+        var rule = withMode();
         var fleet = remote(
                 host("gpu-1"),
                 host("gpu-2").missing(SnapshotPart.PROCESSES),
@@ -70,16 +47,18 @@ class RuleDefinitionTest {
 
     @Test
     void itsTextIsItsName() {
-        assertThat(withMode().build()).hasToString("some-rule");
+        assertThat(withMode()).hasToString("some-rule");
     }
 
-    private static RuleDefinition.Builder withMode() {
-        return complete(RuleDefinition.named("some-rule").mode(RuleMode.OFF, "The mode."));
-    }
-
-    private static RuleDefinition.Builder complete(RuleDefinition.Builder rule) {
-        return rule.texts("A title", "Advice.")
-                .scope(RuleScope.HOST)
-                .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS);
+    private static RuleDefinition withMode() {
+        return new RuleDefinition(
+                "some-rule",
+                "A title",
+                "Advice.",
+                RuleMode.OFF,
+                RuleScope.HOST,
+                RuleBasis.LISTED_PROCESSES,
+                Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS),
+                List.of(new RuleSetting("some-rule", Kind.MODE, "The mode.")));
     }
 }

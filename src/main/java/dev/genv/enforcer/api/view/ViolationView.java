@@ -42,12 +42,12 @@ public record ViolationView(
             @JsonInclude @Nullable String detail) {
         public static ActionView of(ViolationRecord.ActionNote note) {
             return new ActionView(
-                    note.type(),
+                    note.target().type(),
                     note.target().host(),
-                    note.pid(),
+                    note.target().processId(),
                     note.signal(),
-                    note.environment(),
-                    note.device(),
+                    note.target().detached(),
+                    note.target().detachedFrom(),
                     note.at(),
                     note.outcome().label(),
                     note.detail());

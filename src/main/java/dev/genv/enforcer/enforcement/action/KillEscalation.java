@@ -28,17 +28,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Sends SIGKILL to signalled processes that still break a rule after the time limit. */
-public final class KillEscalation {
-    private final PendingTerminations pending;
-    private final Ticker ticker;
-
+public record KillEscalation(PendingTerminations pending, Ticker ticker) {
     /** What is observed of a signalled process that is still on a GPU. */
     private record Check(Action.Terminate kill, List<Violation> planned, List<Violation> all, Sighting sighting) {}
-
-    public KillEscalation(PendingTerminations pending, Ticker ticker) {
-        this.pending = pending;
-        this.ticker = ticker;
-    }
 
     /** Records for each pending termination what a cycle observed, and decides what is due. */
     public Review review(Evidence evidence) {
@@ -74,9 +66,8 @@ public final class KillEscalation {
     }
 
     /**
-     * Returns the actions of a cycle: SIGKILL where it is due, and the plan without the processes that were signalled before.
-     *
-     * @param secondCheck the plan of the rules when they choose again; empty if they need not
+     * Returns the actions of a cycle: SIGKILL where it is due, and the plan without the processes that were signalled before. The second
+     * check is empty if the rules need not choose again.
      */
     public List<PlannedAction> extend(Review review, Plan secondCheck) {
         var evidence = review.evidence();

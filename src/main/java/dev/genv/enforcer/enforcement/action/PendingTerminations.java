@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
 
 /** The terminations that are pending, by process. Workers whose result is no longer awaited also record here. */
 public final class PendingTerminations {
-    private static final SavedKind<HostProcess, Saved> TERMINATIONS =
+    public static final SavedKind<HostProcess, Saved> TERMINATIONS =
             new SavedKind<>("termination", HostProcess.class, Saved.class);
 
     private final TerminationTimes times;
@@ -43,39 +43,26 @@ public final class PendingTerminations {
         this.ticker = ticker;
     }
 
-    /** The kinds of entries that are saved. */
-    public static List<SavedKind<?, ?>> savedKinds() {
-        return List.of(TERMINATIONS);
-    }
-
     /** Returns the pending terminations, to continue them in another run of the service. */
     public synchronized SavedState save() {
         var saved = new HashMap<HostProcess, Saved>();
-        pending.forEach((process, termination) -> saved.put(process, new Saved(saved(termination))));
+        pending.forEach((process, state) -> saved.put(
+                process,
+                new Saved(
+                        state instanceof Termination.Breaking breaking
+                                ? breaking.with(breaking.progress().toSave())
+                                : state)));
         return SavedState.EMPTY.with(TERMINATIONS, saved);
     }
 
     /** Continues the terminations that an earlier run of the service saved; the clock that counts towards an action continues too. */
     public synchronized void restore(SavedState saved, SavedCycle last) {
         saved.get(TERMINATIONS)
-                .forEach(
-                        (process, termination) -> pending.put(process, restored(termination.pending, last.observed())));
-    }
-
-    private static Pending saved(Pending state) {
-        return switch (state) {
-            case Termination.Breaking breaking ->
-                breaking.with(breaking.progress().toSave());
-            case Termination.Compliant compliant -> compliant;
-        };
-    }
-
-    private static Pending restored(Pending state, long observed) {
-        return switch (state) {
-            case Termination.Breaking breaking ->
-                breaking.with(breaking.progress().restore(observed));
-            case Termination.Compliant compliant -> compliant;
-        };
+                .forEach((process, termination) -> pending.put(
+                        process,
+                        termination.pending instanceof Termination.Breaking breaking
+                                ? breaking.with(breaking.progress().restore(last.observed()))
+                                : termination.pending));
     }
 
     /** Returns all processes that were signalled and have not exited, as far as is known. */
@@ -92,7 +79,6 @@ public final class PendingTerminations {
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Records the result of a termination. */
     public synchronized void record(PlannedAction planned, Action.Terminate action, Result result) {
         var now = ticker.mark();
         var known = pending.get(action.target());

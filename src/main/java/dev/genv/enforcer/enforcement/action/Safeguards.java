@@ -43,7 +43,6 @@ public final class Safeguards {
      *
      * @param isEnforced whether the service acts on the violations of a rule
      * @param signals whether processes may be signalled at all
-     * @param limits the grace period and limits
      */
     public record Config(
             ServiceMode mode, Predicate<RuleDefinition> isEnforced, boolean signals, SafetyLimits limits) {}

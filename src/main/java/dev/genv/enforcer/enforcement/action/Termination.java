@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -35,56 +36,48 @@ public sealed interface Termination {
     /** A process that was signalled, and that has not exited as far as is known. */
     sealed interface Pending extends Termination {
         TerminationProgress progress();
+
+        /** The same state with a changed progress. */
+        default Pending change(UnaryOperator<TerminationProgress> change) {
+            return switch (this) {
+                case Breaking breaking -> breaking.with(change.apply(breaking.progress()));
+                case Compliant(var before, var since) ->
+                    new Compliant(before.with(change.apply(before.progress())), since);
+            };
+        }
     }
 
     /** A process that broke a rule when it was last checked. */
     sealed interface Breaking extends Pending {
         /** The same state with another progress. */
-        Breaking with(TerminationProgress other);
+        default Breaking with(TerminationProgress other) {
+            return switch (this) {
+                case Asked _ -> new Asked(other);
+                case PerhapsAsked _ -> new PerhapsAsked(other);
+                case Overdue _ -> new Overdue(other);
+                case Killed(var _, var at) -> new Killed(other, at);
+                case Unkillable(var _, var at) -> new Unkillable(other, at);
+            };
+        }
     }
 
     /** SIGTERM was sent. */
-    record Asked(TerminationProgress progress) implements Breaking {
-        @Override
-        public Asked with(TerminationProgress other) {
-            return new Asked(other);
-        }
-    }
+    record Asked(TerminationProgress progress) implements Breaking {}
 
     /**
      * SIGTERM may have been sent; the answer was lost. The process is treated as signalled, because many training programs abort at a
      * second SIGTERM. But it gets no SIGKILL.
      */
-    record PerhapsAsked(TerminationProgress progress) implements Breaking {
-        @Override
-        public PerhapsAsked with(TerminationProgress other) {
-            return new PerhapsAsked(other);
-        }
-    }
+    record PerhapsAsked(TerminationProgress progress) implements Breaking {}
 
     /** It still broke a rule when the time limit after SIGTERM was over: SIGKILL is due. */
-    record Overdue(TerminationProgress progress) implements Breaking {
-        @Override
-        public Overdue with(TerminationProgress other) {
-            return new Overdue(other);
-        }
-    }
+    record Overdue(TerminationProgress progress) implements Breaking {}
 
     /** SIGKILL was sent. */
-    record Killed(TerminationProgress progress, long killedAt) implements Breaking {
-        @Override
-        public Killed with(TerminationProgress other) {
-            return new Killed(other, killedAt);
-        }
-    }
+    record Killed(TerminationProgress progress, long killedAt) implements Breaking {}
 
     /** It still breaks a rule long after SIGKILL: the kernel does not remove it. */
-    record Unkillable(TerminationProgress progress, long killedAt) implements Breaking {
-        @Override
-        public Unkillable with(TerminationProgress other) {
-            return new Unkillable(other, killedAt);
-        }
-    }
+    record Unkillable(TerminationProgress progress, long killedAt) implements Breaking {}
 
     /**
      * It breaks no rule. It is not forgotten at once: the GPU tool may temporarily omit it, many training programs abort at a second
@@ -132,14 +125,10 @@ public sealed interface Termination {
 
     /** SIGKILL was sent. */
     static Pending killed(Pending state, PlannedAction planned, long now) {
-        return switch (state) {
-            case Breaking breaking -> new Killed(breaking.progress().with(planned), now);
-            case Compliant(var before, var since) ->
-                new Compliant(new Killed(before.progress().with(planned), now), since);
-        };
+        var killed = new Killed(state.progress().with(planned), now);
+        return state instanceof Compliant(var _, var since) ? new Compliant(killed, since) : killed;
     }
 
-    /** Returns the state after an observation. */
     static Termination observed(Pending state, Sighting sighting, long now, TerminationTimes times) {
         return switch (sighting) {
             case BREAKS_RULES -> breaksRules(state, now, times);
@@ -152,12 +141,9 @@ public sealed interface Termination {
     }
 
     private static Termination breaksRules(Pending state, long now, TerminationTimes times) {
-        var before = switch (state) {
-            case Breaking breaking -> breaking;
-            case Compliant compliant -> compliant.before;
-        };
-        var progress = before.progress().breaksRules(now, times);
-        return switch (before) {
+        var progress = state.progress().breaksRules(now, times);
+        return switch (state) {
+            case Compliant(var before, var _) -> breaksRules(before, now, times);
             case PerhapsAsked _ -> times.isOver(progress.brokenFor()) ? new Forgotten() : new PerhapsAsked(progress);
             case Asked _, Overdue _ ->
                 times.isKillDue(progress.brokenFor()) ? new Overdue(progress) : new Asked(progress);
@@ -173,11 +159,10 @@ public sealed interface Termination {
     }
 
     private static Termination complies(Pending state, long now, TerminationTimes times) {
-        var compliant = switch (state) {
-            case Breaking breaking ->
-                new Compliant(breaking.with(breaking.progress().complies(now, times)), now);
-            case Compliant(var before, var since) ->
-                new Compliant(before.with(before.progress().complies(now, times)), since);
+        var changed = state.change(progress -> progress.complies(now, times));
+        var compliant = switch (changed) {
+            case Breaking breaking -> new Compliant(breaking, now);
+            case Compliant since -> since;
         };
         return Duration.ofNanos(now - compliant.since).compareTo(times.compliancePeriod()) >= 0
                 ? new Forgotten()
@@ -212,8 +197,7 @@ public sealed interface Termination {
         return switch (state) {
             case Overdue _ -> new Asked(progress);
             case Unkillable(var _, var at) -> new Killed(progress, at);
-            case Breaking breaking -> breaking.with(progress);
-            case Compliant(var before, var since) -> new Compliant(before.with(progress), since);
+            case Pending other -> other.change(_ -> progress);
         };
     }
 
@@ -296,11 +280,7 @@ public sealed interface Termination {
                     : this;
         }
 
-        /**
-         * Returns the saved progress as it was.
-         *
-         * @param observed the mark of the last cycle that was saved
-         */
+        /** Returns the saved progress as it was at the mark of the last cycle that was saved. */
         TerminationProgress restore(long observed) {
             if (brokenSince.isEmpty() || unseen) {
                 return this;

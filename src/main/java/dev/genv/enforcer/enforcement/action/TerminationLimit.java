@@ -72,9 +72,8 @@ final class TerminationLimit {
     }
 
     /**
-     * Returns the actions that must wait for the next cycle. SIGKILL is not limited, because its SIGTERM was.
-     *
-     * @param subordinateUids the subordinate uids of each host by its name; without an entry if they are unknown
+     * Returns the actions that must wait for the next cycle. SIGKILL is not limited, because its SIGTERM was. The subordinate
+     * uids of a host without an entry are unknown.
      */
     Set<PlannedAction> selectDeferred(List<PlannedAction> due, Map<String, SubordinateUids> subordinateUids) {
         var now = ticker.mark();
@@ -138,7 +137,6 @@ final class TerminationLimit {
                 Optional.of(new Order.Until(WaitReason.TERMINATION_LIMIT, now)));
     }
 
-    /** Records the results. */
     void record(List<ActionRecord> results) {
         for (var done : results) {
             var outcome = done.result().outcome();
@@ -153,7 +151,6 @@ final class TerminationLimit {
         }
     }
 
-    /** Returns a problem for each host with waiting processes. */
     List<HostProblem> problems(Set<PlannedAction> deferred) {
         var byHost = new LinkedHashMap<String, Integer>();
         deferred.forEach(planned -> byHost.merge(planned.action().host(), 1, Integer::sum));

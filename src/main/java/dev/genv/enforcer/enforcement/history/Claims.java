@@ -40,9 +40,8 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
     record Moment(long ticks, long mark) {}
 
     /**
-     * Returns the claims after another observation. A part that was not read changes nothing.
-     *
-     * @param previous when the environments were last read before, in clock ticks since boot; null if never
+     * Returns the claims after another observation. A part that was not read changes nothing. The previous reading of the environments is in
+     * clock ticks since boot.
      */
     Claims next(Snapshot snapshot, @Nullable Long previous, Moment now) {
         if (!snapshot.has(SnapshotPart.ENVIRONMENTS)) {
@@ -138,11 +137,6 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
         private final Map<String, Claims> hosts = new HashMap<>();
         private long cycle;
 
-        /**
-         * Begins before the first cycle.
-         *
-         * @param trustsRecordedTimes see {@link Appearances#trustsRecordedTimes}
-         */
         public RecordedAppearances(boolean trustsRecordedTimes) {
             this.trustsRecordedTimes = trustsRecordedTimes;
         }

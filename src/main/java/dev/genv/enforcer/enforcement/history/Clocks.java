@@ -51,21 +51,11 @@ final class Clocks {
         }
     }
 
-    /**
-     * Creates clocks that have measured nothing.
-     *
-     * @param kept how long a stopped clock is kept
-     */
     Clocks(Duration kept) {
         this.kept = kept.toNanos();
     }
 
-    /**
-     * Starts the clocks of the violations that are in force from now on, and stops the others.
-     *
-     * @param inForce the uid of each clock
-     * @param now the mark of the clock that counts towards an action
-     */
+    /** Starts the clocks of the violations that are in force from now on, each with its uid, and stops the others. */
     void record(Map<Key, @Nullable Long> inForce, long now) {
         clocks.replaceAll((key, clock) -> inForce.containsKey(key) ? clock.started(now) : clock.stopped(now));
         inForce.forEach((key, uid) -> clocks.putIfAbsent(key, new Clock(0, now, true, uid)));

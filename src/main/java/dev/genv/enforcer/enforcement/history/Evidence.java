@@ -241,7 +241,6 @@ public final class Evidence {
      * @param grace how long a violation must have been observed before the service acts on it; zero to act at once, as genv does
      */
     public record Enforcement(Predicate<RuleDefinition> rules, boolean signals, Duration grace) {
-        /** Whether the rule with this name is enforced. */
         boolean enforces(String rule) {
             return Rules.find(rule).filter(rules).isPresent();
         }

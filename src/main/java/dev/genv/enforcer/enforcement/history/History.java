@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  * the first result, and every decision needs the second one, the {@link Evidence}.
  */
 public final class History {
-    private static final SavedKind<HostKey, HostHistory> HOSTS =
+    public static final SavedKind<HostKey, HostHistory> HOSTS =
             new SavedKind<>("host_history", HostKey.class, HostHistory.class);
-    private static final SavedKind<Clocks.Key, Clocks.Clock> CLOCKS =
+    public static final SavedKind<Clocks.Key, Clocks.Clock> CLOCKS =
             new SavedKind<>("clock", Clocks.Key.class, Clocks.Clock.class);
     /** How long a host that left the list is remembered, and the shortest time for a violation that is over. */
     private static final Duration KEPT = Duration.ofHours(1);
@@ -45,7 +45,6 @@ public final class History {
 
     private long recordedAt;
 
-    /** The name of a host. */
     record HostKey(String host) {}
 
     /**
@@ -63,22 +62,12 @@ public final class History {
         static final HostHistory EMPTY = new HostHistory(null, Claims.EMPTY, Listings.NONE, null);
     }
 
-    /**
-     * Creates an empty history.
-     *
-     * @param interval the time from one cycle to the next
-     * @param counted the clock that counts towards an action
-     */
+    /** Creates an empty history with the interval of the cycles and the clock that counts towards an action. */
     public History(Enforcement enforcement, Duration interval, Ticker counted) {
         this.enforcement = enforcement;
         ticker = counted;
         var cycles = interval.multipliedBy(INTERVALS);
         clocks = new Clocks(cycles.compareTo(KEPT) > 0 ? cycles : KEPT);
-    }
-
-    /** The kinds of entries that are saved. */
-    public static List<SavedKind<?, ?>> savedKinds() {
-        return List.of(HOSTS, CLOCKS);
     }
 
     /** Returns what is remembered after a cycle, to continue in another run of the service. */
@@ -99,9 +88,8 @@ public final class History {
     }
 
     /**
-     * Continues from what an earlier run of the service saved; the clock that counts towards an action continues too.
-     *
-     * @param continuesClocks whether the time that violations were observed still counts
+     * Continues from what an earlier run of the service saved; the clock that counts towards an action continues too. Its clocks
+     * continue only if the time that violations were observed still counts.
      */
     public void restore(SavedState saved, SavedCycle last, boolean continuesClocks) {
         recordedAt = last.observed();

@@ -19,12 +19,7 @@ public final class SeenFleet {
     private final Fleet fleet;
     private final Map<String, HostReport> byName;
 
-    /**
-     * The answers of all hosts.
-     *
-     * @param age the age of the observation
-     * @param at when all hosts had answered or exceeded the time limit
-     */
+    /** The answers of all hosts, and when all had answered or exceeded the time limit. */
     public record Observed(List<HostReport> hosts, boolean remote, ObservationAge age, Instant at) {}
 
     SeenFleet(Observed observed, Fleet fleet) {
@@ -37,7 +32,6 @@ public final class SeenFleet {
         return observed.hosts();
     }
 
-    /** What the rules check. */
     public Fleet fleet() {
         return fleet;
     }

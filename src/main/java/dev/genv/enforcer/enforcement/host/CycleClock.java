@@ -16,11 +16,6 @@ public final class CycleClock {
     private long cycleEnded;
     private boolean standsStill;
 
-    /**
-     * Starts the clock.
-     *
-     * @param interval the time from one cycle to the next
-     */
     public CycleClock(Ticker real, Duration interval) {
         this.real = real;
         mostPerCycle = interval.multipliedBy(INTERVALS).toNanos();
@@ -28,10 +23,8 @@ public final class CycleClock {
     }
 
     /**
-     * Continues the clock of an earlier run. It stands still until the first cycle has ended, because nothing was reported while
-     * the service did not run.
-     *
-     * @param earlier what that clock showed, in nanoseconds
+     * Continues the clock of an earlier run, in nanoseconds. It stands still until the first cycle has ended, because nothing was reported
+     * while the service did not run.
      */
     public synchronized void continueFrom(long earlier) {
         counted = earlier;

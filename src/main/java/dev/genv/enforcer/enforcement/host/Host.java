@@ -11,7 +11,6 @@ import java.util.function.BiConsumer;
 /** A machine that is observed and on which actions are executed. One thread at a time uses it. */
 public interface Host {
 
-    /** Its name in reports. */
     String name();
 
     /** Continues with the listings that an earlier run of the service, or another connection to the machine, remembered. */

@@ -19,10 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The observation of one host in a cycle.
  *
- * @param snapshot what the rules check
  * @param answer what the host answered; empty if it gave no answer
  * @param lastObserved when it last answered; null if it never did
- * @param duration how long this observation took
  * @param problems the problems of the observation and of the rules
  * @param missingPrivileges the privileges that the service lacks on it, such as {@code SYS_PTRACE}; each is also a problem
  */
@@ -33,14 +31,12 @@ public record HostReport(
         Duration duration,
         List<Problem> problems,
         List<String> missingPrivileges) {
-    /** Creates the report of a host that answered. */
     public static HostReport observed(Observation answer, Instant at, Duration duration) {
         var snapshot = answer.snapshot();
         return new HostReport(
                 snapshot, Optional.of(answer), at, duration, snapshot.problems(), answer.missingPrivileges());
     }
 
-    /** Creates the report of a host that gave no answer. */
     public static HostReport unreachable(Snapshot unseen, @Nullable Instant lastObserved, Duration duration) {
         return new HostReport(unseen, Optional.empty(), lastObserved, duration, unseen.problems(), List.of());
     }
@@ -49,7 +45,6 @@ public record HostReport(
         return snapshot.host();
     }
 
-    /** Whether the host answered. */
     public boolean reached() {
         return answer.isPresent();
     }
@@ -120,7 +115,6 @@ public record HostReport(
         return new HostReport(snapshot, answer, lastObserved, duration, all, missing);
     }
 
-    /** Returns the same report with another snapshot. */
     HostReport with(Snapshot other) {
         return new HostReport(other, answer, lastObserved, duration, other.problems(), missingPrivileges);
     }

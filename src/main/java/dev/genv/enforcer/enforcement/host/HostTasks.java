@@ -23,7 +23,6 @@ public final class HostTasks<T> {
     private final long start;
     private final List<Task<T>> tasks = new ArrayList<>();
 
-    /** A task of one host. */
     private sealed interface Task<T> {
         /** Whether the host's last task of this kind failed. */
         boolean suspect();
@@ -33,11 +32,7 @@ public final class HostTasks<T> {
         record Refused<T>(String host, boolean suspect, HostException why) implements Task<T> {}
     }
 
-    /**
-     * Begins; the time limit counts from now on.
-     *
-     * @param timeout the time limit for all hosts together
-     */
+    /** Begins; the time limit for all hosts together counts from now on. */
     public HostTasks(HostWorker.Kind kind, Duration timeout, Ticker ticker) {
         this.kind = kind;
         this.timeout = timeout;
@@ -111,11 +106,9 @@ public final class HostTasks<T> {
         return left.isPositive() ? left : Duration.ofNanos(1);
     }
 
-    /** What came of a task on a host. */
     public sealed interface HostAnswer<T> {
         String host();
 
-        /** The result of the task. */
         record Answered<T>(String host, T value) implements HostAnswer<T> {}
 
         /**

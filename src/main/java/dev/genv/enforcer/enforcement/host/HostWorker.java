@@ -33,7 +33,6 @@ public final class HostWorker {
         this.ticker = ticker;
     }
 
-    /** The kinds of tasks. */
     public enum Kind {
         OBSERVE,
         EXECUTE
@@ -116,7 +115,6 @@ public final class HostWorker {
                 why);
     }
 
-    /** A task that was started. */
     public record Pending<T>(HostWorker worker, Kind kind, FutureTask<T> task) {
 
         /**

@@ -16,12 +16,6 @@ public final class HostWorkers {
     private final Ticker ticker;
     private volatile Map<String, HostWorker> byName = Map.of();
 
-    /**
-     * Creates an empty set of workers.
-     *
-     * @param hosts supplies the hosts at the start of every cycle; their names are unique
-     * @param remote whether the hosts are other machines: their tasks mostly wait, and there may be thousands of them
-     */
     public HostWorkers(Supplier<List<Host>> hosts, boolean remote, Ticker ticker) {
         this.hosts = hosts;
         this.ticker = ticker;
@@ -30,9 +24,8 @@ public final class HostWorkers {
     }
 
     /**
-     * Updates the workers to the current hosts, and abandons those of hosts that left the list.
-     *
-     * @param listings what is remembered of the listed pids of a host, for each one that is new
+     * Updates the workers to the current hosts, and abandons those of hosts that left the list. A new host continues with the remembered
+     * listings.
      */
     public List<HostWorker> update(Function<String, Listings> listings) {
         var before = byName;
@@ -58,7 +51,6 @@ public final class HostWorkers {
         return byName.get(host);
     }
 
-    /** The number of hosts. */
     public int count() {
         return byName.size();
     }

@@ -84,11 +84,7 @@ public interface Machine {
         record Terminate(ProcessId process, boolean kill, Expected expected, SignalCheck check)
                 implements Instruction {}
 
-        /**
-         * Remove an attachment from {@code devices.json}. All detachments of an execution are one change of the file.
-         *
-         * @param attachment identifies it in the file
-         */
+        /** Remove an attachment from {@code devices.json}. All detachments of an execution are one change of the file. */
         record Detach(AttachmentId attachment) implements Instruction {}
 
         /**

@@ -103,10 +103,7 @@ public final class ObservationCollector {
             return names.contains(entry.getValue()) && entry.getKey().equals(machines.get(entry.getValue()));
         }
 
-        /**
-         * While the host that counts does not answer, the machine counts as unreachable: signalled processes are known by that
-         * name.
-         */
+        /** Signalled processes are known by the name that counts, so without its answer the machine counts as unreachable. */
         private static HostReport duplicate(HostReport report, String other, boolean isSeen) {
             var why = new Problem(
                     ProblemCode.DUPLICATE_HOST,

@@ -1,15 +1,14 @@
 package dev.genv.enforcer.enforcement.host;
 
+import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import java.time.Instant;
-import java.util.Locale;
 import java.util.Optional;
 
 /** What is to be done about an action in this cycle. */
 public sealed interface Order {
     PlannedAction planned();
 
-    /** Execute it. */
     record Run(PlannedAction planned) implements Order {}
 
     /**
@@ -32,7 +31,7 @@ public sealed interface Order {
     record Until(WaitReason because, Instant at) {}
 
     /** Why the service has not executed an action yet. */
-    enum WaitReason {
+    enum WaitReason implements Labelled {
         /** The violation was not observed for the grace period. */
         GRACE,
         /** The process got SIGTERM and has time to exit. */
@@ -42,11 +41,6 @@ public sealed interface Order {
         /** The termination limit of the cycle is reached. */
         TERMINATION_LIMIT,
         /** The action failed, or its observation became too old: the next cycle decides again. */
-        NEXT_CYCLE;
-
-        /** The name in reports, such as {@code kill_after}. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        NEXT_CYCLE
     }
 }

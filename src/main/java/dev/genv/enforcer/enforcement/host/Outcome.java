@@ -1,9 +1,9 @@
 package dev.genv.enforcer.enforcement.host;
 
-import java.util.Locale;
+import dev.genv.enforcer.model.Labelled;
 
 /** The outcome of an action. A failure is a value too. */
-public enum Outcome {
+public enum Outcome implements Labelled {
     /** The process was signalled. */
     SIGNALLED,
     /** The signalled process has exited. */
@@ -30,11 +30,6 @@ public enum Outcome {
     SKIPPED_GRACE,
     /** The action failed; the detail says why. */
     FAILED;
-
-    /** The name in reports, such as {@code already_gone}. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
 
     /** Whether the action was not attempted. */
     public boolean isSkipped() {

@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
  * @param uncertain whether the action may have been executed although its answer was lost
  */
 public record Result(Outcome outcome, @Nullable String detail, boolean uncertain) {
-    /** Creates a certain result. */
     public Result(Outcome outcome, @Nullable String detail) {
         this(outcome, detail, false);
     }
@@ -22,7 +21,6 @@ public record Result(Outcome outcome, @Nullable String detail, boolean uncertain
         return new Result(Outcome.FAILED, detail);
     }
 
-    /** Creates the result of an action whose answer was lost. */
     public static Result lost(String why) {
         return new Result(Outcome.FAILED, why + "; it may have been executed", true);
     }

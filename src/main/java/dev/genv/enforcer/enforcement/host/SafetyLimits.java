@@ -13,10 +13,8 @@ import org.jspecify.annotations.Nullable;
  */
 public record SafetyLimits(
         Duration grace, @Nullable Duration killAfter, Duration compliancePeriod, int maxTerminations) {
-    /** The default of the compliance period. */
     public static final Duration DEFAULT_COMPLIANCE_PERIOD = Duration.ofSeconds(60);
 
-    /** Limits with the default compliance period. */
     public SafetyLimits(Duration grace, @Nullable Duration killAfter, int mostTerminations) {
         this(grace, killAfter, DEFAULT_COMPLIANCE_PERIOD, mostTerminations);
     }

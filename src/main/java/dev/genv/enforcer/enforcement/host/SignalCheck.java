@@ -21,13 +21,20 @@ import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Decides directly before a signal, as the observer did before, whether a process is still the one that the rules checked. */
-public final class SignalCheck {
-    /**
-     * A process as the machine itself found it.
-     *
-     * @param stat the content of {@code /proc/PID/stat}
-     */
+/**
+ * Decides directly before a signal, as the observer did before, whether a process is still the one that the rules checked.
+ *
+ * @param environ its environ when the rules checked it
+ * @param immunity the immunity with the present files of the protected programs
+ * @param known the immunity at the last observation
+ */
+public record SignalCheck(
+        GpuProcess checked,
+        ProgramEnviron environ,
+        Function<List<Reading<ProgramFile>>, ImmunityRules> immunity,
+        ImmunityRules known,
+        IdentityFlapping identityFlapping) {
+    /** A process as the machine itself found it, with the content of {@code /proc/PID/stat}. */
     public record Present(EnvironFacts facts, Bytes stat) {
         ProgramEnviron environ() {
             return ProcStat.tryParse(stat.text())
@@ -39,32 +46,6 @@ public final class SignalCheck {
     private static final ProgramEnviron UNREADABLE =
             ProgramEnviron.unavailable(new Membership.Unknown("its stat is unknown"));
     private static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
-
-    private final GpuProcess checked;
-    private final ProgramEnviron environ;
-    private final Function<List<Reading<ProgramFile>>, ImmunityRules> immunity;
-    private final ImmunityRules known;
-    private final IdentityFlapping identityFlapping;
-
-    /**
-     * Creates the check for one process.
-     *
-     * @param environ its environ when the rules checked it
-     * @param immunity the immunity with the present files of the protected programs
-     * @param known the immunity at the last observation
-     */
-    public SignalCheck(
-            GpuProcess checked,
-            ProgramEnviron environ,
-            Function<List<Reading<ProgramFile>>, ImmunityRules> immunity,
-            ImmunityRules known,
-            IdentityFlapping identityFlapping) {
-        this.checked = checked;
-        this.environ = environ;
-        this.immunity = immunity;
-        this.known = known;
-        this.identityFlapping = identityFlapping;
-    }
 
     /**
      * Returns why the process is not signalled; empty if it may be.

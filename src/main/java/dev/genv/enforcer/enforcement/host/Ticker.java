@@ -9,7 +9,6 @@ import java.util.function.LongSupplier;
 /**
  * Two clocks: the wall clock, which may be set, and a monotonic clock. Every decision about an age uses the monotonic clock.
  *
- * @param wall the wall clock
  * @param nanos the monotonic clock in nanoseconds, such as {@link System#nanoTime}
  */
 public record Ticker(InstantSource wall, LongSupplier nanos) {

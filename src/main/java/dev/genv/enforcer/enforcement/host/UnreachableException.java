@@ -8,9 +8,6 @@ public final class UnreachableException extends Exception {
 
     private final ProblemCode code;
 
-    /**
-     * Creates an exception.
-     */
     public UnreachableException(ProblemCode code, String message) {
         super(message);
         this.code = code;

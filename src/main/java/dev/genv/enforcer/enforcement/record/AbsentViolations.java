@@ -36,11 +36,7 @@ final class AbsentViolations {
         this.maxBytes = maxBytes;
     }
 
-    /**
-     * Records the present ones.
-     *
-     * @return the ones above the limit
-     */
+    /** Records the present ones, and returns the ones above the limit. */
     List<Violation.Key> record(Map<Violation.Key, ViolationRecord> now) {
         entries.keySet().retainAll(now.keySet());
         entries.putAll(now);
@@ -68,11 +64,7 @@ final class AbsentViolations {
         return byHost.values().stream().flatMap(Set::stream).collect(Collectors.toUnmodifiableSet());
     }
 
-    /**
-     * Whether a violation that a cycle did not find is over.
-     *
-     * @param ended the processes that a host reports as exited
-     */
+    /** Whether a violation that a cycle did not find is over, if hosts report that these processes have exited. */
     static boolean isResolved(Violation violation, Set<HostProcess> ended, Fleet fleet) {
         var processes = processesOf(violation);
         return (!processes.isEmpty() && ended.containsAll(processes)) || wouldBeFound(violation, fleet);

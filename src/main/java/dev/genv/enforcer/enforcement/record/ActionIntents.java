@@ -16,7 +16,7 @@ public final class ActionIntents {
     /** An action that hangs for ever leaves an intent, so their number is bounded. */
     static final int MAX_OPEN = 1_000;
 
-    private static final SavedKind<ActionIntent.Key, ActionIntent> INTENTS =
+    public static final SavedKind<ActionIntent.Key, ActionIntent> INTENTS =
             new SavedKind<>("intent", ActionIntent.Key.class, ActionIntent.class);
 
     private final Journal journal;
@@ -24,20 +24,11 @@ public final class ActionIntents {
     private final SequencedMap<ActionIntent.Key, ActionIntent> open = new LinkedHashMap<>();
     private long last;
 
-    /**
-     * Creates an empty list.
-     *
-     * @param last the highest number of an earlier intent
-     */
+    /** Creates an empty list; the last number is the highest one of an earlier intent. */
     public ActionIntents(Journal journal, long last, Ticker ticker) {
         this.journal = journal;
         this.last = last;
         this.ticker = ticker;
-    }
-
-    /** The kinds of entries that are saved. */
-    public static List<SavedKind<?, ?>> savedKinds() {
-        return List.of(INTENTS);
     }
 
     /** Returns the intents in a saved state. */
@@ -91,23 +82,12 @@ public final class ActionIntents {
         return keys;
     }
 
-    /**
-     * An action that is about to be executed.
-     *
-     */
+    /** An action that is about to be executed. */
     public record ActionIntent(Key key, Instant at, PlannedAction planned) {
-        /**
-         * Identifies an intent.
-         *
-         * @param id the number, higher than that of every earlier intent
-         */
+        /** Identifies an intent by a number that is higher than that of every earlier one. */
         public record Key(long id) {}
 
-        /**
-         * What became of an intent.
-         *
-         * @param result the result; null if the action was not executed
-         */
+        /** What became of an intent; the result is null if the action was not executed. */
         public record Outcome(Key key, Instant at, @Nullable Result result) {}
     }
 }

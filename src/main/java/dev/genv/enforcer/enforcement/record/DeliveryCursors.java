@@ -2,7 +2,6 @@ package dev.genv.enforcer.enforcement.record;
 
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,18 +11,13 @@ import java.util.concurrent.ConcurrentHashMap;
  * crash, a receiver gets the events since the last cycle again.
  */
 public final class DeliveryCursors {
-    private static final SavedKind<Kind, Position> POSITIONS = new SavedKind<>("delivery", Kind.class, Position.class);
+    public static final SavedKind<Kind, Position> POSITIONS = new SavedKind<>("delivery", Kind.class, Position.class);
 
     private final Map<String, Long> positions = new ConcurrentHashMap<>();
 
-    private record Kind(String name) {}
+    record Kind(String name) {}
 
-    private record Position(long sequence) {}
-
-    /** The kinds of entries that are saved. */
-    public static List<SavedKind<?, ?>> savedKinds() {
-        return List.of(POSITIONS);
-    }
+    record Position(long sequence) {}
 
     /** Returns the cursor of a kind of delivery, such as {@code webhook}. */
     public DeliveryCursor of(String kind) {
@@ -57,7 +51,6 @@ public final class DeliveryCursors {
         return SavedState.EMPTY.with(POSITIONS, saved);
     }
 
-    /** Restores the positions of an earlier run. */
     public void restore(SavedState state) {
         state.get(POSITIONS).forEach((kind, position) -> positions.put(kind.name(), position.sequence()));
     }

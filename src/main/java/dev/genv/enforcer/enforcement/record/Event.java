@@ -13,16 +13,11 @@ import java.time.Instant;
  */
 public record Event(long sequence, Instant at, EventContent content) {
 
-    /** The kinds of events. */
     public sealed interface EventContent {
         /** A cycle found a violation for the first time. */
         record ViolationOpened(ViolationRecord violation) implements EventContent {}
 
-        /**
-         * The result of an action on a violation. An action for several violations has one event for each.
-         *
-         * @param violation the violation after the action
-         */
+        /** The result of an action on a violation, as it is then. An action for several violations has one event for each. */
         record ActionRecorded(ViolationRecord violation, ActionNote action) implements EventContent {}
 
         /** A cycle found that a violation is over. */
@@ -34,12 +29,7 @@ public record Event(long sequence, Instant at, EventContent content) {
         /** A cycle no longer found a problem. */
         record ProblemEnded(String host, Problem problem) implements EventContent {}
 
-        /**
-         * The service was started.
-         *
-         * @param version the version of the service
-         * @param mode {@code enforce} or {@code audit}
-         */
+        /** The service was started in the mode {@code enforce} or {@code audit}. */
         record ServiceStarted(String version, String mode) implements EventContent {}
     }
 }

@@ -26,6 +26,9 @@ public final class EventLog {
     /** The estimated heap of an event without its texts. */
     private static final int EVENT_BYTES = 160;
 
+    /** The runs of the service, as they are saved. */
+    public static final SavedKind<?, ?> SAVED_KIND = EventStreamIds.STREAMS;
+
     private final int most;
     private final long maxBytes;
     private final EventStreamIds streams = new EventStreamIds();
@@ -42,11 +45,6 @@ public final class EventLog {
     EventLog(int most, long maxBytes) {
         this.most = most;
         this.maxBytes = maxBytes;
-    }
-
-    /** The kinds of entries that are saved. */
-    public static List<SavedKind<?, ?>> savedKinds() {
-        return EventStreamIds.savedKinds();
     }
 
     /** A random id of this run of the service, which distinguishes its positions from those of other runs. */
@@ -86,7 +84,6 @@ public final class EventLog {
         return streams.save(numbered);
     }
 
-    /** Shows events to readers. */
     public void publish(List<Event> numberedEvents) {
         if (!numberedEvents.isEmpty()) {
             add(numberedEvents);
@@ -95,10 +92,7 @@ public final class EventLog {
     }
 
     /**
-     * Continues the positions of earlier runs, and shows their latest events. It is called before the first event of this run.
-     *
-     * @param earlier the latest events of the earlier runs, oldest first
-     * @param last the position of the last event of the earlier runs
+     * Continues the positions of earlier runs, and shows their latest events, oldest first. It is called before the first event of this run.
      */
     public synchronized void continueFrom(List<Event> earlier, long last) {
         var position = Math.max(last, streams.last());
@@ -237,7 +231,7 @@ public final class EventLog {
         private final Map<UUID, Positions> earlier = new LinkedHashMap<>();
         private long begin;
 
-        private record Key(UUID id) {}
+        record Key(UUID id) {}
 
         /**
          * The positions of a run, as far as the journal has its events.
@@ -245,14 +239,10 @@ public final class EventLog {
          * @param begin the last position before its first event
          * @param end the position of its last event
          */
-        private record Positions(long begin, long end) {
+        record Positions(long begin, long end) {
             boolean contains(long sequence) {
                 return begin <= sequence && sequence <= end;
             }
-        }
-
-        static List<SavedKind<?, ?>> savedKinds() {
-            return List.of(STREAMS);
         }
 
         /** The id of this run. */

@@ -42,9 +42,7 @@ public interface Journal extends AutoCloseable {
      * so the journal leaves out what is too large.
      *
      * @param events its events, and those of earlier cycles that may not be on the disk
-     * @param cycle what changes with every cycle
      * @param state what a later run needs in any case
-     * @param violations the active violations
      * @param history the history of genv's state, for grace periods; it is of use as a whole only
      */
     record CycleCommit(

@@ -112,29 +112,9 @@ public record ViolationRecord(
             return new ActionNote(Target.of(action), sent, at, result.outcome(), result.detail());
         }
 
-        /** The kind of action: {@code terminate} or {@code detach}. */
-        public String type() {
-            return target.type();
-        }
-
-        /** The process that was signalled; null for a detachment. */
-        public @Nullable Integer pid() {
-            return target.processId();
-        }
-
         /** The name of the signal; null if none was sent. */
         public @Nullable String signal() {
             return sent.map(Signal::name).orElse(null);
-        }
-
-        /** The environment that was detached; null for a termination. */
-        public @Nullable String environment() {
-            return target.detached();
-        }
-
-        /** The device that it was detached from; null for a termination. */
-        public @Nullable Integer device() {
-            return target.detachedFrom();
         }
 
         /** Whether another action is the same except for its time. */
@@ -149,12 +129,7 @@ public record ViolationRecord(
                 UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), recency, List.of());
     }
 
-    /**
-     * Returns this entry after another cycle found the violation.
-     *
-     * @param at the time by the wall clock, which may have been set back
-     * @param latest see {@link Recency}
-     */
+    /** Returns this entry after another cycle found the violation. The wall clock may have been set back. */
     ViolationRecord seenAgain(Violation now, RuleMode nowMode, Instant at, Instant latest) {
         return new ViolationRecord(
                 id,
@@ -214,10 +189,8 @@ public record ViolationRecord(
      * @param isPresent whether the last cycle found it
      */
     public record SavedViolation(ViolationRecord entry, boolean isPresent) {
-        /** The id of a violation. */
         public record Key(String id) {}
 
-        /** Saves a violation after the registry recorded this number of cycles. */
         static SavedViolation of(ViolationRecord entry, boolean isPresent, int cycles) {
             return new SavedViolation(
                     isPresent

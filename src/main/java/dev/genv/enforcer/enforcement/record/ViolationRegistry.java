@@ -31,7 +31,7 @@ import java.util.stream.Stream;
 
 /** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
 public final class ViolationRegistry {
-    private static final SavedKind<SavedViolation.Key, SavedViolation> VIOLATIONS =
+    public static final SavedKind<SavedViolation.Key, SavedViolation> VIOLATIONS =
             new SavedKind<>("violation", SavedViolation.Key.class, SavedViolation.class);
 
     private static final Comparator<ViolationRecord> NEWEST_FIRST = Comparator.comparingLong(
@@ -68,11 +68,7 @@ public final class ViolationRegistry {
             List<NotedAction> notes,
             List<ViolationRecord> resolved) {}
 
-    /**
-     * An action that was recorded with a violation.
-     *
-     * @param violation the violation after the action
-     */
+    /** An action that was recorded with a violation, which is as it was after the action. */
     public record NotedAction(ViolationRecord violation, ViolationRecord.ActionNote note) {}
 
     /**
@@ -157,11 +153,6 @@ public final class ViolationRegistry {
         visible = entries().toList();
     }
 
-    /** The kinds of entries that are saved. */
-    public static List<SavedKind<?, ?>> savedKinds() {
-        return List.of(VIOLATIONS);
-    }
-
     /** Returns the active violations, to continue them in another run of the service. */
     public synchronized SavedState save() {
         return SavedState.EMPTY.with(
@@ -172,23 +163,16 @@ public final class ViolationRegistry {
                         cycles));
     }
 
-    /** Returns how far the registry has come. */
     public synchronized RegistryProgress progress() {
         return new RegistryProgress(cycles, appearances, latest);
     }
 
-    /** Restores resolved violations, oldest first. */
     public synchronized void restoreResolved(List<ViolationRecord> earlier) {
         earlier.forEach(resolved::add);
         publish();
     }
 
-    /**
-     * Continues the active violations that an earlier run of the service saved.
-     *
-     * @param areOver whether all of them are over
-     * @return the violations that are over
-     */
+    /** Continues the active violations that an earlier run saved, unless all are over, and returns those that are over. */
     public synchronized List<ViolationRecord> restore(SavedState state, SavedCycle last, boolean areOver) {
         cycles = last.cycles();
         appearances = last.appearances();
@@ -212,7 +196,6 @@ public final class ViolationRegistry {
         return absent.processesToVerify();
     }
 
-    /** The keys of the active violations. */
     public synchronized Set<Violation.Key> active() {
         return Set.copyOf(active.keySet());
     }
@@ -233,7 +216,6 @@ public final class ViolationRegistry {
     /**
      * How far a registry has come.
      *
-     * @param cycles the number of recorded cycles
      * @param appearances the number of violations that ever appeared
      * @param latest the latest time at which any violation was observed
      */
@@ -243,12 +225,7 @@ public final class ViolationRegistry {
     static final class SavedViolations {
         private Map<SavedViolation.Key, SavedViolation> last = Map.of();
 
-        /**
-         * Saves violations.
-         *
-         * @param isPresent whether the last cycle found a violation
-         * @param cycles the number of cycles that the registry recorded
-         */
+        /** Saves violations after this number of recorded cycles, of which the last one found those that are present. */
         Map<SavedViolation.Key, SavedViolation> save(
                 Collection<ViolationRecord> active, Predicate<ViolationRecord> isPresent, int cycles) {
             var now = new HashMap<SavedViolation.Key, SavedViolation>();

@@ -60,7 +60,7 @@ public final class ViolationSize {
     }
 
     private static long of(ViolationRecord.ActionNote action) {
-        return ACTION + of(action.target().host()) + of(action.environment()) + of(action.detail());
+        return ACTION + of(action.target().host()) + of(action.target().detached()) + of(action.detail());
     }
 
     private static long of(NextAction action) {

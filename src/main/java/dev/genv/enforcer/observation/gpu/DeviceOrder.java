@@ -18,11 +18,7 @@ public final class DeviceOrder {
     private final Map<String, Integer> firstIndices = new TreeMap<>();
     private String boot = "";
 
-    /**
-     * Forgets the GPUs after a reboot: a GPU that was removed before is not lost.
-     *
-     * @param id the id of the boot
-     */
+    /** Forgets the GPUs after a reboot, which changes the id: a GPU that was removed before is not lost. */
     public void recordBoot(String id) {
         if (!boot.equals(id)) {
             firstIndices.clear();

@@ -21,11 +21,7 @@ public final class GpuAccess {
 
     private boolean worked;
 
-    /**
-     * Records a listing, and returns it with another problem if the access to the GPUs was denied and never worked.
-     *
-     * @param driverIsLoaded whether the kernel has the driver
-     */
+    /** Records a listing, and returns it with another problem if the access to the GPUs was denied and never worked. */
     public Found<GpuListing> review(Found<GpuListing> found, GpuFacts facts, boolean driverIsLoaded) {
         worked |= !found.value().devices().isEmpty();
         var denial = worked ? Optional.<String>empty() : denial(facts, driverIsLoaded);

@@ -25,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * The devices and processes that nvidia-smi lists.
  *
- * @param devices the indices of all devices
  * @param usage by pid
  * @param memory the memory of the devices, in any order
  */

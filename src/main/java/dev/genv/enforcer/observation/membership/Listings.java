@@ -71,12 +71,7 @@ public record Listings(
         }
     }
 
-    /**
-     * Returns the listings of the next observation.
-     *
-     * @param processes those of this observation
-     * @param ticks when the environments were read, in clock ticks since boot
-     */
+    /** Returns the listings of the next observation, whose environments were read at this clock tick since boot. */
     public Listings next(Collection<Environment> environments, RelatedProcesses processes, long ticks) {
         if (since != null && ticks < since) { // the machine was rebooted
             return NONE.on(machine).next(environments, processes, ticks);

@@ -20,7 +20,7 @@ record MembershipFacts(RelatedProcesses processes, Listings listings) {
      * environment and both processes have the same user, and if a fact agrees that no other user can write: an intact environ in the
      * session of one of them names the environment too, or did so while the environment listed the pid.
      */
-    Optional<Decision> listing(RelatedProcess ancestor, RelatedProcess process) {
+    private Optional<Decision> listing(RelatedProcess ancestor, RelatedProcess process) {
         return listings.of(ancestor).map(listing -> {
             var eid = listing.eid().orElse("");
             var isOwned = listing.eid().isPresent() && listing.owner() != null && listing.owner() == process.uid();
@@ -48,12 +48,8 @@ record MembershipFacts(RelatedProcesses processes, Listings listings) {
                         .isPresent());
     }
 
-    /**
-     * Returns what witnesses say that all agree; empty if there are none, or if one cannot be read.
-     *
-     * @param who what they are
-     */
-    Optional<Decision> agreement(
+    /** Returns what witnesses say that all agree; empty if there are none, or if one cannot be read. */
+    private Optional<Decision> agreement(
             RelatedProcess process, Collection<RelatedProcess> witnesses, MembershipSource by, String who) {
         if (witnesses.stream().anyMatch(RelatedProcess::isUnavailable)) {
             return Optional.empty();
@@ -77,7 +73,7 @@ record MembershipFacts(RelatedProcesses processes, Listings listings) {
      * and no user of it may have one, because genv gives the id to running shells, whose environs never show it. A relative of a process
      * that is older than the first reading may have had one.
      */
-    Optional<Decision> accept(Membership named, RelatedProcess process, MembershipSource by) {
+    private Optional<Decision> accept(Membership named, RelatedProcess process, MembershipSource by) {
         if (!(named instanceof Membership.Outside)) {
             return Optional.of(new Decision(named, by));
         }
@@ -113,106 +109,75 @@ record MembershipFacts(RelatedProcesses processes, Listings listings) {
                         .isPresent();
     }
 
-    /** One kind of facts that can decide the membership of a process which has overwritten its environ. */
-    interface Source {
-        /** In the order in which they decide. */
-        List<Source> ALL = List.of(new Ancestors(), new SessionMembers(), new CgroupMembers());
+    /** Returns what the first of these facts decides about a process which has overwritten its environ; empty if none says anything. */
+    Optional<Decision> infer(RelatedProcess process) {
+        return ofAncestors(process).or(() -> ofSession(process)).or(() -> ofCgroup(process));
+    }
 
-        /** Returns nothing if these facts say nothing about the process. */
-        Optional<Decision> decide(RelatedProcess process, MembershipFacts evidence);
-
-        /**
-         * The nearest ancestor that an environment lists, or whose environ is intact. A process that lost its parent is adopted by another one,
-         * such as the manager of a user's services (PR_SET_CHILD_SUBREAPER of prctl(2)). That one says nothing about it.
-         */
-        static final class Ancestors implements Source {
-            @Override
-            public Optional<Decision> decide(RelatedProcess process, MembershipFacts evidence) {
-                var passed = new ArrayList<RelatedProcess>();
-                var current = process;
-                while (passed.size() <= RelatedProcesses.MOST_ANCESTORS) {
-                    var found = decision(current, process, passed, evidence);
-                    if (found.isPresent()) {
-                        return found;
-                    }
-                    var next = evidence.processes().parent(current);
-                    if (next.isEmpty()
-                            || (!passed.isEmpty() && current.named().isPresent())
-                            || mayHaveAdopted(next.get(), current)) {
-                        return Optional.empty();
-                    }
-                    passed.add(current);
-                    current = next.get();
-                }
+    /**
+     * The nearest ancestor that an environment lists, or whose environ is intact. A process that lost its parent is adopted by another one,
+     * such as the manager of a user's services (PR_SET_CHILD_SUBREAPER of prctl(2)). That one says nothing about it.
+     */
+    private Optional<Decision> ofAncestors(RelatedProcess process) {
+        var passed = new ArrayList<RelatedProcess>();
+        var current = process;
+        while (passed.size() <= RelatedProcesses.MOST_ANCESTORS) {
+            var found = ofAncestor(current, process, passed);
+            if (found.isPresent()) {
+                return found;
+            }
+            var next = processes.parent(current);
+            if (next.isEmpty()
+                    || (!passed.isEmpty() && current.named().isPresent())
+                    || mayHaveAdopted(next.get(), current)) {
                 return Optional.empty();
             }
-
-            private static Optional<Decision> decision(
-                    RelatedProcess ancestor,
-                    RelatedProcess process,
-                    List<RelatedProcess> between,
-                    MembershipFacts evidence) {
-                var listed = evidence.listing(ancestor, process);
-                if (listed.isPresent() || ancestor.pid() == process.pid()) {
-                    return listed;
-                }
-                if (ancestor.isUnavailable()) {
-                    return Optional.of(Decision.unknown(
-                            "the environ of its ancestor %d cannot be read".formatted(ancestor.pid())));
-                }
-                return ancestor.named()
-                        .filter(named -> !(named instanceof Membership.Outside)
-                                || isParentFor(ancestor, process, between, evidence))
-                        .flatMap(named -> evidence.accept(named, process, MembershipSource.ANCESTOR));
-            }
-
-            /**
-             * Whether an ancestor that names no environment is a true one, and no process between them may have been given one.
-             */
-            private static boolean isParentFor(
-                    RelatedProcess ancestor,
-                    RelatedProcess process,
-                    List<RelatedProcess> between,
-                    MembershipFacts evidence) {
-                return ancestor.isInSessionOf(process)
-                        && !ancestor.firstOfNamespace()
-                        && !evidence.listings().mayHaveEnvironment(ancestor)
-                        && between.stream()
-                                .allMatch(passed -> passed.isInSessionOf(process)
-                                        && !passed.firstOfNamespace()
-                                        && !evidence.listings().mayHaveEnvironment(passed));
-            }
-
-            /** A process in the session of another one got it from its true parent. One that began a session may have been adopted afterwards. */
-            private static boolean mayHaveAdopted(RelatedProcess parent, RelatedProcess child) {
-                return !parent.isInSessionOf(child) && !child.leadsSession();
-            }
+            passed.add(current);
+            current = next.get();
         }
+        return Optional.empty();
+    }
 
-        /** The leader of its session and the members of its process group, which a process keeps when it loses its parent. */
-        static final class SessionMembers implements Source {
-            @Override
-            public Optional<Decision> decide(RelatedProcess process, MembershipFacts evidence) {
-                return evidence.processes().areComplete(process)
-                        ? evidence.agreement(
-                                process,
-                                evidence.processes().leaderAndGroup(process),
-                                MembershipSource.SESSION,
-                                "its session")
-                        : Optional.empty();
-            }
+    private Optional<Decision> ofAncestor(
+            RelatedProcess ancestor, RelatedProcess process, List<RelatedProcess> between) {
+        var listed = listing(ancestor, process);
+        if (listed.isPresent() || ancestor.pid() == process.pid()) {
+            return listed;
         }
+        if (ancestor.isUnavailable()) {
+            return Optional.of(
+                    Decision.unknown("the environ of its ancestor %d cannot be read".formatted(ancestor.pid())));
+        }
+        return ancestor.named()
+                .filter(named -> !(named instanceof Membership.Outside)
+                        || Stream.concat(Stream.of(ancestor), between.stream())
+                                .allMatch(passed -> isTrueAncestor(passed, process)))
+                .flatMap(named -> accept(named, process, MembershipSource.ANCESTOR));
+    }
 
-        /** The processes in its container, or in its scope or service of systemd. */
-        static final class CgroupMembers implements Source {
-            @Override
-            public Optional<Decision> decide(RelatedProcess process, MembershipFacts evidence) {
-                return evidence.processes().areComplete(process)
-                                && process.cgroup().isUnit()
-                        ? evidence.agreement(
-                                process, evidence.processes().unit(process), MembershipSource.CGROUP, "its cgroup")
-                        : Optional.empty();
-            }
-        }
+    /** Whether a process that names no environment was not given one, and did not adopt the other one. */
+    private boolean isTrueAncestor(RelatedProcess ancestor, RelatedProcess process) {
+        return ancestor.isInSessionOf(process)
+                && !ancestor.firstOfNamespace()
+                && !listings.mayHaveEnvironment(ancestor);
+    }
+
+    /** A process in the session of another one got it from its true parent. One that began a session may have been adopted afterwards. */
+    private static boolean mayHaveAdopted(RelatedProcess parent, RelatedProcess child) {
+        return !parent.isInSessionOf(child) && !child.leadsSession();
+    }
+
+    /** The leader of its session and the members of its process group, which a process keeps when it loses its parent. */
+    private Optional<Decision> ofSession(RelatedProcess process) {
+        return processes.areComplete(process)
+                ? agreement(process, processes.leaderAndGroup(process), MembershipSource.SESSION, "its session")
+                : Optional.empty();
+    }
+
+    /** The processes in its container, or in its scope or service of systemd. */
+    private Optional<Decision> ofCgroup(RelatedProcess process) {
+        return processes.areComplete(process) && process.cgroup().isUnit()
+                ? agreement(process, processes.unit(process), MembershipSource.CGROUP, "its cgroup")
+                : Optional.empty();
     }
 }

@@ -4,7 +4,6 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.membership.MembershipFacts.Source;
 import dev.genv.enforcer.observation.membership.RelatedProcesses.RelatedProcess;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -28,10 +27,8 @@ public final class MembershipResolver {
     private Listings listings = Listings.NONE;
 
     /**
-     * Creates a resolver without memory.
-     *
-     * @param isOverwrittenOutside whether a process that has overwritten its environ is outside of all environments if nothing shows the
-     *     contrary; otherwise its membership is unknown
+     * Creates a resolver without memory. If a process has overwritten its environ, and nothing shows where it belongs, it is outside of all
+     * environments or its membership is unknown.
      */
     public MembershipResolver(boolean isOverwrittenOutside) {
         this.isOverwrittenOutside = isOverwrittenOutside;
@@ -42,7 +39,6 @@ public final class MembershipResolver {
         return memory.settled();
     }
 
-    /** One observation. */
     public final class Session {
         private final @Nullable MembershipFacts evidence;
         private final Set<ProcessId> settled = memory.settled();
@@ -51,7 +47,6 @@ public final class MembershipResolver {
             this.evidence = evidence;
         }
 
-        /** Decides the membership of a process. */
         public Decision decide(RelatedProcess process) {
             return switch (process.environ().content()) {
                 case ProgramEnviron.Content.Intact(var named) -> {
@@ -75,11 +70,9 @@ public final class MembershipResolver {
             if (process.isRootOfMachine()) {
                 return unresolved(ROOT);
             }
-            for (var source : Source.ALL) {
-                var decision = source.decide(process, evidence);
-                if (decision.isPresent()) {
-                    return recorded(process, decision.get());
-                }
+            var decision = evidence.infer(process);
+            if (decision.isPresent()) {
+                return recorded(process, decision.get());
             }
             return evidence.isIncomplete(process) ? Decision.unknown(NOTHING_FOUND) : unresolved(NOTHING_FOUND);
         }
@@ -137,11 +130,7 @@ public final class MembershipResolver {
     public record Decision(Membership membership, MembershipSource by) {
         private static final Membership.Unknown UID_UNKNOWN = new Membership.Unknown("its real uid cannot be read");
 
-        /**
-         * Returns an unknown membership of a process that has overwritten its environ.
-         *
-         * @param listed whether an environment lists the pid of the process itself
-         */
+        /** Returns the unknown membership of a process that has overwritten its environ; an environment may list its pid. */
         static Decision unknown(String reason, boolean listed) {
             return new Decision(
                     new Membership.Unknown("it has overwritten its environ, and " + reason, listed),
@@ -227,7 +216,6 @@ public final class MembershipResolver {
                     .collect(Collectors.toUnmodifiableSet());
         }
 
-        /** Forgets all other processes. */
         void retain(Set<ProcessId> processes) {
             entries.keySet().retainAll(processes);
         }

@@ -27,17 +27,11 @@ public record ProgramEnviron(Content content, Addresses addresses) {
         record Unavailable(Membership.Unknown reason) implements Content {}
     }
 
-    /** Creates an environ that could not be read. */
     public static ProgramEnviron unavailable(Membership.Unknown reason) {
         return new ProgramEnviron(new Content.Unavailable(reason), Addresses.UNKNOWN);
     }
 
-    /**
-     * Returns the environ of a process.
-     *
-     * @param before its stat before the environ was read
-     * @param after its stat after that
-     */
+    /** Returns the environ of a process by its stats before and after the environ was read. */
     public static ProgramEnviron of(EnvironFacts environ, ProcStat before, ProcStat after) {
         var hasThread = !before.hasEnded() && !after.hasEnded();
         var known = before.addresses().areKnown() && after.addresses().areKnown();

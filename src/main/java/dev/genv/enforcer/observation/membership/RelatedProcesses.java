@@ -24,7 +24,6 @@ public record RelatedProcesses(Map<Integer, RelatedProcess> byPid, RelatedOmissi
     static final int MOST_ANCESTORS = 64;
     private static final int FIRST_PROCESS = 1;
 
-    /** Creates the processes of an observation. */
     public static RelatedProcesses of(Collection<RelatedProcess> processes, RelatedOmission omission) {
         return new RelatedProcesses(
                 processes.stream()
@@ -94,9 +93,7 @@ public record RelatedProcesses(Map<Integer, RelatedProcess> byPid, RelatedOmissi
      * A process as a witness for the membership of others, or as the one whose membership is to be decided. It existed unchanged
      * while its parts were read.
      *
-     * @param uid its real uid
      * @param relations its place among the others; null if that changed while it was read
-     * @param cgroup its cgroup
      * @param namespaces the number of PID namespaces that it is in; 0 if unknown
      * @param firstOfNamespace whether it is the first process of its PID namespace, which adopts orphans
      */
@@ -114,7 +111,6 @@ public record RelatedProcesses(Map<Integer, RelatedProcess> byPid, RelatedOmissi
             return id.pid();
         }
 
-        /** Returns the membership that its environ names, if that is intact. */
         Optional<Membership> named() {
             return environ.content() instanceof ProgramEnviron.Content.Intact(var named)
                     ? Optional.of(named)

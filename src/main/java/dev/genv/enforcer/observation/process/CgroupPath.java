@@ -179,7 +179,6 @@ final class CgroupPath {
      * What the cgroup of a process shows.
      *
      * @param unit the scope or service of systemd
-     * @param pod the uid of the pod
      */
     record CgroupFinding(
             @Nullable String unit,
@@ -191,11 +190,7 @@ final class CgroupPath {
         /** The controllers of the hierarchies in which systemd keeps its units. */
         private static final Set<String> OF_SYSTEMD = Set.of("", "name=systemd");
 
-        /**
-         * Parses {@code /proc/PID/cgroup}, see cgroups(7).
-         *
-         * @param isWhole whether the text does not end within a line
-         */
+        /** Parses {@code /proc/PID/cgroup}, see cgroups(7). A text that is not whole may end within a line. */
         static CgroupFinding parse(String text, boolean isWhole) {
             // The first names of a path count even if the last ones are missing.
             var known = isWhole ? text : text.substring(0, Math.max(text.lastIndexOf('/'), 0));

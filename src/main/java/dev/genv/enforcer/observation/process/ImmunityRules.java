@@ -29,7 +29,6 @@ import org.jspecify.annotations.Nullable;
  * and its variables.
  *
  * @param ownPid the pid of the service itself on the machine
- * @param exempt the exempt uids
  * @param programs the protected programs that exist
  */
 public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram> programs) {
@@ -69,7 +68,6 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
      * Resolves the settings on a machine.
      *
      * @param exemptUsers names or uids of users whose processes are never terminated
-     * @param executables the protected programs
      * @param files the files of these programs, in the same order
      * @param history their earlier files, to which these are added
      * @throws IllegalArgumentException if not all programs are in it

@@ -115,8 +115,6 @@ public sealed interface ProcessIdentity {
      *
      * @param uid its real uid; null if it could not be read, and then its environ is unavailable too
      * @param relations its place among the other processes; null if that changed while its parts were read
-     * @param executable the program that it runs
-     * @param workload what was read about its workload
      */
     record ObservedProcess(
             ProcessId id,

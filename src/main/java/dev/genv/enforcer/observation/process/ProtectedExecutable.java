@@ -49,7 +49,6 @@ public record ProtectedExecutable(Path path, String user) {
         return user.equals(EVERYBODY);
     }
 
-    /** Returns the problem that the file does not exist; empty for a built-in program. */
     public Optional<Problem> absent() {
         return BUILT_IN.contains(this) ? Optional.empty() : Optional.of(unusable("there is no such file on this host"));
     }

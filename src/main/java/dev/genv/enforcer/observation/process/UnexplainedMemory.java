@@ -24,7 +24,6 @@ public final class UnexplainedMemory {
     /**
      * What is not explained on a device.
      *
-     * @param index the index of the device
      * @param first the amount when it began to last, which does not change with every observation
      */
     public record Amount(int index, Memory now, Memory first) {}

@@ -62,13 +62,7 @@ public final class UnlistedProcesses {
         return unexplained.isLasting();
     }
 
-    /**
-     * Interprets the facts.
-     *
-     * @param listing the devices and processes of the GPU tool
-     * @param ownPid the pid of the service on this machine
-     * @param member resolves the membership of a process that may use these devices
-     */
+    /** Interprets the facts. The member function resolves the membership of a process that may use these devices. */
     public Found<Unlisted> observe(
             HostFacts facts,
             Found<GpuListing> listing,

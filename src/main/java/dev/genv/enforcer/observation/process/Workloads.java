@@ -50,7 +50,6 @@ public final class Workloads {
         }
     }
 
-    /** Begins an observation. */
     public void begin() {
         observations++;
     }
@@ -76,7 +75,6 @@ public final class Workloads {
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Forgets all other processes. */
     public void retain(Set<ProcessId> processes) {
         entries.keySet().retainAll(processes);
     }

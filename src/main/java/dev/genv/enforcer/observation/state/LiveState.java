@@ -63,11 +63,7 @@ public final class LiveState {
         }
     }
 
-    /**
-     * Resolves the state.
-     *
-     * @param exempt the exempt uids
-     */
+    /** Resolves the state with the exempt uids. */
     public static Found<LiveState> of(State state, LivenessFacts liveness, Accounts accounts, Set<Long> exempt) {
         var live = new LiveState(state, liveness, accounts, exempt);
         return new Found<>(live, live.problems, live.missing);
@@ -90,10 +86,8 @@ public final class LiveState {
     }
 
     /**
-     * Returns the devices with the attachments of active environments.
-     *
-     * @param indices the devices that the GPU tool lists
-     * @param lacking the parts of the observation that are missing so far
+     * Returns the devices with the attachments of active environments. The indices are those of the GPU tool, and some parts may be lacking so
+     * far.
      */
     public Found<List<Device>> devices(Set<Integer> indices, Set<SnapshotPart> lacking) {
         var living = environments.stream().map(Environment::eid).collect(Collectors.toSet());
@@ -144,22 +138,17 @@ public final class LiveState {
 
     /** Returns the process with its membership resolved by the environments. */
     public Found<GpuProcess> resolveMembership(GpuProcess process) {
-        var membership = resolveMembership(process.membership(), process);
+        var isUndecided =
+                process.membership() instanceof Membership.Outside && missing.contains(SnapshotPart.ENVIRONMENTS);
+        var membership = isUndecided
+                ? new Membership.Unknown("names no environment, but it is unknown which environments list its pid")
+                : Membership.resolve(process.membership(), process.pid(), listed);
         var found = Found.of(process.with(membership));
         return membership instanceof Membership.Unknown(var reason, var _)
                 ? found.with(new Problem(
                         ProblemCode.MEMBERSHIP_UNKNOWN,
                         "process %d is not checked: %s".formatted(process.pid(), reason)))
                 : found;
-    }
-
-    private Membership resolveMembership(Membership own, GpuProcess process) {
-        return switch (own) {
-            case Membership.Outside()
-            when missing.contains(SnapshotPart.ENVIRONMENTS) ->
-                new Membership.Unknown("names no environment, but it is unknown which environments list its pid");
-            default -> Membership.resolve(own, process.pid(), listed);
-        };
     }
 
     private <T> T content(State.File<T> file, SnapshotPart part, T none) {
@@ -235,9 +224,7 @@ public final class LiveState {
                     .anyMatch(kernel -> kernels.files().contains("kernel-" + kernel + ".json"));
         }
 
-        /**
-         * Returns the real uids of the live pids that the active environments list or are named after, as far as they are known.
-         */
+        /** Returns the real uids of the live pids that active environments list or are named after, as far as they are known. */
         public Map<Integer, Long> uids() {
             var uids = new HashMap<Integer, Long>();
             for (var environment : environments) {

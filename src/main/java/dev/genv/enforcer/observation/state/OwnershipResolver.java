@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
  * come from the kernel, and the names of the accounts from files of root.
  *
  * @param uidsOfPids the real uids of the live pids, as far as they are known
- * @param exempt the exempt uids
  */
 public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts, Set<Long> exempt) {
     private static final int TOLD = 8;
@@ -30,7 +29,6 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
         exempt = Set.copyOf(exempt);
     }
 
-    /** Returns the environments, each with its ownership. */
     public List<Environment> resolve(Collection<Environment> environments) {
         var claims = new HashMap<String, SortedSet<Long>>();
         for (var environment : environments) {

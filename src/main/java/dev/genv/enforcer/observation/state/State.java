@@ -32,14 +32,12 @@ public record State(
         this(envs, devices, List.of(), null);
     }
 
-    /** Returns the state with one more problem. */
     public State with(Problem problem) {
         var all = new ArrayList<>(problems);
         all.add(problem);
         return new State(envs, devices, List.copyOf(all), lockWait);
     }
 
-    /** Returns the state with the wait for the lock. */
     public State withLockWait(@Nullable Duration wait) {
         return new State(envs, devices, problems, wait);
     }
@@ -74,7 +72,6 @@ public record State(
         return new State(new File.Unreadable<>(why), new File.Unreadable<>(why));
     }
 
-    /** Parses both files. */
     public static State parse(File<byte[]> envs, File<byte[]> devices) {
         return new State(
                 parsed(envs, "envs.json", bytes -> EnvsFile.of(GenvJson.read(bytes))),

@@ -26,11 +26,6 @@ public final class StateParser {
     private final DirectoryHistory history;
     private @Nullable Parsed last;
 
-    /**
-     * Creates a parser that remembers no state.
-     *
-     * @param path of the state directory
-     */
     public StateParser(String path) {
         this.path = path;
         history = new DirectoryHistory(path);
@@ -39,9 +34,8 @@ public final class StateParser {
     private record Parsed(StateFile envs, StateFile devices, State state) {}
 
     /**
-     * Returns both files as the union of two readings. A file that cannot be read is a problem in the result.
-     *
-     * @param earlier null if the earlier reading found the same
+     * Returns both files as the union of two readings, or of one if the earlier one is null because it found the same. A file that cannot
+     * be read is a problem in the result.
      */
     public State parse(@Nullable StateFacts earlier, StateFacts facts) {
         var replaced = history.record(facts.directory());
@@ -104,9 +98,7 @@ public final class StateParser {
         };
     }
 
-    /**
-     * Detects that the state directory was replaced since the previous observation: genv's users may still use the previous one.
-     */
+    /** Detects that the state directory was replaced: genv's users may still use the one of the previous observation. */
     static final class DirectoryHistory {
         private final String path;
         private Directory.@Nullable Present earlier;

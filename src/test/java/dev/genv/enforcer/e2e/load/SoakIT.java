@@ -83,7 +83,7 @@ class SoakIT {
                 new NodeBuilder(stateDirectory, gpus.path()).proc(proc.root()).host();
         var modes = Rules.definitions().stream()
                 .collect(Collectors.toMap(
-                        rule -> rule, rule -> rule == KnownRules.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
+                        rule -> rule, rule -> rule.equals(KnownRules.ENV_OWNER) ? RuleMode.AUDIT : RuleMode.ENFORCE));
         enforcer = new Enforcer(
                 EnforcerConfigBuilder.enforcerConfig(host)
                         .rules(modes, new Limits(1, Map.of()))

@@ -79,7 +79,15 @@ class SignalCheckTest {
     private SignalCheck check(Membership membership, Content content) {
         var rules = new ImmunityRules(7, Set.of(), List.of());
         var process = new GpuProcess(
-                new ProcessId(812, 1), ALICE, "python", membership, MembershipSource.ANCESTOR, List.of(), null);
+                new ProcessId(812, 1),
+                ALICE,
+                "python",
+                membership,
+                MembershipSource.ANCESTOR,
+                List.of(),
+                null,
+                null,
+                null);
         return new SignalCheck(
                 process,
                 new ProgramEnviron(content, new Addresses(6000, 7000, 7000, 7022)),

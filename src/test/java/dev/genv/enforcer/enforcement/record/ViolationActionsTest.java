@@ -30,7 +30,7 @@ class ViolationActionsTest extends RegistryFixture {
         registry.update(
                 new Plan(List.of(stray, memory), List.of(), List.of()),
                 cycleOutcome(List.of(record)),
-                rule -> rule == KnownRules.ENV_MEMORY ? RuleMode.AUDIT : RuleMode.ENFORCE,
+                rule -> rule.equals(KnownRules.ENV_MEMORY) ? RuleMode.AUDIT : RuleMode.ENFORCE,
                 host("gpu-1").fleet());
 
         assertThat(outcome(KnownRules.NON_ENV_PROCESSES)).isEqualTo(Outcome.SIGNALLED);
@@ -74,7 +74,7 @@ class ViolationActionsTest extends RegistryFixture {
     }
 
     private Outcome outcome(RuleDefinition rule) {
-        return registry.find(entry -> entry.violation().rule() == rule, 1)
+        return registry.find(entry -> entry.violation().rule().equals(rule), 1)
                 .getFirst()
                 .actions()
                 .getFirst()
