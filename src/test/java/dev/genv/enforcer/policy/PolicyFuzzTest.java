@@ -43,7 +43,8 @@ class PolicyFuzzTest {
             var gone = given.terminatedForOrPending(wanting);
             for (var planned : given.terminations()) {
                 if (planned.rules().contains(ENV_MEMORY)
-                        && planned.rules().stream().noneMatch(rule -> !rule.equals(ENV_MEMORY) && given.enforces(rule))) {
+                        && planned.rules().stream()
+                                .noneMatch(rule -> !rule.equals(ENV_MEMORY) && given.enforces(rule))) {
                     var others = new HashSet<>(gone);
                     others.remove(target(planned));
                     assertThat(given.oracle()

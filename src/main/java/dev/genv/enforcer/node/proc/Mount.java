@@ -59,14 +59,12 @@ public record Mount(String device, Path root, Path point, String type, String op
         if (mountinfo.stream().noneMatch(line -> line.contains("user_id="))) {
             return Optional.empty(); // as on most machines
         }
-        var within =
-                parse(mountinfo).stream().filter(mount -> mount.point.startsWith(directory));
+        var within = parse(mountinfo).stream().filter(mount -> mount.point.startsWith(directory));
         return Stream.concat(of(mountinfo, directory).stream(), within)
                 .filter(mount -> mount.user().isPresent())
                 .filter(mount -> mount.user().getAsLong() != 0 && mount.user().getAsLong() != trusted)
                 .findFirst()
-                .map(mount -> new Directory.UserMount(
-                        mount.user().orElseThrow(), mount.type, mount.point.toString()));
+                .map(mount -> new Directory.UserMount(mount.user().orElseThrow(), mount.type, mount.point.toString()));
     }
 
     public Path inFileSystem(Path path) {
