@@ -36,8 +36,9 @@ public final class Service implements QuarkusApplication {
         if (cycleSchedule.interval().isZero()) {
             return once();
         }
-        // At the exit Quarkus flushes System.out. That must not wait for the log, which has the original stream.
+        // At the exit Quarkus flushes both. That must not wait for the log, which has the original streams.
         System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.out), false, System.out.charset()));
+        System.setErr(new PrintStream(new FileOutputStream(FileDescriptor.err), false, System.err.charset()));
         notifications.start();
         loop.start();
         Quarkus.waitForExit();

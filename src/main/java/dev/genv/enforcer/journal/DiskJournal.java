@@ -231,6 +231,9 @@ public final class DiskJournal implements Journal {
             // During an update the earlier service may still stop.
             while (problem != null && problem.code() == ProblemCode.JOURNAL_LOCKED && System.nanoTime() - end < 0) {
                 Thread.sleep(RETRY);
+                if (read.isDone()) {
+                    return; // too late, and the journal is still locked
+                }
                 found = open();
             }
             if (!read.complete(found) && writer != null) {
@@ -259,8 +262,11 @@ public final class DiskJournal implements Journal {
     private boolean write(List<Task> batch) {
         var isWritten = false;
         try {
-            if (writer == null && batch.stream().anyMatch(Task.Commit.class::isInstance)) {
-                open(); // it was displaced
+            if (writer == null) {
+                batch.stream()
+                        .filter(Task.Commit.class::isInstance)
+                        .findFirst()
+                        .ifPresent(commit -> reopen(((Task.Commit) commit).cycle()));
             }
             if (writer != null) {
                 writeAll(batch, writer);
@@ -308,6 +314,19 @@ public final class DiskJournal implements Journal {
             }
         }
         problem = unwritable(why);
+    }
+
+    /** Opens the folder after it was displaced. If it has the journal of another run with later events, that stays as it is. */
+    private void reopen(CycleCommit cycle) {
+        var found = open();
+        var open = writer;
+        if (open != null
+                && found.stream()
+                        .anyMatch(other -> other.lastSequence() > cycle.cycle().lastEvent())) {
+            close(open);
+            writer = null;
+            problem = unwritable("the folder has another journal now, which the service uses after a restart");
+        }
     }
 
     private static void close(JournalWriter open) {

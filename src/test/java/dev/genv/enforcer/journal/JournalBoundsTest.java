@@ -8,11 +8,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
@@ -115,6 +117,37 @@ class JournalBoundsTest extends JournalFixture {
         assertThat(recorded()).containsSubsequence(before);
         assertThat(new DiskPast(directory).beginOfEvents())
                 .contains(recorded().getFirst().at());
+    }
+
+    @Test
+    void aJournalOfAnotherRunThatIsMovedIntoTheFolderStaysAsItIs() throws IOException {
+        for (var round = 0; round < 3; round++) {
+            node.setSnapshot(STRAY);
+            cycle();
+            node.setSnapshot(host().devices(2));
+            cycle();
+        }
+        var others = events.after(0, 100).events();
+        stop();
+        var folder = directory;
+        directory = Files.createDirectory(folder.resolve("mine"));
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
+        start();
+        cycle();
+        assertThat(events.latest()).isLessThan(others.getLast().sequence());
+        for (var file : segmentsAndLocks()) {
+            Files.delete(file);
+        }
+        try (var files = Files.newDirectoryStream(folder, Files::isRegularFile)) {
+            for (var file : files) {
+                Files.copy(file, directory.resolve(file.getFileName()), StandardCopyOption.COPY_ATTRIBUTES);
+            }
+        }
+        cycle();
+        cycle();
+        assertThat(problems()).containsExactly(ProblemCode.JOURNAL_UNWRITABLE);
+        restart();
+        assertThat(events.after(0, 100).events()).containsSubsequence(others);
     }
 
     @Test

@@ -185,12 +185,12 @@ public final class ProcFs {
         return numbers(root);
     }
 
-    /** Returns the directories of the threads of a process. */
-    public List<Path> threads(int pid) throws IOException {
+    /** Returns the directories of the threads of a process. Each path is made when it is asked for: there may be a million. */
+    public Iterable<Path> threads(int pid) throws IOException {
         var tasks = file(pid, "task");
-        return numbers(tasks).stream()
-                .map(thread -> tasks.resolve(thread.toString()))
-                .toList();
+        var numbers = numbers(tasks);
+        return () ->
+                numbers.stream().map(thread -> tasks.resolve(thread.toString())).iterator();
     }
 
     private static List<Integer> numbers(Path directory) throws IOException {
