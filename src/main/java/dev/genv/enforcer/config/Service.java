@@ -2,6 +2,7 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.CycleSchedule;
+import io.quarkus.bootstrap.logging.InitialConfigurator;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
 import java.io.FileDescriptor;
@@ -12,6 +13,7 @@ import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.List;
 import org.jboss.logging.Logger;
+import org.jboss.logmanager.handlers.AsyncHandler;
 
 /** The application: runs one cycle, or cycles until the service is stopped. */
 public final class Service implements QuarkusApplication {
@@ -36,7 +38,14 @@ public final class Service implements QuarkusApplication {
         if (cycleSchedule.interval().isZero()) {
             return once();
         }
-        // At the exit Quarkus flushes both. That must not wait for the log, which has the original streams.
+        // At the exit Quarkus flushes both streams, and closes the handlers of the log. That must not wait for the
+        // reader of the log,
+        // which has the original streams.
+        for (var handler : InitialConfigurator.DELAYED_HANDLER.getHandlers()) {
+            if (handler instanceof AsyncHandler log) {
+                log.setCloseChildren(false);
+            }
+        }
         System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.out), false, System.out.charset()));
         System.setErr(new PrintStream(new FileOutputStream(FileDescriptor.err), false, System.err.charset()));
         notifications.start();
