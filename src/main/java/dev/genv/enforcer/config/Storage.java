@@ -14,6 +14,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.recording.FleetRecorder;
 import dev.genv.enforcer.recording.FleetRecording;
 import dev.genv.enforcer.recording.RecordedPast;
+import dev.genv.enforcer.store.Database;
 import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
@@ -33,18 +34,32 @@ public class Storage implements CycleListener {
 
     private final Settings settings;
     private final Optional<Path> directory;
+    /** The largest size of the tables without a folder. */
+    private static final long MEMORY_BYTES = 16L << 20;
+
+    private final Database database;
     private final Journal journal;
     private final Optional<FleetRecording> recording;
 
     Storage(Settings settings) {
         this.settings = settings;
         directory = settings.journal().journalDir();
+        database = new Database(new Database.Config(
+                directory,
+                directory.isPresent() ? settings.journal().journalMaxSize().bytes() : MEMORY_BYTES));
         journal = directory
                 .<Journal>map(folder ->
                         new DiskJournal(new JournalConfig(folder, limits(), processes(), Enforcer.savedKinds())))
                 .orElse(Journal.NONE);
         recording = directory.map(folder -> new FleetRecording(
                 new FleetRecorder(settings.general().interval()), new DiskRecording(folder, limits())));
+    }
+
+    /** The database, which is being opened. */
+    @Produces
+    @Singleton
+    Database database() {
+        return database;
     }
 
     /** The journal, after it was read. */
@@ -72,6 +87,7 @@ public class Storage implements CycleListener {
 
     @PreDestroy
     public void close() {
+        database.close();
         journal.close();
         recording.ifPresent(FleetRecording::close);
     }

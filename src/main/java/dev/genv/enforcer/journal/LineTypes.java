@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.store.RecordJson;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Map;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.journal;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.store.RecordJson;
 import java.io.IOException;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;

@@ -9,6 +9,7 @@ import dev.genv.enforcer.enforcement.record.Journal.Restored.Scope;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.store.RecordJson;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;

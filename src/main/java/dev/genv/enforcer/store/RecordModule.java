@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.store;
 
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonValue;
@@ -21,7 +21,7 @@ final class RecordModule extends SimpleModule {
     private static final long serialVersionUID = 1L;
 
     RecordModule() {
-        super("journal");
+        super("store");
         for (var type : List.of(
                 Membership.class,
                 Action.class,

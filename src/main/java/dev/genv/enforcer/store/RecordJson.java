@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.store;
 
 import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
 import com.fasterxml.jackson.annotation.PropertyAccessor;
@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 public final class RecordJson {
     private static final Logger LOG = Logger.getLogger(RecordJson.class);
     private static final int DEEPEST = 64;
+    private static final int LONGEST_TEXT = 16 << 20;
     private static final ObjectMapper MAPPER = mapper();
 
     private RecordJson() {}
@@ -36,7 +37,7 @@ public final class RecordJson {
         }
     }
 
-    static JsonNode tree(@Nullable Object value) {
+    public static JsonNode tree(@Nullable Object value) {
         return MAPPER.valueToTree(value);
     }
 
@@ -63,7 +64,7 @@ public final class RecordJson {
         var mapper = JsonMapper.builder(JsonFactory.builder()
                         .streamReadConstraints(StreamReadConstraints.builder()
                                 .maxNestingDepth(DEEPEST)
-                                .maxStringLength(LineReader.LONGEST_LINE)
+                                .maxStringLength(LONGEST_TEXT)
                                 .build())
                         .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
                         .build())
