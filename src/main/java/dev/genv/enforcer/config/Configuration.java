@@ -12,7 +12,7 @@ import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.Journal;
+import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
@@ -90,12 +90,12 @@ public final class Configuration {
     @Produces
     @Singleton
     static Records records(
-            Settings settings, Journal journal, @ConfigProperty(name = "quarkus.application.version") String version) {
+            Settings settings, Store store, @ConfigProperty(name = "quarkus.application.version") String version) {
         var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
         return new Records(
                 new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT),
                 new EventLog(),
-                journal,
+                store,
                 List.of(new EventContent.ServiceStarted(version, mode)));
     }
 

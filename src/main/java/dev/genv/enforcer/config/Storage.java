@@ -1,20 +1,12 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.enforcement.CycleListener;
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.record.Journal;
-import dev.genv.enforcer.journal.DiskJournal;
-import dev.genv.enforcer.journal.DiskPast;
-import dev.genv.enforcer.journal.DiskRecording;
-import dev.genv.enforcer.journal.JournalConfig;
-import dev.genv.enforcer.journal.SegmentLimits;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.recording.FleetRecorder;
-import dev.genv.enforcer.recording.FleetRecording;
+import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.recording.RecordedPast;
 import dev.genv.enforcer.store.Database;
+import dev.genv.enforcer.store.DatabaseStore;
+import dev.genv.enforcer.store.Retention;
 import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
@@ -22,37 +14,24 @@ import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import org.jboss.logging.Logger;
 
-/** The folder of the journal, with the journal and the recorded observations; keeps nothing if no folder is set. */
+/** The database, in its folder or in memory. */
 @Singleton
-public class Storage implements CycleListener {
+public class Storage {
     private static final Logger LOG = Logger.getLogger(Storage.class);
     private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
-    private final Settings settings;
-    private final Optional<Path> directory;
     /** The largest size of the tables without a folder. */
     private static final long MEMORY_BYTES = 16L << 20;
 
+    private final Settings settings;
     private final Database database;
-    private final Journal journal;
-    private final Optional<FleetRecording> recording;
 
     Storage(Settings settings) {
         this.settings = settings;
-        directory = settings.journal().journalDir();
-        database = new Database(new Database.Config(
-                directory,
-                directory.isPresent() ? settings.journal().journalMaxSize().bytes() : MEMORY_BYTES));
-        journal = directory
-                .<Journal>map(folder ->
-                        new DiskJournal(new JournalConfig(folder, limits(), processes(), Enforcer.savedKinds())))
-                .orElse(Journal.NONE);
-        recording = directory.map(folder -> new FleetRecording(
-                new FleetRecorder(settings.general().interval()), new DiskRecording(folder, limits())));
+        database = new Database(new Database.Config(settings.journal().journalDir(), maxBytes()));
     }
 
     /** The database, which is being opened. */
@@ -62,41 +41,28 @@ public class Storage implements CycleListener {
         return database;
     }
 
-    /** The journal, after it was read. */
     @Produces
     @Singleton
-    Journal journal() {
-        return journal;
+    Store store() {
+        var retention = new Retention(maxBytes(), settings.journal().journalMaxAge());
+        return new DatabaseStore(database, processes(), Enforcer.savedKinds(), retention);
     }
 
     @Produces
     @Dependent
     Optional<RecordedPast> past() {
-        return directory.map(DiskPast::new);
-    }
-
-    @Override
-    public void record(CycleReport report) {
-        recording.ifPresent(each -> each.record(report));
-    }
-
-    @Override
-    public List<Problem> problems() {
-        return recording.map(FleetRecording::problems).orElse(List.of());
+        return Optional.empty();
     }
 
     @PreDestroy
     public void close() {
         database.close();
-        journal.close();
-        recording.ifPresent(FleetRecording::close);
     }
 
-    /** The journal and the recorded observations have a half each, so that one of them cannot displace the other. */
-    private SegmentLimits limits() {
-        return new SegmentLimits(
-                settings.journal().journalMaxSize().bytes() / 2,
-                settings.journal().journalMaxAge());
+    private long maxBytes() {
+        return settings.journal().journalDir().isPresent()
+                ? settings.journal().journalMaxSize().bytes()
+                : MEMORY_BYTES;
     }
 
     /**

@@ -20,11 +20,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -33,22 +34,21 @@ import java.util.stream.Collectors;
 public final class ActionDispatcher {
     private final HostWorkers workers;
     private final Duration timeout;
-    private final BiConsumer<PlannedAction, Result> memory;
+    private final BiConsumer<PlannedAction, Result> listener;
     private final ActionIntents intents;
     private final Ticker ticker;
-    private final Queue<ActionRecord> late = new ConcurrentLinkedQueue<>();
 
-    /** Each host gets the timeout for its actions. The memory remembers the results for the next cycles. */
+    /** Each host gets the timeout for its actions. The listener gets each result when it arrives, on any thread. */
     public ActionDispatcher(
             HostWorkers workers,
             Duration timeout,
-            BiConsumer<PlannedAction, Result> memory,
+            BiConsumer<PlannedAction, Result> listener,
             ActionIntents intents,
             Ticker ticker) {
         this.workers = workers;
         this.intents = intents;
         this.timeout = timeout;
-        this.memory = memory;
+        this.listener = listener;
         this.ticker = ticker;
     }
 
@@ -59,31 +59,26 @@ public final class ActionDispatcher {
                 .flatMap(batch -> batch.planned().stream())
                 .toList());
         var failures = execute(batches);
-        var results = new HashMap<PlannedAction, Result>();
-        batches.values().forEach(batch -> results.putAll(batch.end()));
+        var late = new ArrayList<>(intents.unrecorded());
         var records = orders.all().stream()
-                .map(order -> new ActionRecord(
-                        order.planned(),
-                        switch (order) {
-                            case Order.Hold hold -> hold.result();
-                            case Order.Run(var planned) -> {
-                                var failure =
-                                        failures.getOrDefault(planned.action().host(), "not done");
-                                yield results.getOrDefault(planned, Result.failed(failure));
-                            }
-                        },
-                        ticker.now()))
+                .map(order -> switch (order) {
+                    case Order.Hold hold -> new ActionRecord(hold.planned(), hold.result(), ticker.now());
+                    case Order.Run(var planned) ->
+                        take(planned, late).orElseGet(() -> {
+                            var why = failures.getOrDefault(planned.action().host(), "not done");
+                            return new ActionRecord(planned, Result.failed(why), ticker.now());
+                        });
+                })
                 .toList();
-        return new Execution(takeLate(), records, orders.problems());
+        return new Execution(late, records, orders.problems());
     }
 
-    /** Returns each late result once. One batch of each host can be late at a time. */
-    private List<ActionRecord> takeLate() {
-        var taken = new ArrayList<ActionRecord>();
-        for (var record = late.poll(); record != null; record = late.poll()) {
-            taken.add(record);
-        }
-        return taken;
+    private static Optional<ActionRecord> take(PlannedAction planned, List<ActionRecord> results) {
+        var found = results.stream()
+                .filter(each -> each.planned().equals(planned))
+                .findFirst();
+        found.ifPresent(results::remove);
+        return found;
     }
 
     private Map<String, HostBatch> batches(Orders orders) {
@@ -138,35 +133,20 @@ public final class ActionDispatcher {
                 .forEach(planned -> intents.end(planned, null));
     }
 
-    private void record(PlannedAction planned, Result result, boolean afterCycle) {
-        if (afterCycle) {
-            late.add(new ActionRecord(planned, result, ticker.now()));
-        }
-        memory.accept(planned, result);
+    private void record(PlannedAction planned, Result result) {
+        listener.accept(planned, result);
         intents.end(planned, result);
     }
 
-    /** The actions of one host. Each result counts as soon as it exists, also if the cycle no longer waits for it. */
+    /** The actions of one host. */
     static final class HostBatch {
         private final Map<Action, PlannedAction> byAction;
         private final List<Action> actions;
         private final OldObservation expiry;
-        private final Listener listener;
-        private final Map<PlannedAction, Result> results = new HashMap<>();
-        private boolean ended;
+        private final BiConsumer<PlannedAction, Result> listener;
+        private final Set<PlannedAction> done = new HashSet<>();
 
-        /** Called with each result as soon as it exists, by the thread that executes. */
-        @FunctionalInterface
-        interface Listener {
-            /**
-             * Records a result.
-             *
-             * @param late whether the cycle of the batch has ended without it
-             */
-            void record(PlannedAction planned, Result result, boolean late);
-        }
-
-        HostBatch(List<Order.Run> runs, OldObservation expiry, Listener listener) {
+        HostBatch(List<Order.Run> runs, OldObservation expiry, BiConsumer<PlannedAction, Result> listener) {
             byAction = runs.stream()
                     .map(Order.Run::planned)
                     .collect(Collectors.toMap(PlannedAction::action, Function.identity(), (one, _) -> one));
@@ -189,25 +169,19 @@ public final class ActionDispatcher {
             return byAction.values();
         }
 
-        /** Returns the results so far, by the action. Each later result is late. */
-        synchronized Map<PlannedAction, Result> end() {
-            ended = true;
-            return Map.copyOf(results);
-        }
-
         synchronized boolean hasResult(PlannedAction planned) {
-            return results.containsKey(planned);
+            return done.contains(planned);
         }
 
-        private synchronized boolean add(PlannedAction planned, Result result) {
-            results.put(planned, result);
-            return ended;
+        private synchronized void add(PlannedAction planned) {
+            done.add(planned);
         }
 
         private void record(Action action, Result result) {
             var planned = byAction.get(action);
             if (planned != null) {
-                listener.record(planned, result, add(planned, result));
+                listener.accept(planned, result);
+                add(planned);
             }
         }
     }
@@ -215,7 +189,7 @@ public final class ActionDispatcher {
     /**
      * What was executed.
      *
-     * @param late the results of orders of earlier cycles that came after their end
+     * @param late the results of earlier actions that no cycle has recorded
      * @param records the results of the orders of this cycle
      */
     public record Execution(List<ActionRecord> late, List<ActionRecord> records, List<HostProblem> problems) {}

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
@@ -9,6 +8,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.Violation;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -20,19 +20,35 @@ public final class ActionLog {
 
     private ActionLog() {}
 
-    /** Actions are logged in full. The number of other violations is bounded. */
-    public static void log(Fleet fleet, ViolationRegistry.Update update) {
-        ReportLines.limit(messages(update.appeared()), "violations").forEach(LOG::warn);
-        for (var action : update.actions()) {
-            ReportLines.of(fleet, action).forEach(LOG::warn);
-            LOG.warn(fixedForm(action));
-        }
-        ReportLines.limit(messages(update.resolved()), "violations")
-                .forEach(message -> LOG.infof("Resolved: %s", message));
+    /** Logs new violations, before the actions that follow from them. Their number is bounded. */
+    static void logNew(List<Violation> violations) {
+        ReportLines.limit(violations.stream().map(Violation::message).toList(), "violations")
+                .forEach(LOG::warn);
     }
 
-    private static List<String> messages(List<ViolationRecord> entries) {
-        return entries.stream().map(entry -> entry.violation().message()).toList();
+    /** Logs a result when it arrives, if it may have had an effect. The cycle logs the others at its end, without repetitions. */
+    static void logResult(Fleet fleet, ActionRecord action) {
+        if (isLoggedAtOnce(action)) {
+            log(fleet, action);
+        }
+    }
+
+    /** Logs the end of a cycle: the actions that are not logged yet, in full, and resolved violations, whose number is bounded. */
+    static void logEnd(Fleet fleet, ViolationRegistry.Update update) {
+        update.actions().stream().filter(action -> !isLoggedAtOnce(action)).forEach(action -> log(fleet, action));
+        var messages = update.resolved().stream()
+                .map(entry -> entry.violation().message())
+                .toList();
+        ReportLines.limit(messages, "violations").forEach(message -> LOG.infof("Resolved: %s", message));
+    }
+
+    private static boolean isLoggedAtOnce(ActionRecord action) {
+        return action.result().outcome().hasEffect() || action.result().uncertain();
+    }
+
+    private static void log(Fleet fleet, ActionRecord action) {
+        ReportLines.of(fleet, action).forEach(LOG::warn);
+        LOG.warn(fixedForm(action));
     }
 
     /** Returns one line with the same keys in the same order; a value that does not apply is {@code -}. */

@@ -19,6 +19,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.notification.UserDirectory.Users;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import java.time.Instant;
@@ -75,11 +76,16 @@ final class CycleRecorder {
         problems = new ProblemLog(config.quiet());
     }
 
+    /** Logs the violations that no cycle has found before, so that they precede the actions that follow from them. */
+    void announce(Plan plan) {
+        ActionLog.logNew(registry.unknown(plan.violations()));
+    }
+
     /** Records a cycle that came to its end. */
     CycleReport record(Start start, Evidence evidence, Review review, Orders orders, Execution execution) {
         var seen = evidence.seen();
         var plan = evidence.plan();
-        var actions = Stream.of(memory.takeRestoredActions(), execution.late(), review.records(), execution.records())
+        var actions = Stream.of(execution.late(), review.records(), execution.records())
                 .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());
@@ -94,11 +100,12 @@ final class CycleRecorder {
         clock.endCycle();
         var outcome = new ViolationRegistry.CycleOutcome(actions, seen.ended(), seen.at(), next);
         var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
+        memory.intents().recorded(actions, update.actions());
         var numbered = events.number(ticker.now(), contents(changes, update));
         memory.commit(numbered, seen.at());
         registry.publish();
         events.publish(numbered);
-        ActionLog.log(seen.fleet(), update);
+        ActionLog.logEnd(seen.fleet(), update);
         return new CycleReport(
                 start.at(),
                 ticker.since(start.mark()),

@@ -8,19 +8,20 @@ import dev.genv.enforcer.enforcement.action.Termination.TerminationTimes;
 import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.history.SeenFleet;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.ObservationCollector;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.ActionIntents;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
-import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.Journal;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import io.quarkus.arc.All;
@@ -41,6 +42,9 @@ import org.jspecify.annotations.Nullable;
 public final class Enforcer {
     private static final Logger LOG = Logger.getLogger(Enforcer.class);
 
+    /** How long a process counts as perhaps signalled if SIGKILL is disabled. */
+    private static final Duration PERHAPS_SIGNALLED = Duration.ofSeconds(60);
+
     private final EnforcerConfig config;
     private final Policy policy;
     private final Ticker ticker;
@@ -59,10 +63,6 @@ public final class Enforcer {
     private final Instant startedAt;
     private final long createdAt;
     private volatile @Nullable Latest latest;
-
-    public Enforcer(EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<CycleListener> listeners) {
-        this(config, new Records(registry, new EventLog(), Journal.NONE, List.of()), ticker, listeners);
-    }
 
     /** Creates an enforcer that calls the listeners at the end of every cycle. */
     @Inject
@@ -86,8 +86,11 @@ public final class Enforcer {
         terminations =
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, ticker);
+        if (records.hasLost()) {
+            safeguards.holdSigterm(limits.killAfter() == null ? PERHAPS_SIGNALLED : limits.killAfter());
+        }
         memory = new CycleMemory(records, clock, history, terminations, ticker);
-        dispatcher = new ActionDispatcher(workers, config.actionTimeout(), memory::record, memory.intents(), ticker);
+        dispatcher = new ActionDispatcher(workers, config.actionTimeout(), this::recordResult, memory.intents(), ticker);
         var next = new NextActions(safeguards, terminations, ticker);
         recorder = new CycleRecorder(config, records, this.listeners, memory, safeguards, next, clock, ticker);
         startedAt = ticker.now();
@@ -97,16 +100,13 @@ public final class Enforcer {
     /** The last cycle, and when it ended by the ticker's mark. */
     private record Latest(CycleReport report, long endedAt) {}
 
-    /** The kinds of entries that the journal keeps for the next run. */
+    /** The kinds of entries that the store keeps for the next run. */
     public static List<SavedKind<?, ?>> savedKinds() {
         return List.of(
                 History.HOSTS,
                 History.CLOCKS,
                 PendingTerminations.TERMINATIONS,
-                ViolationRegistry.VIOLATIONS,
-                ActionIntents.INTENTS,
-                DeliveryCursors.POSITIONS,
-                EventLog.SAVED_KIND);
+                DeliveryCursors.POSITIONS);
     }
 
     /** Runs a cycle; returns empty if another one still runs. */
@@ -150,6 +150,7 @@ public final class Enforcer {
         var review = escalation.review(evidence);
         var actions = escalation.extend(review, secondPlan(review));
         var orders = safeguards.screen(actions, evidence);
+        recorder.announce(plan);
         return recorder.record(start, evidence, review, orders, dispatcher.execute(orders));
     }
 
@@ -159,6 +160,12 @@ public final class Enforcer {
         var hosts = collector.collect(workers.update(history::listings), verified);
         age.observed();
         return history.record(new SeenFleet.Observed(hosts, config.remote(), age, ticker.now()));
+    }
+
+    /** Remembers and logs a result when it arrives, on any thread. */
+    private void recordResult(PlannedAction planned, Result result) {
+        memory.remember(planned, result);
+        ActionLog.logResult(new Fleet(List.of(), config.remote()), new ActionRecord(planned, result, ticker.now()));
     }
 
     /** Checks the rules again where a termination depends on whether they still choose the process. */

@@ -15,6 +15,7 @@ import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.genv.NullableComponents;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jboss.logging.Logger;
@@ -37,8 +38,18 @@ public final class RecordJson {
         }
     }
 
+    /** Returns a value as JSON. */
+    public static String text(Object value) {
+        return new String(write(value), StandardCharsets.UTF_8);
+    }
+
     public static JsonNode tree(@Nullable Object value) {
         return MAPPER.valueToTree(value);
+    }
+
+    /** Returns a record; empty if this version cannot read it. */
+    static <T> Optional<T> read(String json, Class<T> type) {
+        return read(type, () -> MAPPER.readValue(json, type));
     }
 
     /** Returns a record; empty if this version cannot read it. */

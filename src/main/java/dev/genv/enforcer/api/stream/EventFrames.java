@@ -7,6 +7,7 @@ import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.api.view.ViolationView.ActionView;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Problem;
 import io.vertx.core.buffer.Buffer;
@@ -16,7 +17,6 @@ import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,19 +33,19 @@ final class EventFrames {
     enum GapReason {
         /** Events after the reader's last one are no longer in memory. */
         NOT_IN_MEMORY,
-        /** Another run of the service showed the reader's last event, and the journal does not have everything since. */
+        /** The reader's last event has a number of another run of the service, and the database does not have everything since. */
         OTHER_RUN,
         /** The event is too large for the stream. */
         TOO_LARGE
     }
 
-    private final UUID stream;
+    private final EventLog log;
     private final ObjectMapper json;
     private final Map<Long, Buffer> bySequence = new LinkedHashMap<>();
     private int bytes;
 
-    EventFrames(UUID stream, ObjectMapper json) {
-        this.stream = stream;
+    EventFrames(EventLog log, ObjectMapper json) {
+        this.log = log;
         this.json = json;
     }
 
@@ -107,7 +107,7 @@ final class EventFrames {
     }
 
     private EventId id(long sequence) {
-        return new EventId(stream, sequence);
+        return EventId.at(log, sequence);
     }
 
     /** The data of the event {@code gap}: the client must read the present state again. */

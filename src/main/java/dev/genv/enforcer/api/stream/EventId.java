@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 /**
  * The position of a reader in the events.
  *
- * @param stream the run of the service that showed the event
+ * @param stream identifies the numbering of the events
  * @param sequence the last event that the reader knows; 0 for none
  */
 public record EventId(UUID stream, long sequence) {
@@ -18,7 +18,11 @@ public record EventId(UUID stream, long sequence) {
     private static final Pattern FORM = Pattern.compile("([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-([0-9]{1,18})");
 
     public static EventId latest(EventLog log) {
-        return new EventId(log.streamId(), log.latest());
+        return at(log, log.latest());
+    }
+
+    static EventId at(EventLog log, long sequence) {
+        return new EventId(log.stream(sequence), sequence);
     }
 
     /** Parses an id in a header or a parameter of this name, or refuses it. */

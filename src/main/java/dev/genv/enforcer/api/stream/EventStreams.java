@@ -74,7 +74,7 @@ public class EventStreams {
 
     EventStreams(EventLog log, ObjectMapper json, EventReaders readers) {
         this.log = log;
-        frames = new EventFrames(log.streamId(), json);
+        frames = new EventFrames(log, json);
         this.readers = readers;
     }
 

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.action;
 
+import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.Termination.NextSignal;
 import dev.genv.enforcer.enforcement.action.Termination.Pending;
 import dev.genv.enforcer.enforcement.action.Termination.Sighting;
@@ -28,7 +29,7 @@ import java.util.stream.Collectors;
 /** The terminations that are pending, by process. Workers whose result is no longer awaited also record here. */
 public final class PendingTerminations {
     public static final SavedKind<HostProcess, Saved> TERMINATIONS =
-            new SavedKind<>("termination", HostProcess.class, Saved.class);
+            new SavedKind<>("termination", HostProcess.class, Saved.class, HostProcess::host);
 
     private final TerminationTimes times;
     private final Ticker ticker;

@@ -1,23 +1,30 @@
 package dev.genv.enforcer.enforcement.action;
 
+import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.history.Evidence.Delay;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
+import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.Hold;
+import dev.genv.enforcer.enforcement.host.Order.Until;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.host.SignalCheck;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Membership.Outside;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Violation;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -36,7 +43,10 @@ import java.util.function.Predicate;
 public final class Safeguards {
     private final Config config;
     private final TerminationLimit limit;
+    private final Ticker counted;
     private volatile boolean stopped;
+    /** Until when no process is asked to exit, by the clock that counts towards an action. */
+    private long heldUntil;
 
     /**
      * What the service may do.
@@ -49,6 +59,7 @@ public final class Safeguards {
 
     public Safeguards(Config config, Ticker counted) {
         this.config = config;
+        this.counted = counted;
         limit = new TerminationLimit(config.limits().maxTerminations(), counted);
     }
 
@@ -76,6 +87,11 @@ public final class Safeguards {
         limit.record(results);
     }
 
+    /** Holds back SIGTERM for this time: an earlier run may have sent it, and many training programs abort at a second one. */
+    public void holdSigterm(Duration time) {
+        heldUntil = counted.mark() + time.toNanos();
+    }
+
     /** Holds back every action from now on. */
     public void stop() {
         stopped = true;
@@ -89,7 +105,10 @@ public final class Safeguards {
     }
 
     private Optional<Hold> hold(PlannedAction planned, Evidence evidence) {
-        return forbidden(planned, evidence).or(() -> delayed(planned, evidence)).or(() -> stopped(planned));
+        return forbidden(planned, evidence)
+                .or(() -> delayed(planned, evidence))
+                .or(() -> perhapsSignalled(planned, evidence))
+                .or(() -> stopped(planned));
     }
 
     private Optional<Hold> forbidden(PlannedAction planned, Evidence evidence) {
@@ -169,6 +188,20 @@ public final class Safeguards {
                 .min(Comparator.comparing(delay -> delay.left().orElseThrow()))
                 .or(() -> delays.stream().findFirst())
                 .map(delay -> hold(planned, delay, evidence));
+    }
+
+    private Optional<Hold> perhapsSignalled(PlannedAction planned, Evidence evidence) {
+        var left = Duration.ofNanos(heldUntil - counted.mark());
+        return left.isPositive()
+                        && planned.action() instanceof Action.Terminate terminate
+                        && terminate.signal() == Signal.TERM
+                ? Optional.of(new Hold(
+                        planned,
+                        Outcome.SKIPPED_GRACE,
+                        "an earlier run may have signalled it: what that run stored is lost",
+                        Optional.of(new Order.Until(
+                                WaitReason.UNCONFIRMED_SIGNAL, evidence.seen().at().plus(left)))))
+                : Optional.empty();
     }
 
     private static Hold hold(PlannedAction planned, Delay delay, Evidence evidence) {

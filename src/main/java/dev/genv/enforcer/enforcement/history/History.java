@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.history;
 
+import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
@@ -26,9 +27,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class History {
     public static final SavedKind<HostKey, HostHistory> HOSTS =
-            new SavedKind<>("host_history", HostKey.class, HostHistory.class);
+            new SavedKind<>("state", HostKey.class, HostHistory.class, HostKey::host);
     public static final SavedKind<Clocks.Key, Clocks.Clock> CLOCKS =
-            new SavedKind<>("clock", Clocks.Key.class, Clocks.Clock.class);
+            new SavedKind<>("clock", Clocks.Key.class, Clocks.Clock.class, Clocks.Key::host);
     /** How long a host that left the list is remembered, and the shortest time for a violation that is over. */
     private static final Duration KEPT = Duration.ofHours(1);
 

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.record;
 
+import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -7,11 +8,11 @@ import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * How far each delivery came, in memory. Each cycle saves it in the journal at its end, so a delivery never waits for the disk. After a
+ * How far each delivery came, in memory. Each cycle stores it at its end, so a delivery never waits for the disk. After a
  * crash, a receiver gets the events since the last cycle again.
  */
 public final class DeliveryCursors {
-    public static final SavedKind<Kind, Position> POSITIONS = new SavedKind<>("delivery", Kind.class, Position.class);
+    public static final SavedKind<Kind, Position> POSITIONS = new SavedKind<>("delivery", Kind.class, Position.class, _ -> "");
 
     private final Map<String, Long> positions = new ConcurrentHashMap<>();
 
@@ -24,7 +25,7 @@ public final class DeliveryCursors {
         return new DeliveryCursor(kind);
     }
 
-    /** Remembers the last event that a receiver got. A journal keeps it over a restart. */
+    /** Remembers the last event that a receiver got. The store keeps it over a restart. */
     public final class DeliveryCursor {
         private final String kind;
 

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.enforcement.record;
 
+import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
-import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.notification.UserDirectory.Users;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.jboss.logging.Logger;
 
 /**
@@ -26,15 +26,17 @@ public final class EventLog {
     /** The estimated heap of an event without its texts. */
     private static final int EVENT_BYTES = 160;
 
-    /** The runs of the service, as they are saved. */
-    public static final SavedKind<?, ?> SAVED_KIND = EventStreamIds.STREAMS;
 
     private final int most;
     private final long maxBytes;
-    private final EventStreamIds streams = new EventStreamIds();
+    private final UUID own = UUID.randomUUID();
     private final TreeMap<Long, Event> events = new TreeMap<>();
     private final EventListeners listeners = new EventListeners();
+    private Supplier<UUID> store = () -> own;
     private long bytes;
+    /** The position of the last event that is stored. */
+    private long stored;
+
     private long numbered;
     private long latest;
 
@@ -47,19 +49,22 @@ public final class EventLog {
         this.maxBytes = maxBytes;
     }
 
-    /** A random id of this run of the service, which distinguishes its positions from those of other runs. */
-    public UUID streamId() {
-        return streams.own();
+    /**
+     * Identifies the numbering to which a position belongs: that of the store, which continues over restarts, or that of this run alone
+     * if the store may not have all events until this position.
+     */
+    public synchronized UUID stream(long sequence) {
+        return sequence <= stored ? store.get() : own;
     }
 
     /**
-     * Whether {@link #after} returns every event that a reader missed.
+     * Whether {@link #after} returns every event that a reader missed, or shows that some are missing.
      *
-     * @param stream the run that showed the reader its last event
+     * @param stream the numbering of the reader's last event
      * @param sequence the position of that event; 0 for none
      */
     public synchronized boolean isKnown(UUID stream, long sequence) {
-        return stream.equals(streams.own()) ? sequence <= latest : streams.isOfEarlierRun(stream, sequence);
+        return sequence <= latest && (stream.equals(own) || stream.equals(store.get()));
     }
 
     /** The position of the latest event that readers see; 0 if there is none. */
@@ -72,16 +77,11 @@ public final class EventLog {
         publish(number(at, contents));
     }
 
-    /** Gives events their positions. Readers see them after {@link #publish}, so that they can be written to the journal before. */
+    /** Gives events their positions. Readers see them after {@link #publish}, so that they can be stored before. */
     public synchronized List<Event> number(Instant at, List<EventContent> contents) {
         return contents.stream()
                 .map(content -> new Event(++numbered, at, content))
                 .toList();
-    }
-
-    /** Returns the runs that showed events, for later runs. It is written together with all events that have a position. */
-    public synchronized SavedState save() {
-        return streams.save(numbered);
     }
 
     public void publish(List<Event> numberedEvents) {
@@ -93,20 +93,21 @@ public final class EventLog {
 
     /**
      * Continues the positions of earlier runs, and shows their latest events, oldest first. It is called before the first event of this run.
+     *
+     * @param numbering identifies the numbering of the store
+     * @param last the position of the last event that is stored; 0 if there is none
      */
-    public synchronized void continueFrom(List<Event> earlier, long last) {
-        var position = Math.max(last, streams.last());
-        if (position > numbered) {
-            numbered = position;
-            streams.beginAfter(position);
-        }
-        latest = Math.max(latest, numbered);
+    public synchronized void continueFrom(Supplier<UUID> numbering, List<Event> earlier, long last) {
+        store = numbering;
+        stored = last;
+        numbered = last;
+        latest = last;
         add(earlier);
     }
 
-    /** Restores what an earlier run saved. It is called before {@link #continueFrom}. */
-    public synchronized void restore(SavedState state) {
-        streams.restore(state);
+    /** Records that all events until this position are stored. */
+    public synchronized void confirm(long sequence) {
+        stored = sequence;
     }
 
     /**
@@ -214,72 +215,6 @@ public final class EventLog {
                     LOG.error("A listener of the events failed", e);
                 }
             }
-        }
-    }
-
-    /**
-     * Which run of the service gave which events their positions. Without a journal, each run begins with 1. With a journal the
-     * positions continue, but a run may have shown events that the journal never got: the next run uses their positions again.
-     */
-    static final class EventStreamIds {
-        /** Clients of earlier runs have connected again long before. */
-        static final int MAX_EARLIER = 100;
-
-        private static final SavedKind<Key, Positions> STREAMS = new SavedKind<>("stream", Key.class, Positions.class);
-
-        private final UUID own = UUID.randomUUID();
-        private final Map<UUID, Positions> earlier = new LinkedHashMap<>();
-        private long begin;
-
-        record Key(UUID id) {}
-
-        /**
-         * The positions of a run, as far as the journal has its events.
-         *
-         * @param begin the last position before its first event
-         * @param end the position of its last event
-         */
-        record Positions(long begin, long end) {
-            boolean contains(long sequence) {
-                return begin <= sequence && sequence <= end;
-            }
-        }
-
-        /** The id of this run. */
-        UUID own() {
-            return own;
-        }
-
-        /** Records that the next event of this run comes after this position. */
-        void beginAfter(long sequence) {
-            begin = sequence;
-        }
-
-        /** Whether a reader that got its last event from an earlier run knows everything until this position. */
-        boolean isOfEarlierRun(UUID stream, long sequence) {
-            var positions = earlier.get(stream);
-            return positions != null && positions.contains(sequence);
-        }
-
-        /** Returns the runs, to be written together with the events until this position. */
-        SavedState save(long end) {
-            var saved = new LinkedHashMap<Key, Positions>();
-            earlier.forEach((id, positions) -> saved.put(new Key(id), positions));
-            saved.put(new Key(own), new Positions(begin, end));
-            return SavedState.EMPTY.with(STREAMS, saved);
-        }
-
-        void restore(SavedState state) {
-            state.get(STREAMS).entrySet().stream()
-                    .sorted(Comparator.comparingLong((Map.Entry<Key, Positions> run) -> run.getValue().end)
-                            .reversed())
-                    .limit(MAX_EARLIER)
-                    .forEach(run -> earlier.put(run.getKey().id, run.getValue()));
-        }
-
-        /** The highest position of an earlier run; 0 if there is none. */
-        long last() {
-            return earlier.values().stream().mapToLong(Positions::end).max().orElse(0);
         }
     }
 }

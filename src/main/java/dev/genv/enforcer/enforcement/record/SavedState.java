@@ -4,6 +4,8 @@ import java.time.Instant;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
 
 /** The saved entries of all kinds. */
 public final class SavedState {
@@ -44,8 +46,15 @@ public final class SavedState {
      * with what it describes: it contains no time that grows from cycle to cycle, so that only real changes are written.
      *
      * @param name stays the same in all versions
+     * @param host the host of a key; empty if it belongs to none
      */
-    public record SavedKind<K extends Record, V extends Record>(String name, Class<K> keyType, Class<V> valueType) {}
+    public record SavedKind<K extends Record, V extends Record>(
+            String name, Class<K> keyType, Class<V> valueType, Function<K, String> host) {
+        /** Returns the host of one of its keys. */
+        public String hostOf(Record key) {
+            return host.apply(Objects.requireNonNull(keyType.cast(key)));
+        }
+    }
 
     /**
      * What changes with every cycle.
@@ -57,8 +66,7 @@ public final class SavedState {
      * @param appearances the number of violations that ever appeared
      * @param at the wall clock at the observation
      * @param latest the latest time at which any violation was observed
-     * @param lastIntent the highest number of an action that was about to be executed
-     * @param lastEvent the position of the last event
+     * @param lastEvent the position of the last event that is stored
      */
     public record SavedCycle(
             long counted,
@@ -68,6 +76,5 @@ public final class SavedState {
             long appearances,
             Instant at,
             Instant latest,
-            long lastIntent,
             long lastEvent) {}
 }

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.enforcement.record;
 
+import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
-import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.SavedViolation;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.notification.UserDirectory.Users;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -16,10 +16,8 @@ import dev.genv.enforcer.policy.Violation;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,9 +29,6 @@ import java.util.stream.Stream;
 
 /** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
 public final class ViolationRegistry {
-    public static final SavedKind<SavedViolation.Key, SavedViolation> VIOLATIONS =
-            new SavedKind<>("violation", SavedViolation.Key.class, SavedViolation.class);
-
     private static final Comparator<ViolationRecord> NEWEST_FIRST = Comparator.comparingLong(
                     (ViolationRecord entry) -> entry.recency().number())
             .reversed();
@@ -48,7 +43,6 @@ public final class ViolationRegistry {
     /** What the last cycle found. */
     private Set<Violation.Key> found = Set.of();
 
-    private final SavedViolations saved = new SavedViolations();
     private volatile List<ViolationRecord> visible = List.of();
 
     public ViolationRegistry(int maxResolved) {
@@ -96,7 +90,7 @@ public final class ViolationRegistry {
     }
 
     /**
-     * Records a cycle. Readers see it after {@link #publish}, so that it can be written to the journal before.
+     * Records a cycle. Readers see it after {@link #publish}, so that it can be stored before.
      *
      * @param modes the mode of each rule
      * @param fleet the observed hosts: a violation is resolved only if it would have been found in them
@@ -154,41 +148,46 @@ public final class ViolationRegistry {
     }
 
     /** Returns the active violations, to continue them in another run of the service. */
-    public synchronized SavedState save() {
-        return SavedState.EMPTY.with(
-                VIOLATIONS,
-                saved.save(
-                        active.values(),
-                        entry -> found.contains(entry.violation().key()),
-                        cycles));
+    public synchronized List<StoredViolation> save() {
+        return active.values().stream()
+                .map(entry -> new StoredViolation(entry, found.contains(entry.violation().key())))
+                .toList();
     }
 
     public synchronized RegistryProgress progress() {
         return new RegistryProgress(cycles, appearances, latest);
     }
 
-    public synchronized void restoreResolved(List<ViolationRecord> earlier) {
-        earlier.forEach(resolved::add);
-        publish();
-    }
-
-    /** Continues the active violations that an earlier run saved, unless all are over, and returns those that are over. */
-    public synchronized List<ViolationRecord> restore(SavedState state, SavedCycle last, boolean areOver) {
+    /**
+     * Continues what earlier runs stored, and returns the violations that are over.
+     *
+     * @param areOver whether no active violation continues, because its processes have exited
+     */
+    public synchronized List<ViolationRecord> restore(
+            List<ViolationRecord> lastActive, List<ViolationRecord> lastResolved, SavedCycle last, boolean areOver) {
         cycles = last.cycles();
         appearances = last.appearances();
         latest = last.latest();
-        var entries = state.get(VIOLATIONS).values().stream()
-                .map(violation -> violation.restore(last))
-                .sorted(NEWEST_FIRST.reversed())
-                .toList();
-        var over = areOver ? entries.stream().map(ViolationRecord::resolved).toList() : List.<ViolationRecord>of();
+        lastResolved.forEach(resolved::add);
+        var over = areOver
+                ? lastActive.stream().map(ViolationRecord::resolved).toList()
+                : List.<ViolationRecord>of();
         over.forEach(resolved::add);
         if (!areOver) {
-            entries.forEach(entry -> active.put(entry.violation().key(), entry));
+            lastActive.stream()
+                    .sorted(NEWEST_FIRST.reversed())
+                    .forEach(entry -> active.put(entry.violation().key(), entry));
             found = Set.copyOf(active.keySet());
         }
         publish();
         return over;
+    }
+
+    /** Returns the violations that are not active. */
+    public synchronized List<Violation> unknown(List<Violation> violations) {
+        return violations.stream()
+                .filter(violation -> !active.containsKey(violation.key()))
+                .toList();
     }
 
     /** Returns the processes for which the hosts verify in the next cycle whether they have exited. */
@@ -221,24 +220,8 @@ public final class ViolationRegistry {
      */
     public record RegistryProgress(int cycles, long appearances, Instant latest) {}
 
-    /** The active violations as they are saved. A violation whose amounts of memory alone changed keeps its saved form. */
-    static final class SavedViolations {
-        private Map<SavedViolation.Key, SavedViolation> last = Map.of();
-
-        /** Saves violations after this number of recorded cycles, of which the last one found those that are present. */
-        Map<SavedViolation.Key, SavedViolation> save(
-                Collection<ViolationRecord> active, Predicate<ViolationRecord> isPresent, int cycles) {
-            var now = new HashMap<SavedViolation.Key, SavedViolation>();
-            for (var entry : active) {
-                var key = new SavedViolation.Key(entry.id());
-                var saved = SavedViolation.of(entry, isPresent.test(entry), cycles);
-                var before = last.get(key);
-                now.put(key, before != null && before.isEquivalent(saved) ? before : saved);
-            }
-            last = now;
-            return now;
-        }
-    }
+    /** An active violation, and whether the last cycle found it. */
+    public record StoredViolation(ViolationRecord entry, boolean isFound) {}
 
     /** Records actions with the violations of the registry that caused them. */
     static final class ActionRecorder {

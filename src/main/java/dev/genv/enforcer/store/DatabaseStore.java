@@ -1,0 +1,295 @@
+package dev.genv.enforcer.store;
+
+import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.SavedState;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.record.Store;
+import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
+import dev.genv.enforcer.enforcement.record.Store.Intent;
+import dev.genv.enforcer.enforcement.record.Store.Restored;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.notification.UserDirectory.Users;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Stores cycles and actions in the database. An intent has a transaction of its own, before the action; everything else of a cycle is in
+ * one transaction.
+ */
+public final class DatabaseStore implements Store {
+    private static final Logger LOG = Logger.getLogger(DatabaseStore.class);
+    /** As many resolved violations are restored as the registry keeps. */
+    private static final int MAX_RESOLVED = 10_000;
+
+    private static final long MAX_RESOLVED_BYTES = 16L << 20;
+    /** The share of the database for the history of the hosts. Users choose its size. */
+    private static final int HISTORY_SHARE = 8;
+
+    private final Database database;
+    private final String processes;
+    private final List<SavedKind<?, ?>> kinds;
+    private final Retention retention;
+    /** What the database has; null if that is not known, so that the next cycle writes everything. */
+    private volatile @Nullable Content written;
+
+    /** An entry of the history. */
+    private record Entry(String host, String kind, Record key) {}
+
+    /** The content of the database at the generation of its file. */
+    private record Content(int generation, Map<Entry, Record> history, Map<String, StoredViolation> violations) {
+        static Content empty(int generation) {
+            return new Content(generation, Map.of(), Map.of());
+        }
+    }
+
+    /**
+     * Creates a store.
+     *
+     * @param processes identifies the processes that pids and start times refer to, such as the boot of the node. If it is another one
+     *     than in the earlier run, or empty, nothing that concerns processes is restored
+     * @param kinds the kinds of entries of the history
+     */
+    public DatabaseStore(Database database, String processes, List<SavedKind<?, ?>> kinds, Retention retention) {
+        this.database = database;
+        this.processes = processes;
+        this.kinds = List.copyOf(kinds);
+        this.retention = retention;
+    }
+
+    @Override
+    public UUID id() {
+        return database.id();
+    }
+
+    @Override
+    public List<Problem> problems() {
+        return database.problems();
+    }
+
+    @Override
+    public void begin(List<Intent> intents) {
+        try {
+            database.call(connection -> {
+                var rows = new ActionRows(connection);
+                for (var intent : intents) {
+                    rows.insert(intent);
+                }
+                return true;
+            });
+        } catch (StoreException e) {
+            LOG.debug("Actions are executed without an intent on the disk", e); // it is a reported problem
+        }
+    }
+
+    @Override
+    public boolean commit(CycleCommit cycle) {
+        try {
+            written = database.call(connection -> write(connection, cycle));
+            return true;
+        } catch (StoreException e) {
+            LOG.debug("The cycle is not stored", e); // it is a reported problem
+            return false;
+        }
+    }
+
+    private Content write(Connection connection, CycleCommit cycle) throws SQLException {
+        var known = written;
+        written = null; // in case that the transaction fails
+        var isAnew = known == null || known.generation != database.generation();
+        var before = known == null || isAnew ? Content.empty(database.generation()) : known;
+        var sql = new Sql(connection);
+        if (isAnew) {
+            sql.update("DELETE FROM history");
+            sql.update("INSERT OR REPLACE INTO meta VALUES ('processes', ?)", processes);
+        }
+        sql.update("INSERT OR REPLACE INTO meta VALUES ('cycle', ?)", RecordJson.text(cycle.cycle()));
+        var rows = new ActionRows(connection);
+        for (var attempt : cycle.attempts()) {
+            rows.record(attempt);
+        }
+        for (var event : cycle.events()) {
+            EventRows.insert(sql, event);
+        }
+        var violations = writeViolations(new ViolationRows(sql), cycle, before.violations, isAnew);
+        var history = writeHistory(sql, cycle.state(), before.history);
+        retention.apply(sql, cycle.cycle().at());
+        return new Content(before.generation, history, violations);
+    }
+
+    /** Writes the violations that events concern, and the active ones that changed. */
+    private static Map<String, StoredViolation> writeViolations(
+            ViolationRows rows, CycleCommit cycle, Map<String, StoredViolation> before, boolean isAnew)
+            throws SQLException {
+        var over = new LinkedHashMap<ViolationRecord, Instant>();
+        for (var event : cycle.events()) {
+            EventRows.violation(event.content())
+                    .filter(violation -> !violation.active())
+                    .ifPresent(violation -> over.put(violation, event.at()));
+        }
+        for (var violation : over.entrySet()) {
+            rows.writeResolved(violation.getKey(), violation.getValue());
+        }
+        var now = new HashMap<String, StoredViolation>();
+        for (var violation : cycle.active()) {
+            var id = violation.entry().id();
+            var known = before.get(id);
+            if (known != null
+                    && known.isFound() == violation.isFound()
+                    && known.entry().isContinuedBy(violation.entry())) {
+                now.put(id, known);
+            } else {
+                rows.writeActive(violation, cycle.cycle());
+                now.put(id, violation);
+            }
+        }
+        if (isAnew) {
+            rows.removeActiveExcept(now.keySet());
+        }
+        return now;
+    }
+
+    /** Writes the entries that changed. Nothing of the largest hosts is kept if all together are too large. */
+    private Map<Entry, Record> writeHistory(Sql sql, SavedState state, Map<Entry, Record> before) throws SQLException {
+        var now = new HashMap<Entry, Record>();
+        state.all()
+                .forEach((kind, entries) -> entries.forEach(
+                        (key, value) -> now.put(new Entry(kind.hostOf(key), kind.name(), key), value)));
+        for (var entry : before.keySet()) {
+            if (!now.containsKey(entry)) {
+                sql.update(
+                        "DELETE FROM history WHERE host = ? AND kind = ? AND key = ?",
+                        entry.host,
+                        entry.kind,
+                        RecordJson.text(entry.key));
+            }
+        }
+        var isChanged = false;
+        for (var entry : now.entrySet()) {
+            if (!entry.getValue().equals(before.get(entry.getKey()))) {
+                isChanged = true;
+                sql.update(
+                        "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?)",
+                        entry.getKey().host,
+                        entry.getKey().kind,
+                        RecordJson.text(entry.getKey().key),
+                        RecordJson.text(entry.getValue()));
+            }
+        }
+        if (isChanged) {
+            removeLargest(sql);
+        }
+        return now;
+    }
+
+    private void removeLargest(Sql sql) throws SQLException {
+        var bytes = new LinkedHashMap<String, Long>();
+        sql.forEach(
+                "SELECT host, SUM(LENGTH(key) + LENGTH(value)) FROM history WHERE host <> '' GROUP BY host ORDER BY 2 DESC",
+                row -> bytes.put(row.getString(1), row.getLong(2)));
+        var sum = bytes.values().stream().mapToLong(Long::longValue).sum();
+        for (var host : bytes.entrySet()) {
+            if (sum <= database.maxBytes() / HISTORY_SHARE) {
+                return;
+            }
+            sql.update("DELETE FROM history WHERE host = ?", host.getKey());
+            sum -= host.getValue();
+        }
+    }
+
+    @Override
+    public Restored restore() {
+        var restored = database.start(connection -> read(new Sql(connection)));
+        return restored.orElseGet(() -> Restored.nothing(database.hasLost()));
+    }
+
+    private Restored read(Sql sql) throws SQLException {
+        var meta = new HashMap<String, String>();
+        sql.forEach("SELECT key, value FROM meta", row -> meta.put(row.getString(1), row.getString(2)));
+        var cycle = Optional.ofNullable(meta.get("cycle")).flatMap(json -> RecordJson.read(json, SavedCycle.class));
+        var lastIntent = sql.number("SELECT MAX(id) FROM action");
+        if (cycle.isEmpty()) {
+            return new Restored(
+                    Optional.empty(),
+                    true,
+                    SavedState.EMPTY,
+                    List.of(),
+                    List.of(),
+                    List.of(),
+                    List.of(),
+                    lastIntent,
+                    List.of(),
+                    database.hasLost());
+        }
+        retention.continueFrom(cycle.get().at());
+        var unreadable = new TreeSet<String>();
+        var state = readHistory(sql, unreadable);
+        var rows = new ViolationRows(sql);
+        var events = EventRows.latest(sql, EventLog.MAX_EVENTS, EventLog.MAX_BYTES);
+        var restored = new Restored(
+                cycle,
+                !processes.isEmpty() && processes.equals(meta.get("processes")),
+                state,
+                rows.active(cycle.get()),
+                rows.latestResolved(MAX_RESOLVED, MAX_RESOLVED_BYTES),
+                new ActionRows(sql.connection()).intents(),
+                events,
+                lastIntent,
+                List.copyOf(unreadable),
+                database.hasLost());
+        LOG.infof("Read %d events from the database", events.size());
+        return restored;
+    }
+
+    /** Reads the history. Nothing is restored of a host of which something cannot be read: its clocks need its claims. */
+    private SavedState readHistory(Sql sql, Set<String> unreadable) throws SQLException {
+        var entries = new ArrayList<Map.Entry<Entry, Record>>();
+        var byName = new HashMap<String, SavedKind<?, ?>>();
+        kinds.forEach(kind -> byName.put(kind.name(), kind));
+        sql.forEach("SELECT host, kind, key, value FROM history", row -> {
+            var kind = byName.get(row.getString(2));
+            if (kind == null) {
+                return; // of another version
+            }
+            var key = RecordJson.read(row.getString(3), kind.keyType());
+            var value = RecordJson.read(row.getString(4), kind.valueType());
+            if (key.isPresent() && value.isPresent()) {
+                entries.add(Map.entry(new Entry(row.getString(1), kind.name(), key.get()), value.get()));
+            } else {
+                unreadable.add("history of " + row.getString(1));
+            }
+        });
+        var state = SavedState.EMPTY;
+        for (var kind : kinds) {
+            state = state.with(read(kind, entries, unreadable));
+        }
+        return state;
+    }
+
+    private static <K extends Record, V extends Record> SavedState read(
+            SavedKind<K, V> kind, List<Map.Entry<Entry, Record>> entries, Set<String> unreadable) {
+        var typed = new LinkedHashMap<K, V>();
+        for (var entry : entries) {
+            if (entry.getKey().kind.equals(kind.name()) && !unreadable.contains("history of " + entry.getKey().host)) {
+                typed.put(
+                        kind.keyType().cast(entry.getKey().key),
+                        kind.valueType().cast(entry.getValue()));
+            }
+        }
+        return SavedState.EMPTY.with(kind, typed);
+    }
+}
