@@ -12,6 +12,7 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
@@ -72,7 +73,7 @@ public class CycleBenchmark {
             state.device(device, "e" + device, "e" + (device + DEVICES));
         }
         state.write();
-        enforcer = new Enforcer(setup(), new ViolationRegistry(1000), Ticker.ofSystem(), List.of());
+        enforcer = new Enforcer(setup(), NoStore.records(new ViolationRegistry(1000)), Ticker.ofSystem(), List.of());
         var first = enforcer.runCycle().orElseThrow();
         if (first.result() != CycleResult.SUCCESS || !first.plan().violations().isEmpty()) {
             throw new IllegalStateException("the node of the benchmark is wrong: " + first);

@@ -15,6 +15,7 @@ import dev.genv.enforcer.telemetry.GenvCollector;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import io.prometheus.client.CollectorRegistry;
 import io.prometheus.client.exporter.common.TextFormat;
 import java.io.IOException;
@@ -62,7 +63,8 @@ public class ScrapeBenchmark {
         var config = EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(fleet))
                 .remote(true)
                 .build();
-        new Enforcer(config, new ViolationRegistry(10), Ticker.ofSystem(), List.of(collector)).runCycle();
+        new Enforcer(config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of(collector))
+                .runCycle();
     }
 
     @Benchmark

@@ -12,6 +12,7 @@ import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
+import dev.genv.enforcer.enforcement.record.Store.Intent;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -53,19 +54,21 @@ final class CycleMemory {
         intents = new ActionIntents(records.store(), restored.lastIntent(), ticker);
         unwritten = new UnwrittenEvents(records.events());
         records.events().append(ticker.now(), records.atStart()); // the first cycle stores them
-        restored.cycle()
-                .ifPresent(last ->
-                        records.restore("history", () -> restore(restored, last, ticker.now())));
+        if (restored.isSameBoot()) {
+            restored.cycle().ifPresent(last -> restore(restored, last, ticker.now()));
+            records.restore("actions without a result", () -> restore(restored.intents()));
+        }
     }
 
     private void restore(Restored restored, SavedCycle last, Instant now) {
-        if (!restored.isSameBoot()) {
-            return;
-        }
         clock.continueFrom(last.counted());
-        terminations.restore(restored.state(), last);
-        history.restore(restored.state(), last, continuesClocks(last, now));
-        for (var intent : restored.intents()) {
+        records.restore("pending terminations", () -> terminations.restore(restored.state(), last));
+        records.restore(
+                "history of the state", () -> history.restore(restored.state(), last, continuesClocks(last, now)));
+    }
+
+    private void restore(List<Intent> earlier) {
+        for (var intent : earlier) {
             LOG.warnf(
                     "The service was stopped before a cycle recorded this action: %s",
                     ActionLog.fixedForm(new ActionRecord(intent.planned(), LOST, intent.at())));
@@ -171,7 +174,8 @@ final class CycleMemory {
                     ? List.of()
                     : List.of(new Problem(
                             ProblemCode.DATA_UNWRITABLE,
-                            "the database lacks %d events, because it was not available for too long".formatted(count)));
+                            "the database lacks %d events, because it was not available for too long"
+                                    .formatted(count)));
         }
     }
 }

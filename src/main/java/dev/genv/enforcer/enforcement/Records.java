@@ -38,9 +38,9 @@ public final class Records {
         notRestored.addAll(restored.unreadable());
         var last = restored.cycle().map(SavedCycle::lastEvent).orElse(0L);
         restore("events", () -> events.continueFrom(store::id, restored.events(), last));
+        restore("deliveries", () -> deliveries.restore(restored.state()));
         restored.cycle()
                 .ifPresent(cycle -> restore("violations", () -> {
-                    deliveries.restore(restored.state());
                     registry.restore(restored.active(), restored.resolved(), cycle, !restored.isSameBoot())
                             .forEach(over -> this.atStart.add(new EventContent.ViolationResolved(over)));
                 }));

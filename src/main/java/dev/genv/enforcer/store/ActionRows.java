@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /** The rows of the table of actions. */
 final class ActionRows {
     /** The outcome of an intent. */
-    private static final String PERHAPS = "perhaps";
+    static final String PERHAPS = "perhaps";
 
     private final Sql sql;
 
@@ -59,7 +59,9 @@ final class ActionRows {
                 process == null ? null : process.pid(),
                 process == null ? null : process.id().startTime(),
                 process == null ? null : process.command(),
-                action instanceof Action.Terminate terminate ? terminate.signal().name() : null,
+                action instanceof Action.Terminate terminate
+                        ? terminate.signal().name()
+                        : null,
                 RecordJson.text(
                         planned.rules().stream().map(RuleDefinition::name).toList()),
                 json,

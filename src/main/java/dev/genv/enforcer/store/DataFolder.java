@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The open folder of the database, locked for this service. The service uses only a folder and files that no other user could have
@@ -20,6 +21,7 @@ final class DataFolder implements AutoCloseable {
     /** SQLite keeps what is not yet in the database in the first file, and the index of that in the second one. */
     private static final List<String> SUFFIXES = List.of("", "-wal", "-shm");
 
+    private static final String LOG = DATABASE + "-wal";
     private static final String DAMAGED = "damaged-";
     private static final String LOCK = "enforcer.lock";
     /** SQLite's write-ahead log needs memory that all its users share, and locks that work. */
@@ -41,6 +43,8 @@ final class DataFolder implements AutoCloseable {
     private int lock = -1;
     /** The file of the database when it was opened. */
     private FileStatus file;
+    /** The write-ahead log when it was last looked at; null if there was none. */
+    private @Nullable FileStatus log;
 
     /** The user and the groups of the service. */
     record Access(long uid, Set<Long> groups) {
@@ -177,6 +181,7 @@ final class DataFolder implements AutoCloseable {
     /** Whether the next run will find what is written here. */
     boolean isInPlace() {
         try {
+            log = exists(LOG) ? FileCalls.status(directory, LOG) : null;
             return FileCalls.status(directory).isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
                     && FileCalls.status(lock).isSameFile(FileCalls.status(directory, LOCK))
                     && file.isSameFile(FileCalls.status(directory, DATABASE));
@@ -188,9 +193,18 @@ final class DataFolder implements AutoCloseable {
     /** The size of what is not yet in the database, in bytes. */
     long logBytes() {
         try {
-            return FileCalls.status(directory, DATABASE + "-wal").size();
+            return FileCalls.status(directory, LOG).size();
         } catch (Errno e) {
             return 0; // there is none
+        }
+    }
+
+    /**
+     * Removes what a closed database left, if the folder has another database now: SQLite would apply the log of the one to the other.
+     */
+    void removeLog() throws IOException {
+        if (log != null && exists(LOG) && log.isSameFile(FileCalls.status(directory, LOG))) {
+            FileCalls.unlinkat(directory, LOG);
         }
     }
 

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,14 +50,18 @@ public final class Database implements AutoCloseable {
     private static final long LARGEST_LOG = 4 << 20;
 
     private static final int VERSION = 1;
+    /** A database without tables has at most so many pages. */
+    private static final int EMPTY_PAGES = 2;
 
     private final Config config;
     private final Duration limit;
+    private final Duration startLimit;
     private final BlockingQueue<Task<?>> tasks = new ArrayBlockingQueue<>(MAX_WAITING);
     /** Identifies the database; it is known after the start. */
     private final AtomicReference<@Nullable UUID> id = new AtomicReference<>();
 
     private final long begin = System.nanoTime();
+    private final Thread thread;
     private final List<Problem> notices = new ArrayList<>();
     private volatile @Nullable Problem problem;
     private volatile boolean hangs;
@@ -89,7 +94,10 @@ public final class Database implements AutoCloseable {
         void close() {
             try {
                 connection.close();
-            } catch (SQLException e) {
+                if (folder != null) {
+                    folder.removeLog();
+                }
+            } catch (SQLException | IOException e) {
                 LOG.debug("The database was not closed", e);
             }
             if (folder != null) {
@@ -99,14 +107,15 @@ public final class Database implements AutoCloseable {
     }
 
     public Database(Config config) {
-        this(config, LIMIT);
+        this(config, LIMIT, START_LIMIT);
     }
 
     /** Begins to open the database; its first task waits for that. */
-    Database(Config config, Duration limit) {
+    Database(Config config, Duration limit, Duration startLimit) {
         this.config = config;
         this.limit = limit;
-        Thread.ofPlatform().name("database").daemon().start(this::run);
+        this.startLimit = startLimit;
+        thread = Thread.ofPlatform().name("database").daemon().start(this::run);
     }
 
     /**
@@ -115,12 +124,8 @@ public final class Database implements AutoCloseable {
      * @return empty if the database cannot be used in time. Then the service runs without it, and uses it after a restart
      */
     public <T> Optional<T> start(Work<T> work) {
-        return start(work, START_LIMIT);
-    }
-
-    <T> Optional<T> start(Work<T> work, Duration most) {
         try {
-            return Optional.of(call(work, most));
+            return Optional.of(call(work, startLimit));
         } catch (StoreException e) {
             hasLost = true;
             problem = e.problem();
@@ -235,26 +240,20 @@ public final class Database implements AutoCloseable {
     /** Does what waits, as far as the disk allows it in time, and releases the folder for other services. */
     @Override
     public void close() {
-        var done = new CompletableFuture<Boolean>();
-        if (!isClosed
-                && tasks.offer(new Task<>(
-                        connection -> {
-                            isClosed = true;
-                            return true;
-                        },
-                        done))) {
-            try {
-                await(done, limit);
-            } catch (StoreException e) {
-                LOG.debug("The database was not closed in time", e);
-            }
-        }
         isClosed = true;
+        tasks.offer(new Task<>(_ -> true, new CompletableFuture<>())); // wakes the thread
+        try {
+            if (!hangs || isIdle) {
+                thread.join(limit);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private void run() {
         try {
-            while (!isClosed) {
+            while (!isClosed || !tasks.isEmpty()) {
                 isIdle = tasks.isEmpty();
                 var task = tasks.take();
                 isIdle = false;
@@ -324,7 +323,7 @@ public final class Database implements AutoCloseable {
                 return open(folder, true);
             } catch (StoreException e) {
                 var isLocked = e.problem().code() == ProblemCode.DATA_LOCKED;
-                if (!isLocked || id.get() != null || System.nanoTime() - begin > START_LIMIT.toNanos()) {
+                if (!isLocked || id.get() != null || System.nanoTime() - begin > startLimit.toNanos()) {
                     throw e;
                 }
                 Thread.sleep(RETRY);
@@ -385,12 +384,20 @@ public final class Database implements AutoCloseable {
             if (!"ok".equals(check)) {
                 throw new SQLiteException(String.valueOf(check), SQLiteErrorCode.SQLITE_CORRUPT);
             }
-            migrate(connection, Integer.parseInt(String.valueOf(query(statement, "PRAGMA user_version"))));
+            var version = number(statement, "PRAGMA user_version");
+            if (version == 0 && number(statement, "PRAGMA page_count") > EMPTY_PAGES) {
+                throw new SQLiteException("it has no schema", SQLiteErrorCode.SQLITE_NOTADB);
+            }
+            migrate(connection, version);
         }
     }
 
+    private static int number(Statement statement, String sql) throws SQLException {
+        return Integer.parseInt(String.valueOf(query(statement, sql)));
+    }
+
     /** Returns the first column of the first row, as text. */
-    private static @Nullable String query(java.sql.Statement statement, String sql) throws SQLException {
+    private static @Nullable String query(Statement statement, String sql) throws SQLException {
         try (var rows = statement.executeQuery(sql)) {
             return rows.next() ? rows.getString(1) : null;
         }

@@ -11,7 +11,6 @@ import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.notification.UserDirectory.Users;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -167,8 +166,8 @@ public final class DatabaseStore implements Store {
     private Map<Entry, Record> writeHistory(Sql sql, SavedState state, Map<Entry, Record> before) throws SQLException {
         var now = new HashMap<Entry, Record>();
         state.all()
-                .forEach((kind, entries) -> entries.forEach(
-                        (key, value) -> now.put(new Entry(kind.hostOf(key), kind.name(), key), value)));
+                .forEach((kind, entries) ->
+                        entries.forEach((key, value) -> now.put(new Entry(kind.hostOf(key), kind.name(), key), value)));
         for (var entry : before.keySet()) {
             if (!now.containsKey(entry)) {
                 sql.update(
@@ -222,37 +221,38 @@ public final class DatabaseStore implements Store {
         sql.forEach("SELECT key, value FROM meta", row -> meta.put(row.getString(1), row.getString(2)));
         var cycle = Optional.ofNullable(meta.get("cycle")).flatMap(json -> RecordJson.read(json, SavedCycle.class));
         var lastIntent = sql.number("SELECT MAX(id) FROM action");
-        if (cycle.isEmpty()) {
-            return new Restored(
-                    Optional.empty(),
-                    true,
-                    SavedState.EMPTY,
-                    List.of(),
-                    List.of(),
-                    List.of(),
-                    List.of(),
-                    lastIntent,
-                    List.of(),
-                    database.hasLost());
+        cycle.ifPresent(last -> retention.continueFrom(last.at()));
+        var isSameBoot = !processes.isEmpty() && processes.equals(meta.get("processes"));
+        var intents = new ActionRows(sql.connection()).intents();
+        if (!isSameBoot) {
+            forgetProcesses(sql);
         }
-        retention.continueFrom(cycle.get().at());
         var unreadable = new TreeSet<String>();
         var state = readHistory(sql, unreadable);
         var rows = new ViolationRows(sql);
         var events = EventRows.latest(sql, EventLog.MAX_EVENTS, EventLog.MAX_BYTES);
         var restored = new Restored(
                 cycle,
-                !processes.isEmpty() && processes.equals(meta.get("processes")),
+                isSameBoot,
                 state,
-                rows.active(cycle.get()),
+                cycle.isPresent() ? rows.active(cycle.get()) : List.of(),
                 rows.latestResolved(MAX_RESOLVED, MAX_RESOLVED_BYTES),
-                new ActionRows(sql.connection()).intents(),
+                intents,
                 events,
                 lastIntent,
                 List.copyOf(unreadable),
                 database.hasLost());
         LOG.infof("Read %d events from the database", events.size());
         return restored;
+    }
+
+    /** Identities of processes are not valid any more, also for a next run before the first cycle of this one. */
+    private void forgetProcesses(Sql sql) throws SQLException {
+        sql.update("DELETE FROM history WHERE host <> ''");
+        sql.update(
+                "UPDATE action SET outcome = 'failed', detail = 'the node was rebooted', planned = NULL WHERE outcome = ?",
+                ActionRows.PERHAPS);
+        sql.update("INSERT OR REPLACE INTO meta VALUES ('processes', ?)", processes);
     }
 
     /** Reads the history. Nothing is restored of a host of which something cannot be read: its clocks need its claims. */

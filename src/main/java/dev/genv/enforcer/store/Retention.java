@@ -1,6 +1,5 @@
 package dev.genv.enforcer.store;
 
-import dev.genv.enforcer.enforcement.Records;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -18,6 +17,7 @@ public final class Retention {
     private static final long ROW_BYTES = 200;
     /** A step deletes at most 500 rows of a host, so that a cycle is not delayed. */
     private static final int MOST_STEPS = 20;
+
     private static final Duration BY_AGE = Duration.ofHours(1);
     /** How long pictures need the same whole one. */
     private static final Duration LONGEST_GROUP = Duration.ofHours(6);
@@ -38,7 +38,8 @@ public final class Retention {
     private record Kind(String table, int share, String oldest) {}
 
     private static final List<Kind> KINDS = List.of(
-            new Kind("event", 2, "sequence IN (SELECT sequence FROM event WHERE host = ?1 ORDER BY sequence LIMIT 500)"),
+            new Kind(
+                    "event", 2, "sequence IN (SELECT sequence FROM event WHERE host = ?1 ORDER BY sequence LIMIT 500)"),
             new Kind(
                     "action",
                     1,
@@ -48,10 +49,7 @@ public final class Retention {
                     1,
                     "id IN (SELECT id FROM violation WHERE host = ?1 AND resolved IS NOT NULL ORDER BY resolved LIMIT 500)"),
             // A whole picture goes together with those that need it.
-            new Kind(
-                    "observation",
-                    6,
-                    """
+            new Kind("observation", 6, """
                     host = ?1 AND id <
                         (SELECT id FROM observation WHERE host = ?1 AND base IS NULL ORDER BY id LIMIT 1 OFFSET 1)
                     """));
@@ -90,7 +88,7 @@ public final class Retention {
         }
         isChanged |= deleteOld(sql, now);
         if (isChanged) {
-            sql.forEach("PRAGMA incremental_vacuum(%d)".formatted(FREED_PAGES), _ -> {});
+            sql.execute("PRAGMA incremental_vacuum(%d)".formatted(FREED_PAGES));
         }
     }
 
@@ -101,7 +99,10 @@ public final class Retention {
     /** Returns whether anything was deleted. */
     private static boolean deleteOldest(Sql sql, Kind kind) throws SQLException {
         var hosts = new ArrayList<String>();
-        sql.forEach("SELECT host FROM size WHERE kind = ? ORDER BY bytes DESC", row -> hosts.add(row.getString(1)), kind.table);
+        sql.forEach(
+                "SELECT host FROM size WHERE kind = ? ORDER BY bytes DESC",
+                row -> hosts.add(row.getString(1)),
+                kind.table);
         for (var host : hosts) {
             if (sql.update("DELETE FROM %s WHERE %s".formatted(kind.table, kind.oldest), host) > 0) {
                 return true;

@@ -27,6 +27,13 @@ public record Sql(Connection connection) {
         }
     }
 
+    /** Runs a statement whose rows, if it has any, do not matter. */
+    void execute(String sql) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
     /** Reads rows until the reader returns false. */
     public void read(String sql, RowFilter reader, @Nullable Object... values) throws SQLException {
         try (var statement = prepare(sql, values);

@@ -13,6 +13,8 @@ export class Poller {
   #accept;
   #timer = null;
   #isReading = false;
+  /** Whether it was asked to read while it read. */
+  #isDue = false;
   #visibility = null;
   #failures = 0;
   /** Since when it has tried without a success. */
@@ -56,8 +58,9 @@ export class Poller {
     }
   }
 
-  /** Reads at once. */
+  /** Reads at once, or once more after the present reading, which may have missed the reason. */
   refresh() {
+    this.#isDue = this.#isReading;
     if (this.#isWanted() && !this.#isReading) {
       clearTimeout(this.#timer);
       this.#poll();
@@ -96,7 +99,11 @@ export class Poller {
       this.#accept();
     } finally {
       this.#isReading = false;
-      this.#schedule();
+      if (this.#isDue) {
+        this.refresh();
+      } else {
+        this.#schedule();
+      }
     }
   }
 

@@ -11,6 +11,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -23,7 +24,7 @@ class StatusViewTest {
     private boolean areHostsKnown = true;
     private final Enforcer enforcer = new Enforcer(
             EnforcerConfigBuilder.enforcerConfig(this::hosts).build(),
-            new ViolationRegistry(10),
+            NoStore.records(new ViolationRegistry(10)),
             time.ticker(),
             List.of());
 

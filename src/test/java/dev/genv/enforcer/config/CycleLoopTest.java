@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.scheduler.Scheduler;
 import io.quarkus.test.junit.QuarkusTest;
@@ -73,6 +74,6 @@ class CycleLoopTest {
 
     private Enforcer enforcer() {
         var config = EnforcerConfigBuilder.enforcerConfig(new FakeHost(host())).build();
-        return new Enforcer(config, new ViolationRegistry(1), time.ticker(), List.of(cycles::add));
+        return new Enforcer(config, NoStore.records(new ViolationRegistry(1)), time.ticker(), List.of(cycles::add));
     }
 }

@@ -10,10 +10,10 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.Journal;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -23,7 +23,7 @@ class CycleEventsTest extends EnforcerFixture {
     private final FakeHost node = new FakeHost(host().devices(1));
     private final Enforcer enforcer = new Enforcer(
             setup(ServiceMode.ENFORCE, true, node).build(),
-            new Records(registry, events, Journal.NONE, List.of()),
+            new Records(registry, events, new NoStore(), List.of()),
             time.ticker(),
             List.of());
 

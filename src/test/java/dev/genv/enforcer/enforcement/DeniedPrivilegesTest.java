@@ -16,6 +16,7 @@ import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -29,7 +30,7 @@ class DeniedPrivilegesTest {
             EnforcerConfigBuilder.enforcerConfig(node, other)
                     .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                     .build(),
-            new ViolationRegistry(10),
+            NoStore.records(new ViolationRegistry(10)),
             Ticker.ofSystem(),
             List.of());
 

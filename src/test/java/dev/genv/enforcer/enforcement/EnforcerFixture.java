@@ -12,6 +12,7 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -44,7 +45,8 @@ abstract class EnforcerFixture {
     }
 
     Enforcer enforcer(ServiceMode mode, boolean signals, FakeHost... hosts) {
-        return new Enforcer(setup(mode, signals, hosts).build(), registry, time.ticker(), List.of(reports::add));
+        return new Enforcer(
+                setup(mode, signals, hosts).build(), NoStore.records(registry), time.ticker(), List.of(reports::add));
     }
 
     EnforcerConfigBuilder setup(ServiceMode mode, boolean signals, FakeHost... hosts) {

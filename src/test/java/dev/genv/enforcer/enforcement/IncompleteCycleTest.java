@@ -13,6 +13,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -29,8 +30,11 @@ class IncompleteCycleTest extends EnforcerFixture {
             release.await();
             return host().snapshot();
         });
-        var enforcer =
-                new Enforcer(setup(ServiceMode.ENFORCE, true, node).build(), registry, Ticker.ofSystem(), List.of());
+        var enforcer = new Enforcer(
+                setup(ServiceMode.ENFORCE, true, node).build(),
+                NoStore.records(registry),
+                Ticker.ofSystem(),
+                List.of());
         var first = Thread.ofVirtual().start(enforcer::runCycle);
         looking.await();
 
@@ -60,7 +64,7 @@ class IncompleteCycleTest extends EnforcerFixture {
         var node = new FakeHost(host());
         var enforcer = new Enforcer(
                 setup(ServiceMode.ENFORCE, true, node).build(),
-                registry,
+                NoStore.records(registry),
                 time.ticker(),
                 List.of(
                         report -> {
@@ -93,7 +97,7 @@ class IncompleteCycleTest extends EnforcerFixture {
                 System::nanoTime);
         var enforcer = new Enforcer(
                 setup(ServiceMode.ENFORCE, true, new FakeHost(host())).build(),
-                registry,
+                NoStore.records(registry),
                 ticker,
                 List.of(reports::add));
         begun.set(false); // the start of the service asks for the time too

@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -31,7 +32,7 @@ class LateResultTest extends EnforcerFixture {
                         .remote(true)
                         .actionTimeout(Duration.ofSeconds(30))
                         .build(),
-                registry,
+                NoStore.records(registry),
                 Ticker.ofSystem(),
                 List.of(reports::add));
         enforcer.runCycle();

@@ -55,7 +55,8 @@ class LogLinesTest {
                 .mapToObj(pid -> entry("Process %d is bad".formatted(pid)))
                 .toList();
         try (var log = LogRecords.of(ActionLog.class.getName())) {
-            ActionLog.log(
+            ActionLog.logNew(entries.stream().map(ViolationRecord::violation).toList());
+            ActionLog.logEnd(
                     new Fleet(List.of(), false), new ViolationRegistry.Update(entries, List.of(), List.of(), entries));
             assertThat(log.lines())
                     .hasSize(202)
@@ -69,9 +70,9 @@ class LogLinesTest {
         var actions =
                 IntStream.range(1, 1_000).mapToObj(pid -> signalled(pid, "a")).toList();
         try (var log = LogRecords.of(ActionLog.class.getName())) {
-            ActionLog.log(
-                    new Fleet(List.of(), false),
-                    new ViolationRegistry.Update(List.of(), actions, List.of(), List.of()));
+            var fleet = new Fleet(List.of(), false);
+            actions.forEach(action -> ActionLog.logResult(fleet, action));
+            ActionLog.logEnd(fleet, new ViolationRegistry.Update(List.of(), actions, List.of(), List.of()));
             assertThat(log.lines())
                     .filteredOn(line -> line.startsWith("action=terminate"))
                     .hasSize(999);
@@ -157,7 +158,8 @@ class LogLinesTest {
                 .map(planned -> new ActionRecord(planned, Result.failed(id), Instant.EPOCH))
                 .toList();
         try (var log = LogRecords.of(ActionLog.class.getPackageName())) {
-            ActionLog.log(fleet, new ViolationRegistry.Update(entries, actions, List.of(), entries));
+            ActionLog.logNew(plan.violations());
+            ActionLog.logEnd(fleet, new ViolationRegistry.Update(entries, actions, List.of(), entries));
             assertThat(log.lines())
                     .hasSizeGreaterThan(6)
                     .allSatisfy(line -> assertThat(line).matches("[ -~…]*").hasSizeLessThan(6_000));

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -20,7 +21,7 @@ class ProblemLogTest {
     private final HostReport observed = new Enforcer(
                     EnforcerConfigBuilder.enforcerConfig(new FakeHost(host("here")))
                             .build(),
-                    new ViolationRegistry(1),
+                    NoStore.records(new ViolationRegistry(1)),
                     Ticker.ofSystem(),
                     List.of())
             .runCycle()

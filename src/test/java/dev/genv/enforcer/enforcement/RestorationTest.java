@@ -5,11 +5,11 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.Journal;
-import dev.genv.enforcer.enforcement.record.Journal.Restored;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.record.Store;
+import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -19,12 +19,12 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.lang.reflect.Proxy;
 import java.util.AbstractList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** An error while the service restores what earlier runs left costs that part, and not the start. */
@@ -33,22 +33,25 @@ class RestorationTest {
 
     @Test
     void theServiceStartsWithoutWhatCannotBeRestored() {
+        var last = new SavedCycle(0, 0, Map.of(), 1, 1, FakeTime.START, FakeTime.START, 7);
         var enforcer = start(new Restored(
-                Optional.of(new Restored.Memory(
-                        new SavedCycle(0, 0, Map.of(), 1, 1, FakeTime.START, FakeTime.START, 1, 7),
-                        poison(),
-                        Restored.Scope.ALL)),
+                Optional.of(last),
+                true,
+                poison(),
                 new Poison<>(),
                 new Poison<>(),
                 new Poison<>(),
-                7,
-                1));
+                new Poison<>(),
+                1,
+                List.of("history of gpu-1"),
+                false));
         var report = enforcer.runCycle().orElseThrow();
         assertThat(problems(report)).singleElement().satisfies(problem -> {
-            assertThat(problem.code()).isEqualTo(ProblemCode.JOURNAL_NOT_RESTORED);
+            assertThat(problem.code()).isEqualTo(ProblemCode.DATA_NOT_RESTORED);
             assertThat(problem.detail())
-                    .isEqualTo("resolved violations, deliveries, positions of readers, active violations, events,"
-                            + " pending terminations, history of the state, actions without a result");
+                    .isEqualTo(
+                            "history of gpu-1, events, deliveries, violations, pending terminations, history of the state,"
+                                    + " actions without a result");
         });
         assertThat(report.actions()).hasSize(1);
         assertThat(problems(enforcer.runCycle().orElseThrow())).isEmpty();
@@ -56,7 +59,8 @@ class RestorationTest {
 
     @Test
     void nothingIsReportedIfThereIsNothingToRestore() {
-        assertThat(problems(start(Restored.NOTHING).runCycle().orElseThrow())).isEmpty();
+        assertThat(problems(start(Restored.nothing(false)).runCycle().orElseThrow()))
+                .isEmpty();
     }
 
     private Enforcer start(Restored restored) {
@@ -64,7 +68,7 @@ class RestorationTest {
         var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .build();
-        var records = new Records(new ViolationRegistry(100), new EventLog(), journal(restored), List.of());
+        var records = new Records(new ViolationRegistry(100), new EventLog(), store(restored), List.of());
         return new Enforcer(config, records, time.ticker(), List.of());
     }
 
@@ -72,17 +76,13 @@ class RestorationTest {
         return report.hosts().getFirst().problems();
     }
 
-    /** A journal that keeps nothing, but restores this. */
-    private static Journal journal(Restored restored) {
-        var once = new AtomicReference<>(Optional.of(restored));
-        return (Journal) Proxy.newProxyInstance(
-                Journal.class.getClassLoader(),
-                new Class<?>[] {Journal.class},
-                (_, method, arguments) -> switch (method.getName()) {
-                    case "isEnabled" -> true;
-                    case "takeRestored" -> once.getAndSet(Optional.empty());
-                    default -> method.invoke(Journal.NONE, arguments);
-                });
+    /** A store that keeps nothing, but restores this. */
+    private static Store store(Restored restored) {
+        return (Store) Proxy.newProxyInstance(
+                Store.class.getClassLoader(),
+                new Class<?>[] {Store.class},
+                (_, method, arguments) ->
+                        method.getName().equals("restore") ? restored : method.invoke(new NoStore(), arguments));
     }
 
     /** Entries of a wrong type in every kind. */

@@ -11,6 +11,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -46,7 +47,10 @@ class SlowHostTest extends EnforcerFixture {
         });
         var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
         var enforcer = new Enforcer(
-                setup(ServiceMode.ENFORCE, true, hanging, fine).build(), registry, Ticker.ofSystem(), List.of());
+                setup(ServiceMode.ENFORCE, true, hanging, fine).build(),
+                NoStore.records(registry),
+                Ticker.ofSystem(),
+                List.of());
 
         assertThat(problem(enforcer)).isEqualTo("no answer in time");
         await("its task may not have begun within the time limit")
@@ -97,7 +101,7 @@ class SlowHostTest extends EnforcerFixture {
         var shortTimeoutConnection = setup(ServiceMode.ENFORCE, true, node)
                 .actionTimeout(Duration.ofMillis(200))
                 .build();
-        var enforcer = new Enforcer(shortTimeoutConnection, registry, Ticker.ofSystem(), List.of());
+        var enforcer = new Enforcer(shortTimeoutConnection, NoStore.records(registry), Ticker.ofSystem(), List.of());
 
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.ACTION_FAILED);
         release.countDown();
@@ -122,7 +126,7 @@ class SlowHostTest extends EnforcerFixture {
                         .remote(true)
                         .actionTimeout(Duration.ofSeconds(30))
                         .build(),
-                registry,
+                NoStore.records(registry),
                 Ticker.ofSystem(),
                 List.of());
         enforcer.runCycle();

@@ -17,7 +17,7 @@ class UnwrittenEventsTest {
     private static final Instant AT = Instant.parse("2026-11-20T09:22:28Z");
 
     private final EventLog log = new EventLog();
-    private final UnwrittenEvents unwritten = new UnwrittenEvents(log, 0);
+    private final UnwrittenEvents unwritten = new UnwrittenEvents(log);
 
     @Test
     void eventsAreWrittenAgainUntilTheDiskHasThem() {
@@ -40,8 +40,8 @@ class UnwrittenEventsTest {
         unwritten.recordWritten(unwritten.with(number(1)));
         assertThat(unwritten.takeLoss())
                 .containsExactly(new Problem(
-                        ProblemCode.JOURNAL_UNWRITABLE,
-                        "the journal lacks 5 events, because it was not available for too long"));
+                        ProblemCode.DATA_UNWRITABLE,
+                        "the database lacks 5 events, because it was not available for too long"));
         assertThat(unwritten.takeLoss()).isEmpty();
     }
 

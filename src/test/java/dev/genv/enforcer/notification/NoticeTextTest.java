@@ -11,6 +11,7 @@ import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
@@ -24,7 +25,9 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -105,8 +108,11 @@ class NoticeTextTest {
     @Test
     void nextJobOnADetachedGpuLearnsWhichGpuWasDetachedWhenAndWhy() {
         var registry = new ViolationRegistry(10);
-        registry.restoreResolved(
-                List.of(overQuota(Outcome.DETACHED).id("before").resolved().build()));
+        registry.restore(
+                List.of(),
+                List.of(overQuota(Outcome.DETACHED).id("before").resolved().build()),
+                new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0),
+                false);
         var texts = new NoticeText(Optional.empty(), registry);
         var next = violationOf(process(813).uid(1003)).rule(KnownRules.ENV_DEVICES);
         assertThat(texts.paragraph(personal(action(next.environment("a"), 813, Outcome.SIGNALLED))

@@ -20,6 +20,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
@@ -42,7 +43,7 @@ class ActionMetricsTest {
                             new Limits(1, Map.of()))
                     .safetyLimits(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(30), 0))
                     .build(),
-            violations,
+            NoStore.records(violations),
             time.ticker(),
             List.of(new ViolationMetrics(registry, violations), new ActionMetrics(registry)));
 

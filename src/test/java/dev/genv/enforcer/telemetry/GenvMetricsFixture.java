@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.testsupport.Exposition;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import io.prometheus.client.CollectorRegistry;
 import io.prometheus.client.exporter.common.TextFormat;
 import java.io.IOException;
@@ -29,7 +30,7 @@ final class GenvMetricsFixture {
                 EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(this.hosts))
                         .remote(isRemote)
                         .build(),
-                new ViolationRegistry(10),
+                NoStore.records(new ViolationRegistry(10)),
                 Ticker.ofSystem(),
                 List.of(collector));
     }

@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -34,7 +35,7 @@ class HostMetricsTest {
             EnforcerConfigBuilder.enforcerConfig(() -> new ArrayList<>(hosts))
                     .remote(true)
                     .build(),
-            new ViolationRegistry(10),
+            NoStore.records(new ViolationRegistry(10)),
             Ticker.ofSystem(),
             List.of(new HostMetrics(registry)));
 

@@ -24,6 +24,7 @@ import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
@@ -124,7 +125,7 @@ public final class FleetClient {
                 .actionTimeout(timeout)
                 .quiet(true)
                 .build();
-        return new Enforcer(config, new ViolationRegistry(1000), Ticker.ofSystem(), List.of());
+        return new Enforcer(config, NoStore.records(new ViolationRegistry(1000)), Ticker.ofSystem(), List.of());
     }
 
     private RemoteFleet fleet(Duration timeout) {

@@ -17,6 +17,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.time.LocalDateTime;
 import java.util.List;
@@ -39,7 +40,7 @@ class UserReportTest {
                                     KnownRules.MAX_DEVICES_PER_USER, RuleMode.AUDIT),
                             new Limits(null, Map.of("raz", 1)))
                     .build(),
-            registry,
+            NoStore.records(registry),
             time.ticker(),
             List.of());
 

@@ -15,6 +15,7 @@ import dev.genv.enforcer.testsupport.LogRecords;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -102,7 +103,7 @@ class LivenessCheckTest {
             var gpus = new GpuLossDetector();
             var config =
                     EnforcerConfigBuilder.enforcerConfig(node).remote(remote).build();
-            enforcer = new Enforcer(config, new ViolationRegistry(10), time.ticker(), List.of(gpus));
+            enforcer = new Enforcer(config, NoStore.records(new ViolationRegistry(10)), time.ticker(), List.of(gpus));
             live = new LivenessCheck(enforcer, new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
         }
 

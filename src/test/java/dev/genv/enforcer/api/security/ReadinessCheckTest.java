@@ -20,6 +20,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -41,7 +42,7 @@ class ReadinessCheckTest {
 
     private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
         var config = EnforcerConfigBuilder.enforcerConfig(hosts).remote(remote).build();
-        return new Enforcer(config, new ViolationRegistry(10), Ticker.ofSystem(), List.of());
+        return new Enforcer(config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of());
     }
 
     @AfterEach
@@ -88,7 +89,7 @@ class ReadinessCheckTest {
         var config = EnforcerConfigBuilder.enforcerConfig(host)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .build();
-        var enforcing = new Enforcer(config, new ViolationRegistry(10), Ticker.ofSystem(), List.of());
+        var enforcing = new Enforcer(config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of());
         host.setSnapshot(HostBuilder.host("gpu-1")
                         .devices(1)
                         .with(GpuProcessBuilder.process(1).uses(0)))

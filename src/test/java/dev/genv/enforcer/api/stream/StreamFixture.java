@@ -98,7 +98,7 @@ abstract class StreamFixture {
     }
 
     String id(long sequence) {
-        return new EventId(log.streamId(), sequence).toString();
+        return new EventId(log.stream(sequence), sequence).toString();
     }
 
     static EventContent opened(String user, String host) {

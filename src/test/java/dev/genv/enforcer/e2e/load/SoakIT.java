@@ -17,6 +17,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -89,7 +90,7 @@ class SoakIT {
                         .rules(modes, new Limits(1, Map.of()))
                         .safetyLimits(new SafetyLimits(Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
                         .build(),
-                new ViolationRegistry(100),
+                NoStore.records(new ViolationRegistry(100)),
                 time.ticker(),
                 List.of());
     }

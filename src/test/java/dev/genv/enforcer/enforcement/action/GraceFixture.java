@@ -20,6 +20,7 @@ import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -108,7 +109,7 @@ abstract class GraceFixture {
                 .safetyLimits(safetyLimits)
                 .interval(Duration.ofMinutes(10))
                 .build();
-        var made = new Enforcer(config, registry, time.ticker(), List.of());
+        var made = new Enforcer(config, NoStore.records(registry), time.ticker(), List.of());
         if (hasObservedBefore) {
             node.observedBefore(LONG_AGO, made::runCycle);
         }

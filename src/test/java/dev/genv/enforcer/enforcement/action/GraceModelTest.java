@@ -20,6 +20,7 @@ import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -264,7 +265,7 @@ class GraceModelTest {
                     .interval(Duration.ofSeconds(INTERVAL))
                     .safetyLimits(new SafetyLimits(Duration.ofSeconds(GRACE), Duration.ofSeconds(KILL_AFTER), 0))
                     .build();
-            enforcer = new Enforcer(config, new ViolationRegistry(100), time.ticker(), List.of());
+            enforcer = new Enforcer(config, NoStore.records(new ViolationRegistry(100)), time.ticker(), List.of());
         }
 
         private long ticks() {

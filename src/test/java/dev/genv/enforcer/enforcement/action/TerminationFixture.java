@@ -18,6 +18,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,6 +85,6 @@ abstract class TerminationFixture {
                 .rules(modes, Limits.NONE)
                 .safetyLimits(safetyLimits)
                 .build();
-        return new Enforcer(config, registry, time.ticker(), List.of());
+        return new Enforcer(config, NoStore.records(registry), time.ticker(), List.of());
     }
 }

@@ -18,6 +18,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -187,6 +188,6 @@ class CycleClockTest {
                 .safetyLimits(safetyLimits)
                 .interval(INTERVAL)
                 .build();
-        return new Enforcer(config, new ViolationRegistry(10), time.ticker(), List.of());
+        return new Enforcer(config, NoStore.records(new ViolationRegistry(10)), time.ticker(), List.of());
     }
 }

@@ -14,6 +14,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -117,6 +118,6 @@ class ObservationAgeTest {
                 .interval(interval)
                 .observationTimeout(TIMEOUT)
                 .build();
-        return new Enforcer(config, registry, clocks, List.of());
+        return new Enforcer(config, NoStore.records(registry), clocks, List.of());
     }
 }

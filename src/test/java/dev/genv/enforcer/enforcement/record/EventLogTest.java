@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import java.time.Instant;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -82,7 +83,7 @@ class EventLogTest {
     @Test
     void returnsEventsUpToOneThatIsLost() {
         append("a");
-        log.continueFrom(List.of(), 3);
+        log.continueFrom(UUID::randomUUID, List.of(), 3);
         append("d", "e");
 
         assertThat(log.after(0, 10).hasGap()).isFalse();
@@ -94,21 +95,19 @@ class EventLogTest {
     }
 
     @Test
-    void readerOfPositionsBeforeARunIsUnknownLater() {
-        append("a");
-        log.continueFrom(List.of(), 3);
-        append("d");
-        var next = new EventLog();
-        next.restore(log.save());
-        next.continueFrom(List.of(), 4);
+    void positionOfAnEventThatIsNotStoredIsOfThisRun() {
+        var store = UUID.randomUUID();
+        log.continueFrom(() -> store, List.of(), 3);
+        append("d", "e");
+        log.confirm(4);
 
-        assertThat(log.isKnown(log.streamId(), 1)).isTrue();
-        assertThat(next.isKnown(log.streamId(), 1))
-                .as("the journal has other events there")
-                .isFalse();
-        assertThat(next.isKnown(log.streamId(), 3)).isTrue();
-        assertThat(next.isKnown(log.streamId(), 4)).isTrue();
-        assertThat(next.isKnown(log.streamId(), 5)).isFalse();
+        assertThat(log.stream(3)).isEqualTo(store);
+        assertThat(log.stream(4)).isEqualTo(store);
+        assertThat(log.stream(5)).isNotEqualTo(store);
+        assertThat(log.isKnown(log.stream(5), 5)).isTrue();
+        assertThat(log.isKnown(store, 5)).isTrue();
+        assertThat(log.isKnown(store, 6)).as("of a database that is lost").isFalse();
+        assertThat(log.isKnown(UUID.randomUUID(), 3)).isFalse();
     }
 
     @Test

@@ -21,6 +21,7 @@ import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import dev.genv.enforcer.testsupport.ssh.MinaFleet;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -73,7 +74,7 @@ class ManyHostsTest {
                         .remote(true)
                         .observationTimeout(LONG_TIMEOUT)
                         .build(),
-                new ViolationRegistry(10),
+                NoStore.records(new ViolationRegistry(10)),
                 Ticker.ofSystem(),
                 List.of());
     }

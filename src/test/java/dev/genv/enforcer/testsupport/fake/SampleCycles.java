@@ -49,7 +49,7 @@ public final class SampleCycles {
         for (var config : List.of(enforcing, auditing)) {
             new Enforcer(
                             config,
-                            new ViolationRegistry(10),
+                            NoStore.records(new ViolationRegistry(10)),
                             Ticker.ofSystem(),
                             List.of(new ActionMetrics(registry), new HostMetrics(registry)))
                     .runCycle();

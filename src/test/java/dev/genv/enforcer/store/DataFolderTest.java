@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
@@ -18,13 +18,13 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which users and groups may write the journal. */
-class WriteAccessTest {
+/** Which users and groups may write the database. */
+class DataFolderTest {
     private static final Path PATH = Path.of("/var/lib/genv-enforcer");
     /** A pod with the user and fsGroup 65532, and a further group. */
-    private static final WriteAccess POD = new WriteAccess(65_532, Set.of(65_532L, 5L));
+    private static final DataFolder.Access POD = new DataFolder.Access(65_532, Set.of(65_532L, 5L));
     /** A pod of a node. */
-    private static final WriteAccess ROOT = new WriteAccess(0, Set.of(0L, 5L));
+    private static final DataFolder.Access ROOT = new DataFolder.Access(0, Set.of(0L, 5L));
 
     @ParameterizedTest
     @CsvSource({
@@ -62,14 +62,14 @@ class WriteAccessTest {
     @CsvSource({"0, 100, 2775", "0, 65532, 2777", "1000, 65532, 2770"})
     void aPodRefusesAVolumeOfOthers(long uid, long gid, String permissions) {
         assertThatThrownBy(() -> POD.checkFolder(PATH, folder(uid, gid, permissions)))
-                .isInstanceOf(JournalException.class);
+                .isInstanceOf(StoreException.class);
     }
 
     @ParameterizedTest
     @CsvSource({"65532, 100, 660", "65532, 65532, 664", "0, 65532, 660"})
     void aFileOfOthersIsRefused(long uid, long gid, String permissions) {
         assertThatThrownBy(() -> POD.checkFile(PATH, file(uid, gid, permissions)))
-                .isInstanceOf(JournalException.class);
+                .isInstanceOf(StoreException.class);
     }
 
     @Test
@@ -77,10 +77,9 @@ class WriteAccessTest {
         Requirements.root();
         Files.setAttribute(directory, "unix:gid", 4711);
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwx---"));
-        assertThatThrownBy(() -> JournalDirectory.open(directory, FileNames.JOURNAL))
-                .hasMessageContaining("gid 4711 can write");
+        assertThatThrownBy(() -> DataFolder.open(directory)).hasMessageContaining("gid 4711 can write");
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-x---"));
-        JournalDirectory.open(directory, FileNames.JOURNAL).close();
+        DataFolder.open(directory).close();
     }
 
     @Test

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.store;
 
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
@@ -24,22 +24,20 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.DriverManager;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A service with a journal that is stopped and started again. */
-abstract class JournalFixture {
+/** A service with a database that is stopped and started again. */
+abstract class StoreFixture {
     static final Duration INTERVAL = Duration.ofSeconds(10);
-    /** How long a start waits for another service that does not release the journal. */
-    static final Duration SHORT_START = Duration.ofSeconds(2);
 
     @TempDir
     Path directory;
@@ -50,8 +48,6 @@ abstract class JournalFixture {
     ServiceMode mode = ServiceMode.ENFORCE;
     String processes = "boot 1";
     long maxBytes = 64 << 20;
-    /** How long a start waits for the journal. */
-    Duration startLimit = TestTimeouts.HANG;
 
     Map<RuleDefinition, RuleMode> rules = Map.of(
             KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
@@ -60,17 +56,20 @@ abstract class JournalFixture {
     ViolationRegistry registry;
     EventLog events;
     DeliveryCursors deliveries;
-    DiskJournal journal;
+    Database database;
     Enforcer enforcer;
     private List<ProblemCode> latestProblems = List.of();
 
     @BeforeEach
     void start() throws IOException {
-        journal = new DiskJournal(config(), TestTimeouts.HANG, startLimit);
-        startWith(journal);
+        start(new Database(
+                new Database.Config(Optional.of(directory), maxBytes), TestTimeouts.HANG, TestTimeouts.HANG));
     }
 
-    final void startWith(DiskJournal opened) {
+    final void start(Database opened) {
+        database = opened;
+        var store = new DatabaseStore(
+                opened, processes, Enforcer.savedKinds(), new Retention(maxBytes, Duration.ofDays(90)));
         registry = new ViolationRegistry(100);
         events = new EventLog();
         var config = EnforcerConfigBuilder.enforcerConfig(node)
@@ -79,7 +78,7 @@ abstract class JournalFixture {
                 .interval(INTERVAL)
                 .safetyLimits(limits)
                 .build();
-        var records = new Records(registry, events, opened, List.of(new EventContent.ServiceStarted("1", "enforce")));
+        var records = new Records(registry, events, store, List.of(new EventContent.ServiceStarted("1", "enforce")));
         deliveries = records.deliveries();
         enforcer = new Enforcer(config, records, advancingTicker(), List.of());
     }
@@ -93,12 +92,7 @@ abstract class JournalFixture {
 
     @AfterEach
     final void stop() {
-        journal.close();
-    }
-
-    final JournalConfig config() {
-        return new JournalConfig(
-                directory, new SegmentLimits(maxBytes, Duration.ofDays(90)), processes, Enforcer.savedKinds());
+        database.close();
     }
 
     /** Starts the service again; this takes no time. */
@@ -129,11 +123,12 @@ abstract class JournalFixture {
         return latestProblems;
     }
 
-    final List<Path> segments() throws IOException {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(file -> file.toString().endsWith(".jsonl"))
-                    .sorted()
-                    .toList();
+    /** Returns the first number that a query of the database of a stopped service finds. */
+    final long query(String sql) throws Exception {
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + directory.resolve(DataFolder.DATABASE));
+                var statement = connection.createStatement();
+                var rows = statement.execute(sql) ? statement.getResultSet() : null) {
+            return rows != null && rows.next() ? rows.getLong(1) : -1;
         }
     }
 }

@@ -1,11 +1,11 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 
-class DeliveryRestartTest extends JournalFixture {
+class DeliveryRestartTest extends StoreFixture {
     @Test
     void positionOfTheLastCycleIsRestored() throws IOException {
         cycle();

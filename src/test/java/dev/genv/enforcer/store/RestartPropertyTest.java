@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.store;
 
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -8,16 +8,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
-import dev.genv.enforcer.enforcement.record.ActionIntents.ActionIntent;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.Journal;
-import dev.genv.enforcer.enforcement.record.Journal.CycleCommit;
-import dev.genv.enforcer.enforcement.record.Journal.Restored;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.record.Store;
+import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
+import dev.genv.enforcer.enforcement.record.Store.Intent;
+import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.policy.Action;
@@ -39,6 +39,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.UUID;
 import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.io.TempDir;
@@ -111,16 +112,14 @@ class RestartPropertyTest {
                     .count();
             latest = service.events.latest();
             if (restartsAfter.test(cycle)) {
-                service.journal.close();
-                var last = service.journal.last;
+                service.database.close();
+                var last = service.store.last;
                 service = new RunningService(node, time, folder);
-                assertThat(service.journal.restored.memory()).hasValueSatisfying(memory -> {
-                    assertThat(memory.cycle()).isEqualTo(last.cycle());
-                    assertThat(present(memory.state())).isEqualTo(present(last.saved()));
-                });
+                assertThat(service.store.restored.cycle()).hasValue(last.cycle());
+                assertThat(present(service.store.restored.state())).isEqualTo(present(last.state()));
             }
         }
-        service.journal.close();
+        service.database.close();
         var violating = service.enforcer.latest().orElseThrow().plan().violations().stream()
                 .filter(violation ->
                         !violation.rule().equals(KnownRules.ENV_OWNER)) // its grace depends on the whole past
@@ -132,15 +131,15 @@ class RestartPropertyTest {
 
     private static final class RunningService {
         final EventLog events = new EventLog();
-        final WatchedJournal journal;
+        final Database database;
+        final WatchedStore store;
         final Enforcer enforcer;
 
         RunningService(FakeHost node, FakeTime time, Path folder) {
-            journal = new WatchedJournal(new DiskJournal(
-                    new JournalConfig(
-                            folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
-                    TestTimeouts.HANG,
-                    TestTimeouts.HANG));
+            database = new Database(
+                    new Database.Config(Optional.of(folder), 64 << 20), TestTimeouts.HANG, TestTimeouts.HANG);
+            store = new WatchedStore(new DatabaseStore(
+                    database, "boot", Enforcer.savedKinds(), new Retention(64 << 20, Duration.ofDays(90))));
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
                             Map.of(
@@ -155,7 +154,7 @@ class RestartPropertyTest {
                     .build();
             enforcer = new Enforcer(
                     config,
-                    new Records(new ViolationRegistry(1_000), events, journal, List.of()),
+                    new Records(new ViolationRegistry(1_000), events, store, List.of()),
                     time.ticker(),
                     List.of());
         }
@@ -167,58 +166,46 @@ class RestartPropertyTest {
         return present;
     }
 
-    /** Remembers what was written last. */
-    private static final class WatchedJournal implements Journal {
-        private final Journal journal;
-        private CycleCommit last;
-        private Restored restored = Restored.NOTHING;
+    /** Remembers what was stored last. */
+    private static final class WatchedStore implements Store {
+        private final Store store;
+        private CycleCommit last = new CycleCommit(
+                new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0),
+                SavedState.EMPTY,
+                List.of(),
+                List.of(),
+                List.of());
+        private Restored restored = Restored.nothing(false);
 
-        WatchedJournal(Journal journal) {
-            this.journal = journal;
-            last = new CycleCommit(
-                    List.of(),
-                    new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0, 0),
-                    SavedState.EMPTY,
-                    SavedState.EMPTY,
-                    SavedState.EMPTY);
+        WatchedStore(Store store) {
+            this.store = store;
         }
 
         @Override
-        public boolean isEnabled() {
-            return true;
+        public UUID id() {
+            return store.id();
         }
 
         @Override
-        public Optional<Restored> takeRestored() {
-            var taken = journal.takeRestored();
-            taken.ifPresent(read -> restored = read);
-            return taken;
+        public Restored restore() {
+            restored = store.restore();
+            return restored;
         }
 
         @Override
-        public void begin(List<ActionIntent> intents) {
-            journal.begin(intents);
-        }
-
-        @Override
-        public void end(ActionIntent.Outcome outcome) {
-            journal.end(outcome);
+        public void begin(List<Intent> intents) {
+            store.begin(intents);
         }
 
         @Override
         public boolean commit(CycleCommit cycle) {
             last = cycle;
-            return journal.commit(cycle);
+            return store.commit(cycle);
         }
 
         @Override
         public List<Problem> problems() {
-            return journal.problems();
-        }
-
-        @Override
-        public void close() {
-            journal.close();
+            return store.problems();
         }
     }
 

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.store;
 
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -16,7 +16,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Restarts after which grace periods begin again. */
-class GraceRestartTest extends JournalFixture {
+class GraceRestartTest extends StoreFixture {
     private static final HostBuilder STRAY = host().devices(2).with(process(7).uses(0));
 
     @Test

@@ -1,0 +1,367 @@
+package dev.genv.enforcer.store;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.testsupport.TestTimeouts;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.FutureTask;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A database that cannot be used costs the memory of the service, and nothing else. */
+class DatabaseFaultTest extends StoreFixture {
+    private static final Set<Thread.State> WAITS =
+            Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING, Thread.State.TERMINATED);
+
+    @BeforeEach
+    void findAStray() {
+        node.setSnapshot(host().devices(2).with(process(7).uses(0)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
+    void aDamagedDatabaseIsRestoredOrSetAside(long seed) throws IOException {
+        cycle();
+        var id = only().id();
+        cycle();
+        stop();
+        damage(directory.resolve(DataFolder.DATABASE), new Random(seed));
+        start();
+        var isSetAside = Files.exists(directory.resolve("damaged-" + DataFolder.DATABASE));
+        var isRestored = registry.find(id).isPresent();
+        cycle();
+        assertThat(problems()).isEqualTo(isSetAside ? List.of(ProblemCode.DATA_DAMAGED) : List.of());
+        assertThat(node.executed).as("no second SIGTERM").hasSize(1);
+        assertThat(isSetAside).isNotEqualTo(isRestored);
+        restart();
+        cycle();
+        assertThat(only().cycles()).isGreaterThanOrEqualTo(2);
+    }
+
+    private static void damage(Path file, Random random) throws IOException {
+        var bytes = Files.readAllBytes(file);
+        switch (random.nextInt(3)) {
+            case 0 -> Files.write(file, Arrays.copyOf(bytes, 1 + random.nextInt(bytes.length - 1)));
+            case 1 -> {
+                for (var page = 0; page < bytes.length; page += 4096) {
+                    random.nextBytes(bytes); // every page
+                }
+                Files.write(file, bytes);
+            }
+            default -> {
+                var some = new byte[8192];
+                random.nextBytes(some);
+                System.arraycopy(some, 0, bytes, 4096 * random.nextInt(bytes.length / 4096 - 2), some.length);
+                Files.write(file, bytes);
+            }
+        }
+    }
+
+    @Test
+    void afterALossNoSigtermIsSentUntilAnEarlierOneWouldBeOver() throws IOException {
+        cycle();
+        assertThat(node.executed).hasSize(1);
+        stop();
+        Files.write(directory.resolve(DataFolder.DATABASE), new byte[10_000]);
+        start();
+        for (var cycle = 0; cycle < 2; cycle++) {
+            cycle();
+            assertThat(node.executed).hasSize(1);
+        }
+        cycle();
+        assertThat(node.executed).as("after KILL_AFTER").hasSize(2);
+        assertThat(problems()).containsExactly(ProblemCode.DATA_DAMAGED);
+        Files.delete(directory.resolve("damaged-" + DataFolder.DATABASE));
+        cycle();
+        cycle();
+        assertThat(problems()).isEmpty();
+    }
+
+    @Test
+    void damageWhileTheServiceRunsIsNoticed() throws IOException {
+        cycle();
+        var id = only().id();
+        var file = directory.resolve(DataFolder.DATABASE);
+        restart(); // so that everything is in the file
+        cycle();
+        var bytes = Files.readAllBytes(file);
+        new Random(1).nextBytes(bytes);
+        try (var out = Files.newOutputStream(file, StandardOpenOption.WRITE)) {
+            out.write(bytes);
+        }
+        cycle();
+        assertThat(only().id()).isEqualTo(id);
+        restart();
+        cycle();
+        assertThat(problems()).as("at the latest at the next start").containsExactly(ProblemCode.DATA_DAMAGED);
+        assertThat(node.executed).as("no second SIGTERM").hasSize(1);
+    }
+
+    @Test
+    void otherFilesStayAsTheyAre() throws IOException {
+        Files.writeString(directory.resolve("notes.txt"), "of somebody else");
+        cycle();
+        restart();
+        assertThat(directory.resolve("notes.txt")).hasContent("of somebody else");
+    }
+
+    @Test
+    void aFolderThatEveryUserCanWriteToIsForeign() throws IOException {
+        stop();
+        setPermissions(directory, "rwxrwxrwx");
+        start();
+        assertStartsWith(ProblemCode.DATA_FOREIGN);
+        setPermissions(directory, "rwx------");
+        assertRestartRecovers();
+    }
+
+    @Test
+    void aFileThatOthersCanReadIsForeign() throws IOException {
+        cycle();
+        stop();
+        setPermissions(directory.resolve(DataFolder.DATABASE), "rw-r--r--");
+        start();
+        assertStartsWith(ProblemCode.DATA_FOREIGN);
+    }
+
+    @Test
+    void noLinkIsFollowed() throws IOException {
+        cycle();
+        stop();
+        var file = directory.resolve(DataFolder.DATABASE);
+        var elsewhere = Files.move(file, directory.resolve("elsewhere"));
+        Files.createSymbolicLink(file, elsewhere);
+        start();
+        assertStartsWith(ProblemCode.DATA_FOREIGN);
+    }
+
+    @Test
+    void aMissingFolderIsUsedWhenItIsThere() throws IOException {
+        stop();
+        directory = directory.resolve("later");
+        start();
+        assertStartsWith(ProblemCode.DATA_UNWRITABLE);
+        Files.createDirectory(
+                directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        cycle();
+        cycle();
+        assertThat(problems()).isEmpty();
+        var id = only().id();
+        restart();
+        assertThat(only().id()).isEqualTo(id);
+    }
+
+    @Test
+    void aFolderInWhichNothingCanBeCreatedIsUnwritable() throws IOException {
+        stop();
+        directory = Path.of("/proc/self/task");
+        start();
+        assertStartsWith(ProblemCode.DATA_UNWRITABLE);
+        stop();
+        directory = Files.createTempDirectory("data");
+        start();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "rm $D/*",
+                "rm $D/enforcer.db",
+                "rm $D/enforcer.lock",
+                "rm -r $D && mkdir -m 700 $D",
+                "cp -a $D $D.new && mv $D $D.old && mv $D.new $D",
+                "cp -a $D/enforcer.db $D/copy && mv $D/copy $D/enforcer.db"
+            })
+    void filesThatAreLostAreReportedAndWrittenAnew(String loss) throws Exception {
+        stop();
+        directory = Files.createDirectory(directory.resolve("data"));
+        setPermissions(directory, "rwx------");
+        limits = new SafetyLimits(Duration.ZERO, null, 0);
+        start();
+        cycle();
+        cycle();
+        var shell = new ProcessBuilder("sh", "-c", loss).inheritIO();
+        shell.environment().put("D", directory.toString());
+        assertThat(shell.start().waitFor()).isZero();
+        cycle();
+        cycle();
+        assertThat(problems()).containsExactly(ProblemCode.DATA_UNWRITABLE);
+        cycle();
+        assertThat(problems()).isEmpty();
+        var id = only().id();
+        restart();
+        cycle();
+        assertThat(only().id()).isEqualTo(id);
+        assertThat(node.executed).as("one SIGTERM").hasSize(1);
+    }
+
+    @Test
+    void eventsOfCyclesThatCouldNotBeStoredAreStoredLater() throws IOException {
+        stop();
+        directory = directory.resolve("displaced");
+        Files.createDirectory(directory);
+        start();
+        Files.move(directory, directory.resolveSibling("elsewhere"));
+        cycle();
+        node.setSnapshot(host().devices(2));
+        cycle();
+        var before = events.after(0, 100).events();
+        assertThat(before).hasSizeGreaterThan(3);
+        Files.createDirectory(directory);
+        cycle();
+        cycle();
+        assertThat(problems()).isEmpty();
+        restart();
+        assertThat(events.after(0, 100).events()).containsSubsequence(before);
+    }
+
+    @Test
+    void theDatabaseOfAnotherRunThatIsMovedIntoTheFolderStaysAsItIs() throws Exception {
+        cycle();
+        var others = events.after(0, 100).events();
+        stop();
+        var folder = directory;
+        directory = Files.createDirectory(folder.resolve("other"));
+        start();
+        cycle();
+        Files.move(folder.resolve(DataFolder.DATABASE), directory.resolve(DataFolder.DATABASE), REPLACE_EXISTING);
+        cycle();
+        cycle();
+        assertThat(problems()).contains(ProblemCode.DATA_UNWRITABLE);
+        restart();
+        assertThat(events.after(0, 100).events()).containsSubsequence(others);
+    }
+
+    @Test
+    void theDatabaseOfANewerVersionStaysAsItIs() throws Exception {
+        cycle();
+        stop();
+        query("PRAGMA user_version = 99");
+        start();
+        assertStartsWith(ProblemCode.DATA_UNWRITABLE);
+        stop();
+        assertThat(query("PRAGMA user_version")).isEqualTo(99);
+    }
+
+    @Test
+    void theSecondServiceHasMemoryOnly() throws IOException {
+        cycle();
+        var first = database;
+        var id = only().id();
+        start(new Database(new Database.Config(Optional.of(directory), maxBytes), TestTimeouts.HANG, Duration.ZERO));
+        assertThat(registry.find(entry -> true, 10)).isEmpty();
+        cycle();
+        assertThat(problems()).containsExactly(ProblemCode.DATA_LOCKED);
+        first.close();
+        cycle();
+        cycle();
+        assertThat(problems()).as("it does not take over").isNotEmpty();
+        restart();
+        assertThat(only().id()).as("the second service has written nothing").isEqualTo(id);
+    }
+
+    @Test
+    void theStartWaitsUntilTheEarlierServiceHasStopped() throws Exception {
+        cycle();
+        var first = database;
+        var opening = new FutureTask<>(() -> {
+            start();
+            return true;
+        });
+        var thread = Thread.ofPlatform().daemon().start(opening);
+        await().until(() -> WAITS.contains(thread.getState()));
+        first.close();
+        assertThat(opening.get()).isTrue();
+        cycle();
+        assertThat(problems()).isEmpty();
+        assertThat(only().cycles()).isEqualTo(2);
+        assertThat(node.executed).as("one SIGTERM").hasSize(1);
+    }
+
+    @Test
+    void aDatabaseThatIsFullLosesOldRowsAndKeepsTheState() throws IOException {
+        stop();
+        maxBytes = 1 << 20;
+        start();
+        cycle();
+        var id = only().id();
+        for (var cycle = 0; cycle < 900; cycle++) {
+            var more = process(100 + cycle % 2).uses(1);
+            node.setSnapshot(host().devices(2).with(process(7).uses(0), more));
+            cycle();
+            assertThat(problems()).isEmpty();
+        }
+        assertThat(directory.resolve(DataFolder.DATABASE).toFile().length()).isLessThanOrEqualTo(maxBytes);
+        restart();
+        assertThat(registry.find(id)).isPresent().get().satisfies(entry -> {
+            assertThat(entry.active()).isTrue();
+            assertThat(entry.cycles()).isEqualTo(901);
+        });
+    }
+
+    @Test
+    void historyThatIsTooLargeIsLeftOut() throws IOException {
+        stop();
+        maxBytes = 1 << 20;
+        limits = new SafetyLimits(Duration.ofSeconds(60), Duration.ofSeconds(30), 0);
+        start();
+        node.setSnapshot(host().devices(2)
+                .with(IntStream.range(0, 4_000)
+                        .mapToObj(number -> env("4711-" + number).attached(1))
+                        .toArray(EnvBuilder[]::new))
+                .with(process(7).uses(0)));
+        for (var cycle = 0; cycle < 6; cycle++) {
+            cycle();
+        }
+        assertThat(problems()).isEmpty();
+        var id = only().id();
+        restart();
+        for (var cycle = 0; cycle < 6; cycle++) {
+            cycle();
+        }
+        assertThat(only().id()).isEqualTo(id);
+        assertThat(node.executed).as("grace periods begin again").isEmpty();
+        cycle();
+        assertThat(node.executed).hasSize(1);
+    }
+
+    private void assertStartsWith(ProblemCode problem) {
+        cycle();
+        assertThat(problems()).containsExactly(problem);
+        assertThat(only().active()).isTrue();
+    }
+
+    private void assertRestartRecovers() throws IOException {
+        restart();
+        cycle();
+        assertThat(problems()).isEmpty();
+        var id = only().id();
+        restart();
+        assertThat(only().id()).isEqualTo(id);
+    }
+
+    private static void setPermissions(Path file, String permissions) throws IOException {
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions));
+    }
+}
