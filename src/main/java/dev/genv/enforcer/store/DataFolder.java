@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import java.nio.file.LinkOption;
 
 /**
  * The open folder of the database, locked for this service. The service uses only a folder and files that no other user could have
@@ -93,6 +94,11 @@ final class DataFolder implements AutoCloseable {
         this.directory = directory;
         this.access = access;
         file = folder;
+    }
+
+    /** Whether a folder has a database; false if there is no such folder. */
+    static boolean hasDatabase(Path path) {
+        return Files.exists(path.resolve(DATABASE), LinkOption.NOFOLLOW_LINKS);
     }
 
     /** Opens and locks a folder, and creates the file of the database if there is none. */

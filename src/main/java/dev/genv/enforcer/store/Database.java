@@ -67,12 +67,16 @@ public final class Database implements AutoCloseable {
     private volatile boolean hangs;
     private volatile boolean isIdle;
     private volatile boolean isClosed;
+    /** Whether there may be a database of earlier runs. */
+    private volatile boolean isThere = true;
     /** Whether something that earlier runs wrote is lost. */
     private volatile boolean hasLost;
     /** Only the thread of the database uses it. */
     private @Nullable Opened opened;
 
     private int generation;
+    /** Whether a database was damaged, deleted or replaced, so that the next new one lacks the past. */
+    private boolean hasReplaced;
 
     /**
      * The configuration of the database.
@@ -127,7 +131,7 @@ public final class Database implements AutoCloseable {
         try {
             return Optional.of(call(work, startLimit));
         } catch (StoreException e) {
-            hasLost = true;
+            hasLost = isThere;
             problem = e.problem();
             LOG.warnf("The service runs without what earlier runs left: %s", e.getMessage());
             return Optional.empty();
@@ -206,7 +210,7 @@ public final class Database implements AutoCloseable {
     }
 
     /** Changes when the file was opened anew, so that it may lack what was written before. Only tasks may ask. */
-    int generation() {
+    public int generation() {
         return generation;
     }
 
@@ -310,11 +314,13 @@ public final class Database implements AutoCloseable {
                     .problem());
             close(open);
             open = null;
+            hasReplaced = true;
         }
         return open == null ? reopen() : open;
     }
 
     private Opened reopen() throws StoreException, InterruptedException {
+        isThere = config.folder().map(DataFolder::hasDatabase).orElse(false);
         while (true) {
             try {
                 var folder = config.folder().isEmpty()
@@ -418,8 +424,12 @@ public final class Database implements AutoCloseable {
                 statement.executeUpdate("PRAGMA user_version = " + next);
             }
             if (version == 0) {
-                id.compareAndSet(null, UUID.randomUUID());
+                id.set(UUID.randomUUID());
                 statement.executeUpdate("INSERT INTO meta VALUES ('id', '%s')".formatted(id()));
+                if (hasReplaced) {
+                    statement.executeUpdate(
+                            "INSERT INTO meta VALUES ('damaged', '%d')".formatted(System.currentTimeMillis()));
+                }
             }
             var its = UUID.fromString(String.valueOf(query(statement, "SELECT value FROM meta WHERE key = 'id'")));
             connection.commit();
@@ -471,6 +481,7 @@ public final class Database implements AutoCloseable {
 
     private void setAside(DataFolder folder, SQLException why) throws StoreException {
         hasLost = true;
+        hasReplaced = true;
         LOG.errorf("The database in %s is damaged and set aside: %s", name(), why.getMessage());
         try {
             folder.setAside();

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.e2e.journal;
+package dev.genv.enforcer.e2e.store;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -25,10 +25,10 @@ class RecordedPastIT extends NodeSuite {
 
     @BeforeEach
     void setUp() throws IOException {
-        var journal = Files.createDirectory(
-                directory.resolve("journal"),
+        var data = Files.createDirectory(
+                directory.resolve("data"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        node.set("JOURNAL_DIR", journal).set("MODE", "audit");
+        node.set("DATA_DIR", data).set("MODE", "audit");
     }
 
     @Test
@@ -51,35 +51,6 @@ class RecordedPastIT extends NodeSuite {
             assertThat(shell.isAlive()).isTrue();
             assertReport(again);
         }
-    }
-
-    @Test
-    void damageMakesTheReportIncomplete() throws IOException {
-        try (var shell = Child.inEnvironment("a")) {
-            writeEnvironment(shell);
-            node.gpus.process(0, shell.pid(), "10");
-            observeStrayAndStop();
-            for (var file : files()) {
-                damage(file);
-            }
-            var service = new ServiceClient(node.startService());
-            service.awaitNext(service.observe());
-            assertThat(service.json("/report").path("complete").asBoolean(true)).isFalse();
-            assertThat(service.status("/report?format=csv")).isEqualTo(413);
-        }
-    }
-
-    private List<Path> files() throws IOException {
-        try (var files = Files.list(directory.resolve("journal"))) {
-            return files.filter(file -> file.toFile().length() > 0).toList();
-        }
-    }
-
-    /** Changes some bytes in the middle. */
-    private static void damage(Path path) throws IOException {
-        var bytes = Files.readAllBytes(path);
-        Arrays.fill(bytes, bytes.length / 2, bytes.length / 2 + 5, (byte) 0);
-        Files.write(path, bytes);
     }
 
     /** Returns the pid of a process outside of all environments that one run of the service observed. */

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.e2e.journal;
+package dev.genv.enforcer.e2e.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -23,14 +23,18 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import dev.genv.enforcer.e2e.Node.Service;
+import dev.genv.enforcer.e2e.Command;
 
 /**
  * The service is killed with SIGKILL at random instants, and started again. What a client has seen is still there, and no process gets
  * a second SIGTERM. In every second round the instant is after an answer that lists the newest process, in the others it may be before
- * any answer.
+ * any answer. Before each kill the service is stopped for a moment, and the copy of its database that is made then opens and is consistent.
  */
 @Tag("long")
-class JournalKillIT extends NodeSuite {
+class StoreKillIT extends NodeSuite {
     private static final String VIOLATIONS = "/violations?limit=1000";
     private static final String UNCERTAIN = "it may have been executed";
     private static final long LONGEST_START_NANOS = Duration.ofMillis(4_500).toNanos();
@@ -49,11 +53,11 @@ class JournalKillIT extends NodeSuite {
 
     @BeforeEach
     void setUp() throws IOException {
-        var journal = Files.createDirectory(
-                directory.resolve("journal"),
+        var data = Files.createDirectory(
+                directory.resolve("data"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         node.state.write();
-        node.set("JOURNAL_DIR", journal)
+        node.set("DATA_DIR", data)
                 .set("NON_ENV_PROCESSES", "enforce")
                 .set("GRACE", "2s")
                 .set("KILL_AFTER", "10h");
@@ -88,7 +92,7 @@ class JournalKillIT extends NodeSuite {
         }
         assertSeenIsThere(client);
         service.stop();
-        System.out.printf("JournalKillIT: %d rounds of seed %d; %d violations were seen%n", rounds, seed, seen.size());
+        System.out.printf("StoreKillIT: %d rounds of seed %d; %d violations were seen%n", rounds, seed, seen.size());
     }
 
     private void killAfterAnAnswer() throws IOException {
@@ -105,6 +109,7 @@ class JournalKillIT extends NodeSuite {
             pause();
             remember(client.json(VIOLATIONS));
         }
+        assertCopyIsConsistent(service);
         service.kill();
     }
 
@@ -112,7 +117,33 @@ class JournalKillIT extends NodeSuite {
         node.set("INTERVAL", "1s");
         var service = node.start();
         LockSupport.parkNanos(random.nextLong(LONGEST_START_NANOS));
+        assertCopyIsConsistent(service);
         service.kill();
+    }
+
+    /** The copy has everything that a client has seen. */
+    private void assertCopyIsConsistent(Service service) throws IOException {
+        var pid = Long.toString(service.process().pid());
+        var copy = directory.resolve("copy");
+        Command.run("kill", "-STOP", pid);
+        Command.run("rm", "-rf", copy.toString());
+        Command.run("cp", "-a", directory.resolve("data").toString(), copy.toString());
+        Command.run("kill", "-CONT", pid);
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + copy.resolve("enforcer.db"));
+                var statement = connection.createStatement()) {
+            try (var check = statement.executeQuery("PRAGMA integrity_check")) {
+                check.next();
+                assertThat(check.getString(1)).as("seed %d", seed).isEqualTo("ok");
+            }
+            if (!seen.isEmpty()) {
+                try (var ids = statement.executeQuery("SELECT json_group_array(id) FROM violation")) {
+                    ids.next();
+                    assertThat(ids.getString(1)).as("seed %d", seed).contains(seen.keySet());
+                }
+            }
+        } catch (SQLException e) {
+            throw new IOException("seed " + seed, e);
+        }
     }
 
     private void assertSeenIsThere(ServiceClient client) throws IOException {

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.e2e.journal;
+package dev.genv.enforcer.e2e.store;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -22,11 +22,11 @@ class StreamRestartIT extends NodeSuite {
 
     @BeforeEach
     void setUp() throws Exception {
-        var journal = Files.createDirectory(
-                directory.resolve("journal"),
+        var data = Files.createDirectory(
+                directory.resolve("data"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         node.state.write();
-        node.set("JOURNAL_DIR", journal).set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
+        node.set("DATA_DIR", data).set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
     }
 
     @Test

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.e2e.journal;
+package dev.genv.enforcer.e2e.store;
 
 import static org.awaitility.Awaitility.await;
 

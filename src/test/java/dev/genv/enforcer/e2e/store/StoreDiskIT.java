@@ -1,0 +1,196 @@
+package dev.genv.enforcer.e2e.store;
+
+import static org.assertj.core.api.Assumptions.assumeThatCode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.e2e.Command;
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.testsupport.Requirements;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The disk of the database is full or read-only, or its files are lost: the service reports it, enforces, and uses the database again afterwards. */
+@Tag("long")
+class StoreDiskIT extends NodeSuite {
+    private static final byte[] PAGE = new byte[4096];
+
+    private Path data;
+
+    @BeforeEach
+    void mountDisk() throws IOException {
+        Requirements.root();
+        data = Files.createDirectory(directory.resolve("data"));
+        Command.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=0700", "genv-test", data.toString());
+        node.state.write();
+        node.set("DATA_DIR", data)
+                .set("NON_ENV_PROCESSES", "enforce")
+                .set("GRACE", "0s")
+                .set("KILL_AFTER", "10h");
+    }
+
+    @AfterEach
+    void unmountDisk() throws IOException {
+        node.close();
+        if (Files.exists(directory.resolve("data"))) { // the requirement may be missing
+            Command.run("umount", directory.resolve("data").toString());
+        }
+    }
+
+    @Test
+    void aReadOnlyDiskCostsTheDatabaseAndNothingElse() throws IOException {
+        Command.run("mount", "-o", "remount,ro", data.toString());
+        try (var victim = SignalCounter.start(directory.resolve("victim"))) {
+            node.gpus.process(0, victim.pid(), "100");
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().until(() -> victim.count() == 1);
+            await().until(() -> client.observe().problems().contains("data_unwritable"));
+            Command.run("mount", "-o", "remount,rw", data.toString());
+            await().until(() -> client.observe().problems().isEmpty());
+            client.awaitNext(client.observe());
+            var before = client.json("/violations").findValuesAsText("id");
+            service.kill();
+            assertContinues(before, victim);
+        }
+    }
+
+    @Test
+    void aFullDiskCostsTheDatabaseAndNothingElse() throws IOException {
+        try (var first = SignalCounter.start(directory.resolve("first"));
+                var second = SignalCounter.start(directory.resolve("second"))) {
+            node.gpus.process(0, first.pid(), "100");
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().until(() -> first.count() == 1);
+            fill();
+            await().until(() -> client.observe().problems().contains("data_unwritable"));
+            node.gpus.process(1, second.pid(), "100");
+            await().until(() -> second.count() == 1);
+            Files.delete(data.resolve("filler"));
+            await().until(() -> client.observe().problems().isEmpty());
+            client.awaitNext(client.observe());
+            var before = client.json("/violations").findValuesAsText("id");
+            assertThat(before).hasSize(2);
+            service.kill();
+            assertContinues(before, first, second);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"rm $D/*, true", "rm -r $D, mkdir -m 700 $D", "mv $D $D.old && mkdir -m 700 $D, true"})
+    void filesThatAreLostWhileTheServiceRunsCostWhatTheyHadAndNothingElse(String loss, String remedy)
+            throws IOException {
+        var folder = data.resolve("folder");
+        Command.run("mkdir", "-m", "700", folder.toString());
+        node.set("DATA_DIR", folder);
+        try (var victim = SignalCounter.start(directory.resolve("victim"))) {
+            node.gpus.process(0, victim.pid(), "100");
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().until(() -> victim.count() == 1);
+            client.awaitNext(client.observe()); // its result is written too
+            var before = client.json("/violations").findValuesAsText("id");
+            Command.run("sh", "-c", loss.replace("$D", folder.toString()));
+            await().until(() -> service.outputLines().stream().anyMatch(line -> line.contains("data_unwritable")));
+            Command.run("sh", "-c", remedy.replace("$D", folder.toString()));
+            await().until(() -> client.observe().problems().isEmpty());
+            client.awaitNext(client.observe());
+            service.kill();
+            assertContinues(before, victim);
+        }
+    }
+
+    /** A frozen file system answers no write. */
+    @Test
+    void aHangingDiskCostsTheDatabaseAndNothingElse() throws IOException {
+        var image = directory.resolve("image");
+        var disk = Files.createDirectory(directory.resolve("disk"));
+        Command.run("truncate", "-s", "20M", image.toString());
+        Command.run("mkfs.ext4", "-q", image.toString());
+        assumeThatCode(() -> Command.run("mount", "-o", "loop", image.toString(), disk.toString()))
+                .as("a file system in a file can be mounted")
+                .doesNotThrowAnyException();
+        try (var first = SignalCounter.start(directory.resolve("first"));
+                var second = SignalCounter.start(directory.resolve("second"))) {
+            var folder = disk.resolve("data");
+            Command.run("mkdir", "-m", "700", folder.toString());
+            node.set("DATA_DIR", folder);
+            node.gpus.process(0, first.pid(), "100");
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().until(() -> first.count() == 1);
+            client.awaitNext(client.observe());
+            Command.run("fsfreeze", "-f", disk.toString());
+            try {
+                node.gpus.process(1, second.pid(), "100");
+                await().until(() -> second.count() == 1);
+                await().until(() -> client.observe().problems().contains("data_unwritable"));
+            } finally {
+                Command.run("fsfreeze", "-u", disk.toString());
+            }
+            await().until(() -> client.observe().problems().isEmpty());
+            client.awaitNext(client.observe());
+            var before = client.json("/violations").findValuesAsText("id");
+            service.kill();
+            assertContinues(before, first, second);
+        } finally {
+            node.close();
+            Command.run("umount", disk.toString());
+        }
+    }
+
+    /** The report of the past is incomplete then, and the earlier file is kept. */
+    @Test
+    void aDamagedDatabaseIsSetAside() throws IOException {
+        try (var victim = SignalCounter.start(directory.resolve("victim"))) {
+            node.gpus.process(0, victim.pid(), "100");
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().until(() -> victim.count() == 1);
+            client.awaitNext(client.observe());
+            service.stop();
+            Command.run("dd", "if=/dev/urandom", "of=" + data.resolve("enforcer.db"), "bs=4096", "count=3", "conv=notrunc");
+            var next = new ServiceClient(node.startService());
+            next.awaitNext(next.observe());
+            assertThat(next.observe().problems()).containsExactly("data_damaged");
+            assertThat(next.json("/report").path("complete").asBoolean(true)).isFalse();
+            assertThat(victim.count()).as("no second SIGTERM").isEqualTo(1);
+            Files.delete(data.resolve("damaged-enforcer.db"));
+            await().until(() -> next.observe().problems().isEmpty());
+        }
+    }
+
+    private void assertContinues(List<String> violations, SignalCounter... victims) throws IOException {
+        var client = new ServiceClient(node.startService());
+        assertThat(client.json("/violations").findValuesAsText("id")).isEqualTo(violations);
+        client.awaitNext(client.observe());
+        client.awaitNext(client.observe());
+        for (var victim : victims) {
+            assertThat(victim.count()).isEqualTo(1);
+        }
+    }
+
+    private void fill() throws IOException {
+        var filler = data.resolve("filler");
+        try (var file = Files.newOutputStream(filler)) {
+            while (true) {
+                file.write(PAGE);
+            }
+        } catch (IOException e) {
+            if (!Files.exists(filler)) {
+                throw e;
+            }
+        }
+    }
+}
