@@ -468,7 +468,10 @@ public final class Database implements AutoCloseable {
                 why.addSuppressed(e);
             }
         }
-        if (open.folder != null && !isFull(sql)) {
+        if (code(sql) == SQLiteErrorCode.SQLITE_FULL.code) {
+            return StoreException.full("%s: %s".formatted(name(), sql.getMessage()));
+        }
+        if (open.folder != null) {
             close(open);
         }
         return StoreException.unwritable(name(), sql);
@@ -493,10 +496,6 @@ public final class Database implements AutoCloseable {
 
     private static boolean isDamage(SQLException why) {
         return code(why) == SQLiteErrorCode.SQLITE_CORRUPT.code || code(why) == SQLiteErrorCode.SQLITE_NOTADB.code;
-    }
-
-    static boolean isFull(SQLException why) {
-        return code(why) == SQLiteErrorCode.SQLITE_FULL.code;
     }
 
     /** Returns the primary result code. */

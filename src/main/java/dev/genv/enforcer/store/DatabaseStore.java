@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.Problem;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -38,11 +39,15 @@ public final class DatabaseStore implements Store {
     private static final long MAX_RESOLVED_BYTES = 16L << 20;
     /** The share of the database for the history of the hosts. Users choose its size. */
     private static final int HISTORY_SHARE = 8;
+    /** How long the history of a host is left out after it was too large. */
+    private static final Duration LEFT_OUT = Duration.ofHours(1);
 
     private final Database database;
     private final String processes;
     private final List<SavedKind<?, ?>> kinds;
     private final Retention retention;
+    /** Since when the history of hosts is left out. Only tasks use it. */
+    private final Map<String, Instant> leftOut = new HashMap<>();
     /** What the database has; null if that is not known, so that the next cycle writes everything. */
     private volatile @Nullable Content written;
 
@@ -98,7 +103,15 @@ public final class DatabaseStore implements Store {
     @Override
     public boolean commit(CycleCommit cycle) {
         try {
-            written = database.call(connection -> write(connection, cycle));
+            try {
+                written = database.call(connection -> write(connection, cycle));
+            } catch (StoreException e) {
+                if (!e.isFull()) {
+                    throw e;
+                }
+                database.call(connection -> retention.makeRoom(new Sql(connection)));
+                written = database.call(connection -> write(connection, cycle));
+            }
             return true;
         } catch (StoreException e) {
             LOG.debug("The cycle is not stored", e); // it is a reported problem
@@ -125,7 +138,7 @@ public final class DatabaseStore implements Store {
             EventRows.insert(sql, event);
         }
         var violations = writeViolations(new ViolationRows(sql), cycle, before.violations, isAnew);
-        var history = writeHistory(sql, cycle.state(), before.history);
+        var history = writeHistory(sql, cycle, before.history);
         retention.apply(sql, cycle.cycle().at());
         return new Content(before.generation, history, violations);
     }
@@ -162,12 +175,19 @@ public final class DatabaseStore implements Store {
         return now;
     }
 
-    /** Writes the entries that changed. Nothing of the largest hosts is kept if all together are too large. */
-    private Map<Entry, Record> writeHistory(Sql sql, SavedState state, Map<Entry, Record> before) throws SQLException {
+    /** Writes the entries that changed. Nothing of the largest hosts is kept if all together are too large, for an hour at least. */
+    private Map<Entry, Record> writeHistory(Sql sql, CycleCommit cycle, Map<Entry, Record> before) throws SQLException {
+        var at = cycle.cycle().at();
+        leftOut.values().removeIf(since -> Duration.between(since, at).abs().compareTo(LEFT_OUT) > 0);
         var now = new HashMap<Entry, Record>();
-        state.all()
-                .forEach((kind, entries) ->
-                        entries.forEach((key, value) -> now.put(new Entry(kind.hostOf(key), kind.name(), key), value)));
+        cycle.state()
+                .all()
+                .forEach((kind, entries) -> entries.forEach((key, value) -> {
+                    var host = kind.hostOf(key);
+                    if (!leftOut.containsKey(host)) {
+                        now.put(new Entry(host, kind.name(), key), value);
+                    }
+                }));
         for (var entry : before.keySet()) {
             if (!now.containsKey(entry)) {
                 sql.update(
@@ -190,12 +210,13 @@ public final class DatabaseStore implements Store {
             }
         }
         if (isChanged) {
-            removeLargest(sql);
+            leaveOutLargest(sql, at);
+            now.keySet().removeIf(entry -> leftOut.containsKey(entry.host));
         }
         return now;
     }
 
-    private void removeLargest(Sql sql) throws SQLException {
+    private void leaveOutLargest(Sql sql, Instant at) throws SQLException {
         var bytes = new LinkedHashMap<String, Long>();
         sql.forEach(
                 "SELECT host, SUM(LENGTH(key) + LENGTH(value)) FROM history WHERE host <> '' GROUP BY host ORDER BY 2 DESC",
@@ -206,6 +227,7 @@ public final class DatabaseStore implements Store {
                 return;
             }
             sql.update("DELETE FROM history WHERE host = ?", host.getKey());
+            leftOut.put(host.getKey(), at);
             sum -= host.getValue();
         }
     }

@@ -92,6 +92,15 @@ public final class Retention {
         }
     }
 
+    /** Deletes the oldest rows of each kind, because the indexes need more than was left for them. Returns whether there were any. */
+    boolean makeRoom(Sql sql) throws SQLException {
+        var isChanged = false;
+        for (var kind : KINDS) {
+            isChanged |= deleteOldest(sql, kind);
+        }
+        return isChanged;
+    }
+
     private boolean isAbove(Sql sql, Kind kind) throws SQLException {
         return sql.number("SELECT SUM(bytes) FROM size WHERE kind = ?", kind.table) > maxBytes / 16 * kind.share;
     }

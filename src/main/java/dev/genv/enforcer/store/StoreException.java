@@ -10,10 +10,21 @@ public final class StoreException extends IOException {
     private static final long serialVersionUID = 1L;
 
     private final ProblemCode code;
+    private final boolean full;
 
     StoreException(ProblemCode code, String message) {
+        this(code, message, false);
+    }
+
+    private StoreException(ProblemCode code, String message, boolean full) {
         super(message);
         this.code = code;
+        this.full = full;
+    }
+
+    /** The database has its largest size, or its disk is full. */
+    static StoreException full(String why) {
+        return new StoreException(ProblemCode.DATA_UNWRITABLE, why, true);
     }
 
     /** The disk refuses an operation. */
@@ -29,6 +40,10 @@ public final class StoreException extends IOException {
     /** Others may have written or may write the database. */
     static StoreException foreign(String why) {
         return new StoreException(ProblemCode.DATA_FOREIGN, why);
+    }
+
+    boolean isFull() {
+        return full;
     }
 
     /** Returns what is reported. */
