@@ -43,10 +43,9 @@ public class Storage implements CycleListener {
 
     Storage(Settings settings) {
         this.settings = settings;
-        directory = settings.journal().journalDir();
+        directory = settings.data().dataDir();
         database = new Database(new Database.Config(
-                directory,
-                directory.isPresent() ? settings.journal().journalMaxSize().bytes() : MEMORY_BYTES));
+                directory, directory.isPresent() ? settings.data().dataMaxSize().bytes() : MEMORY_BYTES));
         journal = directory
                 .<Journal>map(folder ->
                         new DiskJournal(new JournalConfig(folder, limits(), processes(), Enforcer.savedKinds())))
@@ -95,8 +94,7 @@ public class Storage implements CycleListener {
     /** The journal and the recorded observations have a half each, so that one of them cannot displace the other. */
     private SegmentLimits limits() {
         return new SegmentLimits(
-                settings.journal().journalMaxSize().bytes() / 2,
-                settings.journal().journalMaxAge());
+                settings.data().dataMaxSize().bytes() / 2, settings.data().dataMaxAge());
     }
 
     /**

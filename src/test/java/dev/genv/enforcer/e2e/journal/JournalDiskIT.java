@@ -31,7 +31,7 @@ class JournalDiskIT extends NodeSuite {
         journal = Files.createDirectory(directory.resolve("journal"));
         Command.run("mount", "-t", "tmpfs", "-o", "size=256k,mode=0700", "genv-test", journal.toString());
         node.state.write();
-        node.set("JOURNAL_DIR", journal)
+        node.set("DATA_DIR", journal)
                 .set("NON_ENV_PROCESSES", "enforce")
                 .set("GRACE", "0s")
                 .set("KILL_AFTER", "10h");
@@ -92,7 +92,7 @@ class JournalDiskIT extends NodeSuite {
             throws IOException {
         var folder = journal.resolve("folder");
         Command.run("mkdir", "-m", "700", folder.toString());
-        node.set("JOURNAL_DIR", folder);
+        node.set("DATA_DIR", folder);
         try (var victim = SignalCounter.start(directory.resolve("victim"))) {
             node.gpus.process(0, victim.pid(), "100");
             var service = node.startService();

@@ -53,7 +53,7 @@ class JournalKillIT extends NodeSuite {
                 directory.resolve("journal"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         node.state.write();
-        node.set("JOURNAL_DIR", journal)
+        node.set("DATA_DIR", journal)
                 .set("NON_ENV_PROCESSES", "enforce")
                 .set("GRACE", "2s")
                 .set("KILL_AFTER", "10h");

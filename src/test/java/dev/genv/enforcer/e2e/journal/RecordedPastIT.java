@@ -28,7 +28,7 @@ class RecordedPastIT extends NodeSuite {
         var journal = Files.createDirectory(
                 directory.resolve("journal"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        node.set("JOURNAL_DIR", journal).set("MODE", "audit");
+        node.set("DATA_DIR", journal).set("MODE", "audit");
     }
 
     @Test

@@ -26,7 +26,7 @@ class StreamRestartIT extends NodeSuite {
                 directory.resolve("journal"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         node.state.write();
-        node.set("JOURNAL_DIR", journal).set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
+        node.set("DATA_DIR", journal).set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
     }
 
     @Test

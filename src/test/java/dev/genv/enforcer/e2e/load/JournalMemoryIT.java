@@ -41,7 +41,7 @@ class JournalMemoryIT extends NodeSuite {
         journal = Files.createDirectory(
                 directory.resolve("journal"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        node.set("JOURNAL_DIR", journal).set("MODE", "audit");
+        node.set("DATA_DIR", journal).set("MODE", "audit");
     }
 
     @Test
