@@ -213,17 +213,17 @@ did not exist a while ago counts as well. The series of a problem exists only wh
     description: >-
       The kernel holds the process, mostly in the driver, and the process keeps its devices. /violations?status=active names it
       (outcome unkillable). In most cases only a reset of the GPU or a restart of the machine helps.
-- alert: GenvEnforcerJournalFailing
-  expr: {{ printf `max without (host) (genv_enforcer_host_problems{%s,code=~"journal_unwritable|journal_foreign|journal_locked|recording_unwritable"}) > 0` $is | toJson }}
+- alert: GenvEnforcerDatabaseFailing
+  expr: {{ printf `max without (host) (genv_enforcer_host_problems{%s,code=~"data_unwritable|data_foreign|data_locked|data_damaged"}) > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: warning
   annotations:
-    summary: genv-enforcer on {{ $where }} cannot use its journal ({{ "{{ $labels.code }}" }})
+    summary: genv-enforcer on {{ $where }} has trouble with its database ({{ "{{ $labels.code }}" }})
     description: >-
-      All rules act. recording_unwritable: /report and replays count this time as not observed. The other codes: the next run of
-      the service does not know what happens now, so it sends SIGTERM again, and grace periods begin again. /hosts gives the
-      reason. Check the folder of the journal and its disk.
+      All rules act. data_damaged: an earlier database is lost; the alert ends when its damaged file is deleted. The other codes:
+      the next run of the service does not know what happens now, so it sends SIGTERM again, and grace periods begin again.
+      /hosts gives the reason. Check the folder of the database and its disk.
 - alert: GenvEnforcerDeliveryFailing
   expr: {{ printf `max without (host) (genv_enforcer_host_problems{%s,code="notification_failed"}) > 0` $is | toJson }}
   for: {{ $rule.problemFor }}

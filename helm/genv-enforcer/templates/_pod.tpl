@@ -45,6 +45,21 @@ spec:
   priorityClassName: {{ . | quote }}
   {{- end }}
   terminationGracePeriodSeconds: {{ int64 .Values.terminationGracePeriodSeconds }}
+  {{- if not (include "genv-enforcer.ownData" .) }}
+  initContainers:
+    # Kubernetes opens an emptyDir to all users. The service uses only a folder that is closed to others.
+    - name: data
+      image: {{ include "genv-enforcer.image" . | quote }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      securityContext:
+        {{- include "genv-enforcer.securityContext" (dict "Values" .Values "Capabilities" .Capabilities "without" true) | nindent 8 }}
+      command: [sh, -c, "[ -d /data/database ] || mkdir -m 0700 /data/database"]
+      resources:
+        {{- toYaml .Values.resources | nindent 8 }}
+      volumeMounts:
+        - name: data
+          mountPath: /data
+  {{- end }}
   containers:
     - name: {{ .Chart.Name }}
       image: {{ include "genv-enforcer.image" . | quote }}
@@ -119,6 +134,7 @@ spec:
 {{- end -}}
 {{- end -}}
 
+{{- /* Of the service; with "without", of a container that needs no privilege. */ -}}
 {{- define "genv-enforcer.securityContext" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -126,11 +142,13 @@ readOnlyRootFilesystem: true
 runAsUser: 0
 capabilities:
   drop: [ALL]
+  {{- if not .without }}
   # To signal the processes of all users, and to read their environment variables.
   add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]
+  {{- end }}
 seccompProfile:
   type: RuntimeDefault
-{{- if semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version }}
+{{- if and (not .without) (semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version) }}
 # The profiles of container runtimes forbid both.
 appArmorProfile:
   type: Unconfined
@@ -144,8 +162,6 @@ capabilities:
 {{- define "genv-enforcer.mounts" -}}
 {{- $files := include "genv-enforcer.files" . | fromYamlArray -}}
 {{- $node := eq .Values.mode "node" -}}
-{{- $journal := include "genv-enforcer.journal" . -}}
-{{- if or $node $files $journal .Values.extraVolumeMounts -}}
 volumeMounts:
   {{- if $node }}
   - name: state
@@ -157,21 +173,19 @@ volumeMounts:
     mountPath: {{ include "genv-enforcer.folder" . | quote }}
     readOnly: true
   {{- end }}
-  {{- if $journal }}
-  - name: journal
-    mountPath: {{ include "genv-enforcer.journalFolder" . | quote }}
-  {{- end }}
+  - name: data
+    mountPath: {{ include "genv-enforcer.dataFolder" . | quote }}
+    {{- if not (include "genv-enforcer.ownData" .) }}
+    subPath: database
+    {{- end }}
   {{- with .Values.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- end -}}
 {{- end -}}
 
 {{- define "genv-enforcer.volumes" -}}
 {{- $files := include "genv-enforcer.files" . | fromYamlArray -}}
 {{- $node := eq .Values.mode "node" -}}
-{{- $journal := include "genv-enforcer.journal" . -}}
-{{- if or $node $files $journal .Values.extraVolumes -}}
 volumes:
   {{- if $node }}
   - name: state
@@ -194,12 +208,9 @@ volumes:
                 path: {{ .file }}
         {{- end }}
   {{- end }}
-  {{- with $journal }}
-  - name: journal
-    {{- . | nindent 4 }}
-  {{- end }}
+  - name: data
+    {{- include "genv-enforcer.data" . | nindent 4 }}
   {{- with .Values.extraVolumes }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- end -}}
 {{- end -}}

@@ -20,8 +20,8 @@ GENV_ENFORCER_EXEMPT_USERS: settings.exemptUsers
 GENV_ENFORCER_OVERWRITTEN_ENVIRON: settings.overwrittenEnviron
 GENV_ENFORCER_STATE_DIR: settings.stateDir
 GENV_ENFORCER_LOCK_TIMEOUT: settings.lockTimeout
-GENV_ENFORCER_JOURNAL_MAX_SIZE: journal.maxSize
-GENV_ENFORCER_JOURNAL_MAX_AGE: journal.maxAge
+GENV_ENFORCER_DATA_MAX_SIZE: data.maxSize
+GENV_ENFORCER_DATA_MAX_AGE: data.maxAge
 GENV_ENFORCER_NVIDIA_SMI: settings.nvidiaSmi
 GENV_ENFORCER_GPU_TIMEOUT: settings.gpuTimeout
 GENV_ENFORCER_UNLISTED_MEMORY: settings.unlistedMemory
@@ -95,20 +95,35 @@ off
 {{- end -}}
 {{- end -}}
 
-{{- /* The volume of the journal; empty if there is none. */ -}}
-{{- define "genv-enforcer.journal" -}}
-{{- if .Values.journal.hostPath -}}
+{{- /* The volume of the database. Kubernetes evicts a pod whose emptyDir is above its limit. */ -}}
+{{- define "genv-enforcer.data" -}}
+{{- if .Values.data.hostPath -}}
 hostPath:
-  path: {{ .Values.journal.hostPath | quote }}
+  path: {{ .Values.data.hostPath | quote }}
   type: DirectoryOrCreate
-{{- else if .Values.journal.existingClaim -}}
+{{- else if .Values.data.existingClaim -}}
 persistentVolumeClaim:
-  claimName: {{ .Values.journal.existingClaim | quote }}
+  claimName: {{ .Values.data.existingClaim | quote }}
+{{- else -}}
+emptyDir:
+  sizeLimit: {{ add (div (mul 2 (include "genv-enforcer.dataBytes" . | int64)) 1048576) 128 }}Mi
 {{- end -}}
 {{- end -}}
 
-{{- define "genv-enforcer.journalFolder" -}}
+{{- /* Whether the administrator names the volume of the database. */ -}}
+{{- define "genv-enforcer.ownData" -}}
+{{- .Values.data.hostPath | default .Values.data.existingClaim | default "" -}}
+{{- end -}}
+
+{{- define "genv-enforcer.dataFolder" -}}
 /var/lib/genv-enforcer
+{{- end -}}
+
+{{- /* The largest size of the database. */ -}}
+{{- define "genv-enforcer.dataBytes" -}}
+{{- $size := .Values.data.maxSize | default "256MiB" | lower -}}
+{{- $units := dict "" 1 "k" 1000 "m" 1000000 "g" 1000000000 "ki" 1024 "mi" 1048576 "gi" 1073741824 -}}
+{{- mul (regexFind "^[0-9]+" $size | int64) (get $units (regexFind "[a-z]*$" $size | trimSuffix "b")) -}}
 {{- end -}}
 
 {{- /* The text of the value at a path such as settings.mode. */ -}}
@@ -136,9 +151,7 @@ persistentVolumeClaim:
 {{- range include "genv-enforcer.files" . | fromYamlArray -}}
 {{- $_ := set $environment .variable (printf "%s/%s" (include "genv-enforcer.folder" $) .file) -}}
 {{- end -}}
-{{- if include "genv-enforcer.journal" . -}}
-{{- $_ := set $environment "GENV_ENFORCER_JOURNAL_DIR" (include "genv-enforcer.journalFolder" .) -}}
-{{- end -}}
+{{- $_ := set $environment "GENV_ENFORCER_DATA_DIR" (include "genv-enforcer.dataFolder" .) -}}
 {{- if and $remote .Values.remote.hosts .Values.remote.hostfile.existingConfigMap -}}
 {{- $_ := set $environment "GENV_ENFORCER_REMOTE_HOSTS" (join "," .Values.remote.hosts) -}}
 {{- end -}}

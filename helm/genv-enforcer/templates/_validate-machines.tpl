@@ -6,19 +6,26 @@
 remote.{{ . }} is set, which means other machines than the nodes: set mode=remote, or remove it
 {{- end -}}
 {{- end -}}
-{{- if .Values.journal.existingClaim }}
-journal.existingClaim is set, but each node needs a journal of its own: set journal.hostPath instead
+{{- if .Values.data.existingClaim }}
+data.existingClaim is set, but each node needs a database of its own: set data.hostPath instead
 {{- end -}}
-{{- if and .Values.journal.hostPath (hasPrefix (printf "%s/" (trimSuffix "/" .Values.settings.stateDir)) (printf "%s/" .Values.journal.hostPath)) }}
-journal.hostPath is {{ .Values.journal.hostPath }}, which is in settings.stateDir, where every user can write: set a folder outside of it
+{{- if and .Values.data.hostPath (hasPrefix (printf "%s/" (trimSuffix "/" .Values.settings.stateDir)) (printf "%s/" .Values.data.hostPath)) }}
+data.hostPath is {{ .Values.data.hostPath }}, which is in settings.stateDir, where every user can write: set a folder outside of it
 {{- end -}}
-{{- if regexMatch "^/((proc|sys|dev|usr|bin|sbin|lib|lib64|etc/genv-enforcer|opt/genv-enforcer|opt/java)(/|$)|(etc|opt)$)" .Values.settings.stateDir }}
+{{- if regexMatch "^/((proc|sys|dev|usr|bin|sbin|lib|lib64|etc/genv-enforcer|var/lib/genv-enforcer|opt/genv-enforcer|opt/java)(/|$)|(etc|opt)$)" .Values.settings.stateDir }}
 settings.stateDir is {{ .Values.settings.stateDir }}, and mounted there it would hide what the container needs: set genv's directory, such as /var/tmp/genv
 {{- end -}}
-{{- else if .Values.journal.hostPath }}
-journal.hostPath is set, but with mode=remote the pod may start on any node: set journal.existingClaim instead
+{{- else if .Values.data.hostPath }}
+data.hostPath is set, but with mode=remote the pod may start on any node: set data.existingClaim instead
 {{- else if ne .Values.settings.stateDir "/var/tmp/genv" }}
 settings.stateDir is {{ .Values.settings.stateDir }}, which is a directory of nodes: with mode=remote set remote.stateDir instead
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.validate.data" -}}
+{{- $bytes := include "genv-enforcer.dataBytes" . | int64 -}}
+{{- if or (lt $bytes 4194304) (gt $bytes 1099511627776) }}
+data.maxSize is {{ .Values.data.maxSize }}: set a size from 4MiB to 1024GiB
 {{- end -}}
 {{- end -}}
 

@@ -33,7 +33,7 @@ service.port and service.managementPort are both {{ int64 .Values.service.port }
 {{- $values := merge (include "genv-enforcer.variables" . | fromYaml) (include "genv-enforcer.remoteVariables" . | fromYaml) -}}
 {{- $values = merge $values (dict
   "GENV_TMPDIR" "settings.stateDir"
-  "GENV_ENFORCER_JOURNAL_DIR" "journal.hostPath or journal.existingClaim"
+  "GENV_ENFORCER_DATA_DIR" "data.hostPath or data.existingClaim"
   "GENV_ENFORCER_API_TOKEN_FILE" "apiToken.existingSecret"
   "GENV_ENFORCER_HTTP_ALLOWED_HOSTS" "settings.httpAllowedHosts"
   "GENV_ENFORCER_MAIL_PASSWORD_FILE" "messages.mail.existingSecret"
@@ -59,12 +59,12 @@ extraEnv sets {{ $each.name }}, but there is no such setting, and the service wo
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraVolumes -}}
-{{- if has .name (list "state" "files" "journal") }}
+{{- if has .name (list "state" "files" "data") }}
 extraVolumes has a volume {{ .name }}, which is a name of the chart's own: call it otherwise
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraVolumeMounts -}}
-{{- if has (trimSuffix "/" .mountPath) (list (include "genv-enforcer.folder" $) (include "genv-enforcer.journalFolder" $) (trimSuffix "/" $.Values.settings.stateDir)) }}
+{{- if has (trimSuffix "/" .mountPath) (list (include "genv-enforcer.folder" $) (include "genv-enforcer.dataFolder" $) (trimSuffix "/" $.Values.settings.stateDir)) }}
 extraVolumeMounts has something at {{ .mountPath }}, where the chart mounts what the service needs: remove it
 {{- end -}}
 {{- end -}}

@@ -1,7 +1,7 @@
 {{- /* Checks that the schema cannot express. All errors are reported at once, one sentence each. */ -}}
 {{- define "genv-enforcer.validate" -}}
 {{- $errors := list -}}
-{{- range list "names" "times" "startup" "node" "remote" "quota" "messages" "endpoints" "resources" "extras" "monitoring" "network" -}}
+{{- range list "names" "times" "startup" "node" "data" "remote" "quota" "messages" "endpoints" "resources" "extras" "monitoring" "network" -}}
 {{- range include (printf "genv-enforcer.validate.%s" .) $ | splitList "\n" -}}
 {{- with trim . -}}
 {{- $errors = append $errors . -}}

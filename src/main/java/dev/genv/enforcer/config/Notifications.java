@@ -139,7 +139,7 @@ public class Notifications implements CycleListener {
                 .toList();
     }
 
-    /** Stops the deliveries. What was not delivered is lost, unless a journal remembers it. */
+    /** Stops the deliveries. What was not delivered is lost, unless a database file remembers it. */
     public synchronized void close() {
         threads.forEach(DeliveryThread::close);
         threads.clear();

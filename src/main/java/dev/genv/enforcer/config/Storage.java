@@ -31,7 +31,7 @@ public class Storage {
 
     Storage(Settings settings) {
         this.settings = settings;
-        database = new Database(new Database.Config(settings.journal().journalDir(), maxBytes()));
+        database = new Database(new Database.Config(settings.data().dataDir(), maxBytes()));
     }
 
     /** The database, which is being opened. */
@@ -44,7 +44,7 @@ public class Storage {
     @Produces
     @Singleton
     Store store() {
-        var retention = new Retention(maxBytes(), settings.journal().journalMaxAge());
+        var retention = new Retention(maxBytes(), settings.data().dataMaxAge());
         return new DatabaseStore(database, processes(), Enforcer.savedKinds(), retention);
     }
 
@@ -60,8 +60,8 @@ public class Storage {
     }
 
     private long maxBytes() {
-        return settings.journal().journalDir().isPresent()
-                ? settings.journal().journalMaxSize().bytes()
+        return settings.data().dataDir().isPresent()
+                ? settings.data().dataMaxSize().bytes()
                 : MEMORY_BYTES;
     }
 

@@ -19,7 +19,7 @@ import org.jboss.logging.Logger;
 public final class ProblemLog {
     private static final Logger LOG = Logger.getLogger(ProblemLog.class);
     private static final Set<ProblemCode> CHANGING =
-            Set.of(ProblemCode.NOTIFICATION_FAILED, ProblemCode.RECORDING_UNWRITABLE, ProblemCode.JOURNAL_UNWRITABLE);
+            Set.of(ProblemCode.NOTIFICATION_FAILED, ProblemCode.DATA_UNWRITABLE);
 
     private final boolean quiet;
     private Set<HostProblem> known = Set.of();

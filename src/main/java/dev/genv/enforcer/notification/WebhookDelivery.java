@@ -56,7 +56,7 @@ public final class WebhookDelivery implements Delivery {
     }
 
     /**
-     * Begins after the event that the cursor names, or with the next one. The cursor is ahead of the log if the journal was removed.
+     * Begins after the event that the cursor names, or with the next one. The cursor is ahead of the log if the database was removed.
      * The position is stored at once, so that a restart before the first accepted event continues with the same event.
      */
     @Override

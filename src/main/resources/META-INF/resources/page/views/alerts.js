@@ -19,10 +19,9 @@ const HOST_KINDS = [
     'The service cannot do everything there.'],
   ['attached', 'warning', 'No detachments: ', hasConsequence('nothing_detached'), 'The service detaches nothing there.'],
   ['waiting', 'warning', 'Termination limit reached: ', hasConsequence('terminations_wait'), 'Further terminations wait there.'],
-  ['journal', 'warning', 'Journal not in use: ', hasConsequence('memory_only'), 'The next run of the service will not know what happens now.'],
+  ['database', 'warning', 'Database not in use: ', hasConsequence('memory_only'), 'The next run of the service will not know what happens now.'],
   ['messages', 'warning', 'Messages not delivered: ', hasCode('notification_failed'), 'Users or receivers do not get them.'],
-  ['recording', 'warning', 'Observations not recorded: ', hasCode('recording_unwritable'),
-    'Reports and replays count this time as not observed.'],
+  ['damaged', 'warning', 'Database was damaged: ', hasCode('data_damaged'), 'What it had is lost. The service began a new one.'],
 ];
 
 /** Shows above every view whatever a reader must not overlook: audit mode, and what the service or the page cannot do. */

@@ -24,7 +24,7 @@ export function showReplay(replay, period) {
   const { totals, users, cycles, from, to, recorded_since: recordedSince, complete } = replay;
   if (cycles === 0) {
     return { nodes: [], text: recordedSince === null
-      ? 'Nothing is recorded yet. The past is recorded in the folder of GENV_ENFORCER_JOURNAL_DIR.' : 'Nothing is recorded in this period.' };
+      ? 'Nothing is recorded yet. The past is recorded in the folder of GENV_ENFORCER_DATA_DIR.' : 'Nothing is recorded in this period.' };
   }
   const text = `Result for ${period}: ${count(totals.users, 'user')}, ${sums(totals.terminations, totals.detachments)}`;
   return { text, nodes: [

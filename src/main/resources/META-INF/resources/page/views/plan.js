@@ -27,7 +27,7 @@ export function planView(route) {
     element('div', { class: 'filters' },
       field('limit', 'GPUs per user', limit, 'empty for no limit'),
       field('limits', 'Limits of single users', limits, 'such as john=3,paul=2'),
-      field('period', 'Apply to', period, 'the past needs a journal')),
+      field('period', 'Apply to', period, 'the past needs a folder for the database')),
     element('button', { type: 'submit', class: 'primary' }, 'Show what it would do'));
   const answer = createAnswer('plan', form, { text: 'Computing …', nodes: [] }, compute);
   const node = element('div', {}, element('h1', { tabindex: '-1' }, 'What if'),

@@ -6,7 +6,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The pods have exactly the privileges that they need. */
 class ChartPodTest {
@@ -88,6 +91,56 @@ class ChartPodTest {
         assertThat(chart.pod().at("/volumes/0/hostPath/path").asText()).isEqualTo("/srv/genv");
         assertThat(chart.container().at("/volumeMounts/0/mountPath").asText()).isEqualTo("/srv/genv");
         assertThat(chart.environment()).containsEntry("GENV_ENFORCER_STATE_DIR", "/srv/genv");
+    }
+
+    /** An emptyDir is open to all users, and the service refuses such a folder. */
+    @Test
+    void databaseHasAClosedFolderInAnEmptyDir() {
+        for (var chart : new RenderedChart[] {NODE, RenderedChart.ofExample("existing")}) {
+            assertSame(volume(chart), "{name: data, emptyDir: {sizeLimit: 640Mi}}");
+            assertThat(mounts(chart.container()))
+                    .contains("{\"name\":\"data\",\"mountPath\":\"/var/lib/genv-enforcer\",\"subPath\":\"database\"}");
+            var init = chart.pod().at("/initContainers/0");
+            assertThat(init.at("/command/2").asText()).endsWith("mkdir -m 0700 /data/database");
+            assertThat(init.at("/securityContext/capabilities").toString()).isEqualTo("{\"drop\":[\"ALL\"]}");
+            assertThat(init.at("/securityContext/runAsUser"))
+                    .isEqualTo(chart.container().at("/securityContext/runAsUser"));
+            assertThat(init.path("resources")).isEqualTo(chart.container().path("resources"));
+            assertThat(chart.environment()).containsEntry("GENV_ENFORCER_DATA_DIR", "/var/lib/genv-enforcer");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1GiB, 2176Mi", "4194304, 136Mi", "1G, 2035Mi", "5mb, 137Mi"})
+    void emptyDirHasRoomForADamagedDatabase(String maxSize, String limit) {
+        assertThat(volume(RenderedChart.of("data: {maxSize: '%s'}".formatted(maxSize)))
+                        .at("/emptyDir/sizeLimit")
+                        .asText())
+                .isEqualTo(limit);
+    }
+
+    @Test
+    void volumesOfTheAdministratorNeedNoPreparation() {
+        for (var chart : new RenderedChart[] {RenderedChart.ofExample("full"), REMOTE}) {
+            assertThat(chart.pod().has("initContainers")).isFalse();
+            assertThat(mounts(chart.container()))
+                    .contains("{\"name\":\"data\",\"mountPath\":\"/var/lib/genv-enforcer\"}");
+        }
+        assertThat(volume(RenderedChart.ofExample("full")).has("hostPath")).isTrue();
+        assertThat(volume(REMOTE).has("persistentVolumeClaim")).isTrue();
+    }
+
+    private static JsonNode volume(RenderedChart chart) {
+        return chart.pod()
+                .path("volumes")
+                .valueStream()
+                .filter(each -> each.path("name").asText().equals("data"))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static Stream<String> mounts(JsonNode container) {
+        return container.path("volumeMounts").valueStream().map(JsonNode::toString);
     }
 
     /** In audit mode the kubelet must not create the state directory, because only root could write to it. */

@@ -29,8 +29,19 @@ class ChartPodIT extends EngineTest {
               grace: 0s
             """;
 
-    private Flags nodePodFlags(String values) {
-        return PodFlags.of(RenderedChart.of(values), Map.of("state", stateDirectory))
+    /** The folder of the database, which the pod's init container creates. */
+    private Path dataFolder(int owner) throws IOException {
+        var folder = directory.resolve("data");
+        if (!Files.exists(folder)) {
+            Files.createDirectory(folder);
+        }
+        Files.setAttribute(folder, "unix:mode", 0700);
+        Files.setAttribute(folder, "unix:uid", owner);
+        return folder;
+    }
+
+    private Flags nodePodFlags(String values) throws IOException {
+        return PodFlags.of(RenderedChart.of(values), Map.of("state", stateDirectory, "data", dataFolder(0)))
                 .add("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
     }
 
@@ -79,10 +90,10 @@ class ChartPodIT extends EngineTest {
                       knownHosts:
                         existingConfigMap: known
                     """.formatted(port, management, host.target(), RealSshd.ADMIN));
-            var files = writeFiles(
-                    hosts, host, chart.pod().at("/securityContext/fsGroup").asInt());
+            var group = chart.pod().at("/securityContext/fsGroup").asInt();
+            var files = writeFiles(hosts, host, group);
             // The fake machine listens on loopback.
-            var flags = PodFlags.of(chart, Map.of("files", files))
+            var flags = PodFlags.of(chart, Map.of("files", files, "data", dataFolder(group)))
                     .add(
                             "--network=host",
                             "-e",

@@ -148,6 +148,20 @@ class ContainerIT extends EngineTest {
     }
 
     @Test
+    void keepsTheDatabaseInItsVolumeAndUnpacksNoLibrary() throws IOException {
+        try (var service = ServiceContainer.start(flags())) {
+            service.awaitReady(true);
+            assertThat(service.execute("stat", "-c", "%a %u", "/var/lib/genv-enforcer/enforcer.db")
+                            .output())
+                    .isEqualTo("600 0");
+            assertThat(Files.readString(Path.of("/proc", Long.toString(service.pid()), "maps")))
+                    .contains("/opt/genv-enforcer/native/libsqlitejdbc.so");
+            assertThat(service.execute("ls", "/dev/shm").output()).doesNotContain("sqlite");
+            assertThat(service.json("/hosts").getList("[0].problems.code")).isEmpty();
+        }
+    }
+
+    @Test
     void secondContainerIsReadOnly() throws IOException {
         try (var first = ServiceContainer.start(flags())) {
             first.awaitReady(true);

@@ -10,6 +10,9 @@ import java.util.regex.Pattern;
 
 /** The arguments of {@code docker run}, up to the image. */
 final class Flags {
+    /** The volume of the database in the README. */
+    static final String DATABASE = "genv-enforcer:/var/lib/genv-enforcer";
+
     private static final Path STATE = Path.of("/var/tmp/genv");
     private static final Pattern COMMAND =
             Pattern.compile("(?m)^(?:ExecStart=/usr/bin/)?docker run ((?:.*\\\\\n)*.*)$");
@@ -20,10 +23,11 @@ final class Flags {
         this.arguments = new ArrayList<>(arguments);
     }
 
-    /** The flags of the README, except for the folder, the ports and the name. */
+    /** The flags of the README, except for the folders, the ports and the name. The database is in an anonymous volume. */
     static Flags ofReadme(Path stateDirectory) throws IOException {
         return ofFile("README.md")
                 .without("--name", "genv-enforcer")
+                .without("-v", DATABASE)
                 .replace(mount(STATE), mount(stateDirectory))
                 .replace("127.0.0.1:8080:8080", "127.0.0.1::8080")
                 .replace("127.0.0.1:9000:9000", "127.0.0.1::9000")

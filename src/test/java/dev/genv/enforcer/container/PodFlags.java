@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.StreamSupport;
 
 /**
@@ -24,7 +25,11 @@ final class PodFlags {
             "tolerations",
             "affinity",
             "containers",
+            "initContainers", // it prepares a folder, for which the tests give their own
             "volumes");
+
+    private static final Pattern DATABASE =
+            Pattern.compile("-v [^/]+:/var/lib/genv-enforcer|--mount .*,target=/var/lib/genv-enforcer(-remote)?");
 
     private static final Set<String> FIELDS_WITHOUT_FLAG =
             Set.of("name", "image", "imagePullPolicy", "ports", "livenessProbe", "readinessProbe", "startupProbe");
@@ -121,7 +126,7 @@ final class PodFlags {
     }
 
     private void addMount(JsonNode mount) {
-        requireOnly(mount, "name", "mountPath", "readOnly");
+        requireOnly(mount, "name", "mountPath", "readOnly", "subPath");
         var name = mount.path("name").asText();
         var folder = folders.get(name);
         var volume = StreamSupport.stream(volumes.spliterator(), false)
@@ -155,7 +160,7 @@ final class PodFlags {
         }
     }
 
-    /** The privileges that these arguments grant or forbid. */
+    /** The privileges that these arguments grant or forbid. The folder of the database grants none. */
     static Set<String> privileges(Flags flags) {
         var privileges = new TreeSet<String>();
         var arguments = flags.arguments();
@@ -168,6 +173,7 @@ final class PodFlags {
             }
         }
         privileges.remove("--user 0"); // the default user of a container
+        privileges.removeIf(each -> DATABASE.matcher(each).matches());
         return privileges;
     }
 }

@@ -42,6 +42,22 @@ class ShippedFlagsTest {
                         "--cap-drop ALL", "--security-opt no-new-privileges", "--read-only", "--user 65532:65532");
     }
 
+    /** An anonymous volume of the image would be lost with the container. */
+    @Test
+    void everyWayKeepsTheDatabase() throws IOException {
+        assertThat(Flags.ofFile(README).arguments()).containsSequence("-v", "genv-enforcer:/var/lib/genv-enforcer");
+        assertThat(Flags.ofFile("docker/genv-enforcer.service").arguments())
+                .containsSequence("--mount", "type=bind,source=/var/lib/genv-enforcer,target=/var/lib/genv-enforcer");
+        assertThat(compose("node").path("volumes").toString())
+                .contains("{\"type\":\"volume\",\"source\":\"node\",\"target\":\"/var/lib/genv-enforcer\"}");
+        var remote = compose("remote");
+        assertThat(remote.path("volumes").toString())
+                .isEqualTo("[{\"type\":\"volume\",\"source\":\"remote\","
+                        + "\"target\":\"/var/lib/genv-enforcer-remote\"}]");
+        assertThat(remote.at("/environment/GENV_ENFORCER_DATA_DIR").asText())
+                .isEqualTo("/var/lib/genv-enforcer-remote");
+    }
+
     private static Set<String> privileges(JsonNode service) {
         var privileges = new TreeSet<String>();
         service.path("cap_drop").forEach(each -> privileges.add("--cap-drop " + each.asText()));
@@ -50,6 +66,8 @@ class ShippedFlagsTest {
                 .forEach(
                         each -> privileges.add("--security-opt " + each.asText().replace(":true", "")));
         service.path("volumes")
+                .valueStream()
+                .filter(each -> each.path("type").asText().equals("bind"))
                 .forEach(each -> privileges.add("--mount type=%s,source=%s,target=%s"
                         .formatted(
                                 each.path("type").asText(),

@@ -117,7 +117,7 @@ public final class Node implements AutoCloseable {
                         ? "-XX:AOTCacheOutput=" + trainedCache.get()
                         : "-XX:AOTCache=" + AotCache.of(JAR));
         command.addAll(List.of(
-                "-Djournal.write-limit-seconds=" + TestTimeouts.HANG.toSeconds(),
+                "-Dstore.limit-seconds=" + TestTimeouts.HANG.toSeconds(),
                 "-Djava.io.tmpdir=" + temporaryFolder,
                 "-jar",
                 JAR.toString()));

@@ -58,9 +58,9 @@ class ProblemLogTest {
 
     @Test
     void theNumberOfWaitingCyclesCanChange() {
-        var first = new Problem(ProblemCode.RECORDING_UNWRITABLE, "11 cycles wait for the disk");
+        var first = new Problem(ProblemCode.DATA_UNWRITABLE, "11 cycles wait for the disk");
         log(first);
-        assertThat(log(new Problem(ProblemCode.RECORDING_UNWRITABLE, "12 cycles wait for the disk")))
+        assertThat(log(new Problem(ProblemCode.DATA_UNWRITABLE, "12 cycles wait for the disk")))
                 .isEqualTo(changes(List.of(), List.of()));
         assertThat(log()).isEqualTo(changes(List.of(), List.of(first)));
     }

@@ -40,7 +40,7 @@ class WebhookDeliveryTest extends WebhookFixture {
         assertThat(ids()).containsExactly("a-1", "b-2", "c-3");
     }
 
-    /** The journal was removed, and the events are numbered from 1 again. */
+    /** The database was removed, and the events are numbered from 1 again. */
     @Test
     void cursorAheadOfTheLogLosesNoNewEvent() throws Exception {
         cursors.of(WebhookDelivery.NAME).store(1_000);
@@ -98,7 +98,7 @@ class WebhookDeliveryTest extends WebhookFixture {
         assertThat(restarted.statistics().figures().dropped()).isZero();
     }
 
-    /** A delivery in another run of the service, which knows only what the journal has. */
+    /** A delivery in another run of the service, which knows only what the database has. */
     private WebhookDelivery restart() {
         var saved = cursors.save();
         cursors = new DeliveryCursors();

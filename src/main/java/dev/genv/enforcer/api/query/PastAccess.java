@@ -22,8 +22,8 @@ public class PastAccess {
 
     /** Begins to read; the caller closes the reading. Refuses if nothing is recorded, or another request reads. */
     public PastReading open(RoutingContext request, Period period) {
-        var recorded = past.orElseThrow(() ->
-                new ApiException(409, "the past is not recorded: set GENV_ENFORCER_JOURNAL_DIR to a folder for it"));
+        var recorded = past.orElseThrow(
+                () -> new ApiException(409, "the past is not recorded: set GENV_ENFORCER_DATA_DIR to a folder for it"));
         var memory = new FleetMemory(Runtime.getRuntime().maxMemory() / HEAP_SHARE);
         if (!permit.tryAcquire()) {
             throw new ApiException(503, "another request reads the recorded past; try again soon");

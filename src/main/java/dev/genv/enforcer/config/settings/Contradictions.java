@@ -36,10 +36,10 @@ final class Contradictions {
 
     /** Reports every contradiction in settings without the invalid values; the other names are those of all variables. */
     void check(Settings settings, Collection<String> known) {
-        if (settings.isSingleCycle() && settings.journal().journalDir().isPresent()) {
+        if (settings.isSingleCycle() && settings.data().dataDir().isPresent()) {
             errors.add(
-                    "GENV_ENFORCER_JOURNAL_DIR",
-                    "expected no value with GENV_ENFORCER_INTERVAL=0, because a single cycle keeps no journal");
+                    "GENV_ENFORCER_DATA_DIR",
+                    "expected no value with GENV_ENFORCER_INTERVAL=0, because a single cycle keeps its database in memory");
         }
         if (variables.isSet(HOSTS) || variables.isSet(HOST_FILE)) {
             checkRemote(settings);

@@ -15,7 +15,7 @@ public record Settings(
         SafetySettings safety,
         GpuSettings gpu,
         StateSettings state,
-        JournalSettings journal,
+        DataSettings data,
         HttpSettings http,
         NotificationSettings notification,
         RemoteSettings remote) {

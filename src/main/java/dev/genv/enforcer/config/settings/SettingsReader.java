@@ -33,7 +33,7 @@ public final class SettingsReader {
                     SafetySettings.class,
                     GpuSettings.class,
                     StateSettings.class,
-                    JournalSettings.class,
+                    DataSettings.class,
                     HttpSettings.class,
                     NotificationSettings.class,
                     RemoteSettings.class)
@@ -152,7 +152,7 @@ public final class SettingsReader {
                 config.getConfigMapping(SafetySettings.class),
                 config.getConfigMapping(GpuSettings.class),
                 config.getConfigMapping(StateSettings.class),
-                config.getConfigMapping(JournalSettings.class),
+                config.getConfigMapping(DataSettings.class),
                 config.getConfigMapping(HttpSettings.class),
                 config.getConfigMapping(NotificationSettings.class),
                 config.getConfigMapping(RemoteSettings.class));

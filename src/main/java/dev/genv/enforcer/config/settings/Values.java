@@ -35,8 +35,8 @@ public final class Values {
     private static final Duration LONGEST = Duration.ofDays(1);
     private static final Duration LONGEST_AGE = Duration.ofDays(3650);
     private static final Duration SECOND = Duration.ofSeconds(1);
-    private static final Memory SMALLEST_JOURNAL = Memory.ofMebibytes(1);
-    private static final Memory LARGEST_JOURNAL = Memory.ofMebibytes(1L << 20);
+    private static final Memory SMALLEST_DATA = Memory.ofMebibytes(4);
+    private static final Memory LARGEST_DATA = Memory.ofMebibytes(1L << 20);
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|)");
     private static final Pattern AGE = Pattern.compile("([0-9]{1,5})\\s*([hd])");
     private static final Pattern USER = Pattern.compile("[^@/:*=]+");
@@ -171,16 +171,16 @@ public final class Values {
         }
     }
 
-    /** The size of the journal. It consists of several parts, so it is not too small. */
-    public static final class JournalSize extends SettingConverter<Memory> {
-        public JournalSize() {
-            super("a size from 1MiB to 1024GiB, such as 64MiB or 2GiB");
+    /** The size of the database. Each kind of data has a share of it, so it is not too small. */
+    public static final class DataSize extends SettingConverter<Memory> {
+        public DataSize() {
+            super("a size from 4MiB to 1024GiB, such as 256MiB or 2GiB");
         }
 
         @Override
         public Memory convert(String value) {
             return Memory.parse(value)
-                    .filter(size -> size.compareTo(SMALLEST_JOURNAL) >= 0 && size.compareTo(LARGEST_JOURNAL) <= 0)
+                    .filter(size -> size.compareTo(SMALLEST_DATA) >= 0 && size.compareTo(LARGEST_DATA) <= 0)
                     .orElseThrow(this::invalid);
         }
     }

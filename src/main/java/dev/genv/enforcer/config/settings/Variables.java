@@ -63,6 +63,9 @@ public final class Variables {
 
         /** Settings of earlier versions, and what an administrator must know about each. */
         private static final Map<String, String> REMOVED = Map.of(
+                PREFIX + "JOURNAL_DIR", "; GENV_ENFORCER_DATA_DIR replaces it",
+                PREFIX + "JOURNAL_MAX_SIZE", "; GENV_ENFORCER_DATA_MAX_SIZE replaces it",
+                PREFIX + "JOURNAL_MAX_AGE", "; GENV_ENFORCER_DATA_MAX_AGE replaces it",
                 PREFIX + "GRACE_PERIOD", GRACE,
                 PREFIX + "STATE_CHANGE_GRACE", GRACE,
                 PREFIX + "REMOTE_AGENT", "; the service's own Python program replaces it",

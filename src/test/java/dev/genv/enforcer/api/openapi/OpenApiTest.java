@@ -186,7 +186,7 @@ class OpenApiTest {
         return api.at(reference.substring(1));
     }
 
-    /** The journal is not configured here, so the past is not recorded. */
+    /** The folder of the database is not configured here, so the past is not recorded. */
     @ParameterizedTest
     @CsvSource({"/report, /report, get", "/plan, /plan?since=2026-11-01T00:00:00Z, post"})
     void theMissingPastIsDescribed(String path, String request, String method) {

@@ -56,18 +56,18 @@ class PlanResourceTest {
     }
 
     @Test
-    void withoutAJournalThereIsNoPast() {
+    void withoutADataFolderThereIsNoPast() {
         given().contentType("application/json")
                 .post("/plan?since=2026-11-22T00:00:00Z")
                 .then()
                 .statusCode(409)
                 .contentType("application/problem+json")
-                .body("detail", containsString("GENV_ENFORCER_JOURNAL_DIR"));
+                .body("detail", containsString("GENV_ENFORCER_DATA_DIR"));
         given().get("/report")
                 .then()
                 .statusCode(409)
                 .contentType("application/problem+json")
-                .body("detail", containsString("GENV_ENFORCER_JOURNAL_DIR"));
+                .body("detail", containsString("GENV_ENFORCER_DATA_DIR"));
     }
 
     @Test

@@ -34,7 +34,7 @@ public class RecordingNode implements QuarkusTestProfile {
     static final Instant HALF = FIRST.plus(INTERVAL.multipliedBy(CYCLES / 2));
 
     private static final Path FOLDER = Path.of("target/recording").toAbsolutePath();
-    private static final Path JOURNAL = FOLDER.resolve("journal");
+    private static final Path DATA = FOLDER.resolve("journal");
 
     @Override
     public Map<String, String> getConfigOverrides() {
@@ -46,20 +46,20 @@ public class RecordingNode implements QuarkusTestProfile {
                     }
                 }
             }
-            Files.createDirectories(JOURNAL);
+            Files.createDirectories(DATA);
             record();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         return Map.of(
-                "genv.enforcer.journal-dir", JOURNAL.toString(),
+                "genv.enforcer.data-dir", DATA.toString(),
                 "genv.enforcer.state-dir", FOLDER.resolve("genv").toString(),
                 "genv.enforcer.nvidia-smi", FOLDER.resolve("bin/nvidia-smi").toString());
     }
 
     private static void record() throws IOException {
         var recorder = new FleetRecorder(INTERVAL);
-        try (var disk = new DiskRecording(JOURNAL, new SegmentLimits(64 << 20, Duration.ofDays(90)))) {
+        try (var disk = new DiskRecording(DATA, new SegmentLimits(64 << 20, Duration.ofDays(90)))) {
             for (var cycle = 0; cycle < CYCLES; cycle++) {
                 var at = FIRST.plus(INTERVAL.multipliedBy(cycle));
                 var lines = recorder.record(at, List.of(node(cycle >= CYCLES / 2)), 1);

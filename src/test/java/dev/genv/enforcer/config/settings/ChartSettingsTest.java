@@ -36,6 +36,7 @@ class ChartSettingsTest {
     private static final String FOLDER = "/etc/genv-enforcer/";
     private static final String NODE_NAME = "GENV_ENFORCER_NODE_NAME";
     private static final String STATE_DIRECTORY = "GENV_ENFORCER_STATE_DIR";
+    private static final String DATA_FOLDER = "GENV_ENFORCER_DATA_DIR";
     private static final String ALLOWED_HOSTS = "GENV_ENFORCER_HTTP_ALLOWED_HOSTS";
     /** The cluster sets these variables. */
     private static final String SERVICE_NAMES =
@@ -62,7 +63,9 @@ class ChartSettingsTest {
                 ALLOWED_HOSTS,
                 SERVICE_NAMES,
                 STATE_DIRECTORY, // the chart mounts it
-                "/var/tmp/genv");
+                "/var/tmp/genv",
+                DATA_FOLDER, // the chart mounts it too
+                "/var/lib/genv-enforcer");
         assertThat(read(RenderedChart.of(""))).isEqualTo(SettingsReader.read(new Variables(bare)));
     }
 

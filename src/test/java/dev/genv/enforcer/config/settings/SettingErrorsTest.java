@@ -5,6 +5,7 @@ import static dev.genv.enforcer.config.settings.SettingsReading.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
+import dev.genv.enforcer.model.Memory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -80,6 +81,23 @@ class SettingErrorsTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"DIR", "MAX_SIZE", "MAX_AGE"})
+    void refusesSettingsOfTheJournalAndNamesThoseOfTheDatabase(String name) {
+        assertThat(errors(Map.of("GENV_ENFORCER_JOURNAL_" + name, "x")))
+                .containsExactly("GENV_ENFORCER_JOURNAL_%s: there is no such setting; GENV_ENFORCER_DATA_%s replaces it"
+                        .formatted(name, name));
+    }
+
+    @Test
+    void refusesADatabaseThatIsTooSmall() throws InvalidSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_DATA_MAX_SIZE", "4MiB")).data().dataMaxSize())
+                .isEqualTo(Memory.ofMebibytes(4));
+        assertThat(errors(Map.of("GENV_ENFORCER_DATA_MAX_SIZE", "4095KiB")))
+                .containsExactly("GENV_ENFORCER_DATA_MAX_SIZE=4095KiB:"
+                        + " expected a size from 4MiB to 1024GiB, such as 256MiB or 2GiB");
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"GPU_SOURCE", "NVML_LIBRARY", "NVML_HOLD"})
     void refusesRemovedSettingAndSaysWhy(String name) {
         assertThat(errors(Map.of("GENV_ENFORCER_" + name, "x")))
@@ -140,13 +158,13 @@ class SettingErrorsTest {
     void reportsContradictionsTogetherWithInvalidValues() {
         assertThat(errors(Map.of(
                         "GENV_ENFORCER_INTERVAL", "0",
-                        "GENV_ENFORCER_JOURNAL_DIR", "/journal",
+                        "GENV_ENFORCER_DATA_DIR", "/data",
                         "GENV_ENFORCER_MODE", "x",
                         "GENV_ENFORCER_REMOTE_QUIET", "true",
                         "GENV_ENFORCER_REMOTE_SUDO", "x")))
                 .extracting(line -> line.substring(0, line.indexOf('=')))
                 .containsExactly(
-                        "GENV_ENFORCER_JOURNAL_DIR",
+                        "GENV_ENFORCER_DATA_DIR",
                         "GENV_ENFORCER_MODE",
                         "GENV_ENFORCER_REMOTE_QUIET",
                         "GENV_ENFORCER_REMOTE_SUDO");

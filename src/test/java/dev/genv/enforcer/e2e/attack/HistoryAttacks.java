@@ -141,29 +141,29 @@ final class HistoryAttacks {
                         "env-devices",
                         "non-env-processes"),
                 Attack.withoutEffect(
-                                "does the same while a service with a journal is stopped",
+                                "does the same while a service with a database file is stopped",
                                 HistoryAttacks::reviveWhileTheServiceIsStopped,
                                 "env-devices",
                                 "non-env-processes")
-                        .withPreparation(HistoryAttacks::addJournal),
+                        .withPreparation(HistoryAttacks::addDatabase),
                 Attack.delayedByGrace(
-                        "does the same while a service without a journal is stopped",
+                        "does the same while a service without a database file is stopped",
                         HistoryAttacks::reviveWhileTheServiceIsStopped,
                         "env-devices",
                         "non-env-processes"),
                 Attack.withoutEffect(
                                 "removes the shell of the victim's job, whose environ is overwritten, and a service"
-                                        + " with a journal is restarted",
+                                        + " with a database file is restarted",
                                 HistoryAttacks::removeShellBeforeARestart,
                                 "membership_unknown",
                                 "non-env-processes")
                         .withPreparation(node -> {
-                            addJournal(node);
+                            addDatabase(node);
                             node.set("OVERWRITTEN_ENVIRON", "outside");
                         }),
                 Attack.withoutEffect(
                         "removes the shell of the victim's job, whose environ is overwritten, and a service without a"
-                                + " journal is restarted",
+                                + " database file is restarted",
                         HistoryAttacks::removeShellBeforeARestart,
                         "membership_unknown",
                         "non-env-processes"),
@@ -199,10 +199,10 @@ final class HistoryAttacks {
                         "non-env-processes"));
     }
 
-    private static void addJournal(Node node) throws IOException {
-        var journal = Files.createDirectory(node.directory.resolve("journal"));
-        Files.setPosixFilePermissions(journal, PosixFilePermissions.fromString("rwx------"));
-        node.set("JOURNAL_DIR", journal);
+    private static void addDatabase(Node node) throws IOException {
+        var folder = Files.createDirectory(node.directory.resolve("data"));
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx------"));
+        node.set("DATA_DIR", folder);
     }
 
     /** Restarts the service, so that a job of an ended environment is reported by no rule. */

@@ -41,7 +41,7 @@ class JournalMemoryIT extends NodeSuite {
         journal = Files.createDirectory(
                 directory.resolve("journal"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        node.set("JOURNAL_DIR", journal).set("MODE", "audit");
+        node.set("DATA_DIR", journal).set("MODE", "audit");
     }
 
     @Test
@@ -92,7 +92,7 @@ class JournalMemoryIT extends NodeSuite {
 
     private void check(Node.Service service) throws IOException {
         assertThat(service.process().isAlive()).as("%s", service.outputLines()).isTrue();
-        assertThat(new ServiceClient(service).observe().problems()).noneMatch(code -> code.startsWith("journal"));
+        assertThat(new ServiceClient(service).observe().problems()).noneMatch(code -> code.startsWith("data"));
         assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
         System.out.printf("JournalMemoryIT: %d MiB resident%n", service.peakMemory());
         try (var files = Files.list(journal)) {

@@ -66,9 +66,9 @@ class PageAlertsIT extends PageSuite {
         "second_enforcer, read_only, No actions: gpu-1",
         "lock_timeout, nothing_detached, No detachments: gpu-1",
         "termination_limit_reached, terminations_wait, Termination limit reached: gpu-1",
-        "journal_unwritable, memory_only, Journal not in use: gpu-1",
+        "data_unwritable, memory_only, Database not in use: gpu-1",
         "notification_failed, reported_only, Messages not delivered: gpu-1",
-        "recording_unwritable, reported_only, Observations not recorded: gpu-1",
+        "data_damaged, reported_only, Database was damaged: gpu-1",
     })
     void aHostOnWhichTheServiceDoesNotDoAllItsWorkIsShown(String code, String consequence, String alert)
             throws IOException {

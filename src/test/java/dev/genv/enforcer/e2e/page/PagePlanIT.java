@@ -53,7 +53,7 @@ class PagePlanIT extends PageSuite {
 
     @Test
     void whatIfAndReportShowTheRecordedPast() throws IOException {
-        node.set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal"), PRIVATE))
+        node.set("DATA_DIR", Files.createDirectory(directory.resolve("data"), PRIVATE))
                 .set("MODE", "audit")
                 .set("MAX_DEVICES_PER_USER", 0);
         try (var shell = Child.withEnvironment(Map.of());

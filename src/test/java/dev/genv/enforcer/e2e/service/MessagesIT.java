@@ -134,7 +134,7 @@ class MessagesIT extends NodeSuite {
                 var second = Child.withEnvironment(Map.of())) {
             node.gpus.process(0, first.pid(), "10");
             node.set("NON_ENV_PROCESSES", "audit")
-                    .set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal")))
+                    .set("DATA_DIR", Files.createDirectory(directory.resolve("data")))
                     .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
             var running = node.startService();
             await().until(() -> receiver.requests().size() == 1);
@@ -166,7 +166,7 @@ class MessagesIT extends NodeSuite {
                 var stray = Child.withEnvironment(Map.of())) {
             node.gpus.process(0, stray.pid(), "10");
             node.set("NON_ENV_PROCESSES", "audit")
-                    .set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal")))
+                    .set("DATA_DIR", Files.createDirectory(directory.resolve("data")))
                     .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
             var running = node.startService();
             await().until(() -> !receiver.requests().isEmpty());
