@@ -1,34 +1,26 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.enforcement.CycleListener;
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.Journal;
 import dev.genv.enforcer.journal.DiskJournal;
-import dev.genv.enforcer.journal.DiskPast;
-import dev.genv.enforcer.journal.DiskRecording;
 import dev.genv.enforcer.journal.JournalConfig;
 import dev.genv.enforcer.journal.SegmentLimits;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.recording.FleetRecorder;
-import dev.genv.enforcer.recording.FleetRecording;
-import dev.genv.enforcer.recording.RecordedPast;
+import dev.genv.enforcer.recording.Recorder;
 import dev.genv.enforcer.store.Database;
 import jakarta.annotation.PreDestroy;
-import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import org.jboss.logging.Logger;
 
-/** The folder of the journal, with the journal and the recorded observations; keeps nothing if no folder is set. */
+/** The folder of the journal and of the database, which is in memory if no folder is set. */
 @Singleton
-public class Storage implements CycleListener {
+public class Storage {
     private static final Logger LOG = Logger.getLogger(Storage.class);
     private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
@@ -39,7 +31,7 @@ public class Storage implements CycleListener {
 
     private final Database database;
     private final Journal journal;
-    private final Optional<FleetRecording> recording;
+    private final Recorder recorder;
 
     Storage(Settings settings) {
         this.settings = settings;
@@ -51,8 +43,7 @@ public class Storage implements CycleListener {
                 .<Journal>map(folder ->
                         new DiskJournal(new JournalConfig(folder, limits(), processes(), Enforcer.savedKinds())))
                 .orElse(Journal.NONE);
-        recording = directory.map(folder -> new FleetRecording(
-                new FleetRecorder(settings.general().interval()), new DiskRecording(folder, limits())));
+        recorder = new Recorder(database, settings.general().interval(), Ticker.ofSystem());
     }
 
     /** The database, which is being opened. */
@@ -70,26 +61,16 @@ public class Storage implements CycleListener {
     }
 
     @Produces
-    @Dependent
-    Optional<RecordedPast> past() {
-        return directory.map(DiskPast::new);
-    }
-
-    @Override
-    public void record(CycleReport report) {
-        recording.ifPresent(each -> each.record(report));
-    }
-
-    @Override
-    public List<Problem> problems() {
-        return recording.map(FleetRecording::problems).orElse(List.of());
+    @Singleton
+    Recorder recorder() {
+        return recorder;
     }
 
     @PreDestroy
     public void close() {
+        recorder.close();
         database.close();
         journal.close();
-        recording.ifPresent(FleetRecording::close);
     }
 
     /** The journal and the recorded observations have a half each, so that one of them cannot displace the other. */

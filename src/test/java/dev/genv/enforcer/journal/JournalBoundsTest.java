@@ -17,8 +17,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -114,9 +112,6 @@ class JournalBoundsTest extends JournalFixture {
         assertThat(problems()).isEmpty();
         restart();
         assertThat(events.after(0, 100).events()).containsSubsequence(before);
-        assertThat(recorded()).containsSubsequence(before);
-        assertThat(new DiskPast(directory).beginOfEvents())
-                .contains(recorded().getFirst().at());
     }
 
     @Test
@@ -176,10 +171,8 @@ class JournalBoundsTest extends JournalFixture {
                 .hasSize(1);
     }
 
-    private List<Event> recorded() throws IOException {
-        var found = new ArrayList<Event>();
-        new DiskPast(directory).readEvents(Instant.EPOCH, Instant.MAX, () -> false, found::add);
-        return found;
+    private List<Event> recorded() {
+        return events.after(0, 1_000).events();
     }
 
     private List<Path> segmentsAndLocks() throws IOException {

@@ -16,7 +16,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.FutureTask;
@@ -204,27 +203,6 @@ class JournalFaultTest extends JournalFixture {
         cycle();
         assertThat(only().id()).isEqualTo(id);
         assertThat(node.executed).as("one SIGTERM").hasSize(1);
-    }
-
-    @Test
-    void lostEventsMakeThePastIncomplete() throws IOException {
-        for (var cycle = 0; cycle < 4; cycle++) {
-            node.setSnapshot(cycle % 2 == 0 ? host().devices(2).with(process(7).uses(0)) : host().devices(2));
-            cycle();
-        }
-        stop();
-        var file = directory.resolve(FileNames.EVENTS.segment(1));
-        var bytes = Files.readAllBytes(file);
-        assertThat(areEventsWhole()).isTrue();
-        Files.write(file, Arrays.copyOf(bytes, bytes.length - 10));
-        assertThat(areEventsWhole()).as("a service was killed while it wrote").isTrue();
-        bytes[bytes.length / 2] ^= 1;
-        Files.write(file, bytes);
-        assertThat(areEventsWhole()).isFalse();
-    }
-
-    private boolean areEventsWhole() throws IOException {
-        return new DiskPast(directory).readEvents(Instant.MIN, Instant.MAX, () -> false, _ -> true);
     }
 
     @Test

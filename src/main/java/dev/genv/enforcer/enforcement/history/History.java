@@ -123,6 +123,11 @@ public final class History {
         return seen;
     }
 
+    /** Records that the state of a host was still the same when it was read at this time, in clock ticks since boot. */
+    public void recordUnchanged(String host, long at) {
+        ticks.computeIfPresent(host, (_, last) -> Math.max(last, at));
+    }
+
     /**
      * Records the plan that follows from the last observation.
      *
