@@ -4,24 +4,21 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.genv.GenvJson;
-import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.recording.FleetPlayer;
-import dev.genv.enforcer.recording.FleetRecorder;
-import dev.genv.enforcer.recording.RecordedLine;
-import dev.genv.enforcer.recording.replay.Replay;
+import dev.genv.enforcer.recording.PictureReader;
+import dev.genv.enforcer.recording.RecordedPast;
+import dev.genv.enforcer.recording.Replay;
+import dev.genv.enforcer.store.Database;
+import dev.genv.enforcer.store.StoreException;
 import dev.genv.enforcer.testsupport.KnownRules;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -37,6 +34,7 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
@@ -50,7 +48,6 @@ import org.openjdk.jmh.annotations.Warmup;
 @Warmup(iterations = 3, time = 2)
 @Measurement(iterations = 5, time = 2)
 public class ReplayBenchmark {
-    private static final Duration INTERVAL = Duration.ofSeconds(10);
     private static final int CYCLES = 360;
     private static final int LIFETIME = 60;
     private static final int DEVICES = 8;
@@ -63,30 +60,35 @@ public class ReplayBenchmark {
     @Param({"1", "100"})
     int hosts;
 
-    private final List<RecordedLine> lines = new ArrayList<>();
+    private final Database database = new Database(new Database.Config(Optional.empty(), 256 << 20));
+    private final RecordedPast past = new RecordedPast(database, Instant.EPOCH);
 
     @Setup
     public void record() {
         var random = new SplittableRandom(1);
-        var recorder = new FleetRecorder(INTERVAL);
         for (var number = 0; number < CYCLES; number++) {
             var cycle = number;
-            var snapshots = IntStream.range(0, hosts)
+            past.cycle(IntStream.range(0, hosts)
                     .mapToObj(host -> snapshot("gpu-" + host, cycle, random))
-                    .toList();
-            var at = Instant.EPOCH.plus(INTERVAL.multipliedBy(cycle));
-            lines.addAll(recorder.record(at, snapshots, 1));
+                    .toArray(Snapshot[]::new));
         }
     }
 
+    @TearDown
+    public void close() {
+        past.close();
+    }
+
     @Benchmark
-    public Replay replayedHour() throws UnreadableException {
-        var player = new FleetPlayer();
-        var replay = new Replay(POLICY, false, true);
-        for (var line : lines) {
-            player.apply(line.type(), GenvJson.read(line.json().getBytes(StandardCharsets.US_ASCII)))
-                    .ifPresent(replay::check);
-        }
+    public Replay replayedHour() throws StoreException {
+        var end = Instant.EPOCH.plus(RecordedPast.INTERVAL.multipliedBy(CYCLES));
+        var replay = new Replay(
+                new Replay.Config(POLICY, Duration.ofSeconds(30), RecordedPast.INTERVAL, Instant.EPOCH, true));
+        new PictureReader(database).read(Instant.EPOCH, end, recorded -> {
+            replay.add(recorded);
+            return true;
+        });
+        replay.finish(end, end.toEpochMilli());
         if (!replay.users().isEmpty()) {
             throw new IllegalStateException("the past of the benchmark is wrong: " + replay.users());
         }

@@ -3,7 +3,7 @@ package dev.genv.enforcer.api;
 import dev.genv.enforcer.api.connection.ClientAddress;
 import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.api.connection.ForcedClose;
-import dev.genv.enforcer.api.query.PastReading;
+import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.report.ReportResource;
 import dev.genv.enforcer.api.report.UsersResource;
 import dev.genv.enforcer.api.security.HttpErrors;
@@ -32,7 +32,7 @@ public class ResponseLimits {
     /** The time limit for reading a response; the connection is closed after it. */
     private static final Duration LONGEST = Duration.ofSeconds(20);
     /** The same for a report, which the service computes before. */
-    private static final Duration LONGEST_REPORT = PastReading.LONGEST.plus(LONGEST);
+    private static final Duration LONGEST_REPORT = PastAccess.LONGEST.plus(LONGEST);
 
     /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
     private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");

@@ -2,19 +2,18 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.Store;
-import dev.genv.enforcer.recording.RecordedPast;
+import dev.genv.enforcer.recording.Recorder;
 import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.store.DatabaseStore;
 import dev.genv.enforcer.store.Retention;
 import jakarta.annotation.PreDestroy;
-import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Optional;
 import org.jboss.logging.Logger;
 
 /** The database, in its folder or in memory. */
@@ -28,10 +27,12 @@ public class Storage {
 
     private final Settings settings;
     private final Database database;
+    private final Recorder recorder;
 
     Storage(Settings settings) {
         this.settings = settings;
         database = new Database(new Database.Config(settings.data().dataDir(), maxBytes()));
+        recorder = new Recorder(database, settings.general().interval(), Ticker.ofSystem());
     }
 
     /** The database, which is being opened. */
@@ -49,13 +50,14 @@ public class Storage {
     }
 
     @Produces
-    @Dependent
-    Optional<RecordedPast> past() {
-        return Optional.empty();
+    @Singleton
+    Recorder recorder() {
+        return recorder;
     }
 
     @PreDestroy
     public void close() {
+        recorder.close();
         database.close();
     }
 

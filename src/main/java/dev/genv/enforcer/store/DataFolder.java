@@ -6,12 +6,12 @@ import dev.genv.enforcer.linux.FileStatus;
 import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import java.nio.file.LinkOption;
 
 /**
  * The open folder of the database, locked for this service. The service uses only a folder and files that no other user could have

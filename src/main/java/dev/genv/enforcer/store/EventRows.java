@@ -65,7 +65,8 @@ final class EventRows {
             case EventContent.ProblemEnded(var host, var _) -> host;
             default ->
                 violation(content)
-                        .map(entry -> Objects.requireNonNullElse(entry.violation().host(), ""))
+                        .map(entry ->
+                                Objects.requireNonNullElse(entry.violation().host(), ""))
                         .orElse("");
         };
     }
@@ -74,7 +75,7 @@ final class EventRows {
     static List<Event> latest(Sql sql, int most, long maxBytes) throws SQLException {
         var events = new ArrayList<Event>();
         var left = new long[] {maxBytes};
-        sql.read(
+        sql.query(
                 "SELECT sequence, at, type, content, bytes FROM event ORDER BY sequence DESC LIMIT ?",
                 row -> {
                     left[0] -= row.getLong(5);
@@ -85,7 +86,7 @@ final class EventRows {
                         RecordJson.read(row.getString(4), type)
                                 .ifPresent(content -> events.add(new Event(sequence, at, content)));
                     }
-                    return left[0] >= 0;
+                    return left[0] >= 0 ? row : null;
                 },
                 most);
         return events.reversed();

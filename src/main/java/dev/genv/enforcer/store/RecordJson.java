@@ -14,6 +14,8 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.genv.NullableComponents;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
@@ -41,6 +43,10 @@ public final class RecordJson {
     /** Returns a value as JSON. */
     public static String text(Object value) {
         return new String(write(value), StandardCharsets.UTF_8);
+    }
+
+    public static void write(OutputStream out, Object fields) throws IOException {
+        MAPPER.writeValue(out, fields);
     }
 
     public static JsonNode tree(@Nullable Object value) {

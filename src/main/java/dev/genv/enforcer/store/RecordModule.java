@@ -1,5 +1,6 @@
 package dev.genv.enforcer.store;
 
+import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonValue;
 import com.fasterxml.jackson.core.JsonParser;
@@ -10,6 +11,7 @@ import com.fasterxml.jackson.databind.module.SimpleModule;
 import dev.genv.enforcer.enforcement.action.Termination;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
@@ -45,11 +47,22 @@ final class RecordModule extends SimpleModule {
                 new NamedType(Termination.Unkillable.class, "unkillable"),
                 new NamedType(Termination.Compliant.class, "compliant"));
         setMixInAnnotation(RuleDefinition.class, RuleForm.class);
+        setMixInAnnotation(SubordinateUids.class, RangesForm.class);
         addDeserializer(RuleDefinition.class, new RuleReader());
     }
 
     @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
     private interface Form {}
+
+    private abstract static class RangesForm {
+        @JsonCreator(mode = JsonCreator.Mode.DELEGATING)
+        RangesForm(List<SubordinateUids.Range> ranges) {
+            assert ranges != null; // only the annotations count
+        }
+
+        @JsonValue
+        abstract List<SubordinateUids.Range> ranges();
+    }
 
     private interface RuleForm {
         @JsonValue

@@ -4,20 +4,24 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Runs statements of one transaction, and closes each. */
 public record Sql(Connection connection) {
-    /** Reads a row; false ends the reading. */
+    /** Reads a row; null ends the query. */
     @FunctionalInterface
-    public interface RowFilter {
-        boolean read(ResultSet row) throws SQLException;
+    public interface RowReader<T> {
+        @Nullable
+        T read(ResultSet row) throws SQLException;
     }
 
     /** Reads a row. */
     @FunctionalInterface
-    public interface RowReader {
-        void read(ResultSet row) throws SQLException;
+    public interface RowConsumer {
+        void accept(ResultSet row) throws SQLException;
     }
 
     /** Changes rows, and returns their number. */
@@ -34,33 +38,46 @@ public record Sql(Connection connection) {
         }
     }
 
-    /** Reads rows until the reader returns false. */
-    public void read(String sql, RowFilter reader, @Nullable Object... values) throws SQLException {
+    /** Returns what the reader makes of the rows. */
+    public <T> List<T> query(String sql, RowReader<T> reader, @Nullable Object... values) throws SQLException {
         try (var statement = prepare(sql, values);
                 var rows = statement.executeQuery()) {
-            while (rows.next() && reader.read(rows)) {
-                // the reader has done it
+            var all = new ArrayList<T>();
+            while (rows.next()) {
+                var value = reader.read(rows);
+                if (value == null) {
+                    break;
+                }
+                all.add(value);
             }
+            return all;
         }
     }
 
     /** Reads all rows. */
-    public void forEach(String sql, RowReader reader, @Nullable Object... values) throws SQLException {
-        read(
+    public void forEach(String sql, RowConsumer consumer, @Nullable Object... values) throws SQLException {
+        query(
                 sql,
                 row -> {
-                    reader.read(row);
-                    return true;
+                    consumer.accept(row);
+                    return row;
                 },
                 values);
     }
 
-    /** Returns the number in the first row; 0 if there is none. */
-    public long number(String sql, @Nullable Object... values) throws SQLException {
+    /** Returns the first column of the first row; empty if there is none, or if it is NULL. */
+    public Optional<Long> find(String sql, @Nullable Object... values) throws SQLException {
         try (var statement = prepare(sql, values);
                 var rows = statement.executeQuery()) {
-            return rows.next() ? rows.getLong(1) : 0;
+            return rows.next()
+                    ? Optional.ofNullable((Number) rows.getObject(1)).map(Number::longValue)
+                    : Optional.empty();
         }
+    }
+
+    /** Returns the first column of the first row; 0 if there is none, or if it is NULL. */
+    public long number(String sql, @Nullable Object... values) throws SQLException {
+        return find(sql, values).orElse(0L);
     }
 
     private PreparedStatement prepare(String sql, @Nullable Object... values) throws SQLException {

@@ -19,8 +19,7 @@ record ViolationRows(Sql sql) {
     /** In the column {@code cycle}: the last cycle did not find the violation. */
     private static final int NOT_FOUND = -1;
 
-    private static final String WRITE =
-            """
+    private static final String WRITE = """
             INSERT INTO violation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET mode = excluded.mode, user = excluded.user, environment = excluded.environment,
                 message = excluded.message, last_seen = excluded.last_seen, cycle = excluded.cycle, entry = excluded.entry,
@@ -83,14 +82,14 @@ record ViolationRows(Sql sql) {
     List<ViolationRecord> latestResolved(int most, long maxBytes) throws SQLException {
         var resolved = new ArrayList<ViolationRecord>();
         var left = new long[] {maxBytes};
-        sql.read(
+        sql.query(
                 "SELECT entry, bytes FROM violation WHERE resolved IS NOT NULL ORDER BY resolved DESC, number DESC LIMIT ?",
                 row -> {
                     left[0] -= row.getLong(2);
                     if (left[0] >= 0) {
                         RecordJson.read(row.getString(1), ViolationRecord.class).ifPresent(resolved::add);
                     }
-                    return left[0] >= 0;
+                    return left[0] >= 0 ? row : null;
                 },
                 most);
         return resolved.reversed();

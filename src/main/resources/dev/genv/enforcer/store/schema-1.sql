@@ -68,7 +68,7 @@ CREATE TABLE event (
 );
 
 -- Pictures of hosts, as deflated JSON. A row without a base is complete; the data of another one needs that of its base. No data: the host
--- is gone. The mark is the clock that counts towards an action.
+-- left the list, or its picture is too large. The mark is the clock that counts towards an action.
 CREATE TABLE observation (
     id INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,
@@ -83,7 +83,10 @@ CREATE INDEX observation_host ON observation (host, base, id);
 
 CREATE INDEX observation_at ON observation (at);
 
--- For how long users held and used devices of a host: two devices for an hour are two device hours.
+CREATE INDEX observation_host_at ON observation (host, at);
+
+-- For how long users held and used devices of a host in the hour that begins then: two devices for an hour are two device hours. Idle are
+-- held devices on which no process ran.
 CREATE TABLE usage (
     hour INTEGER NOT NULL,
     host TEXT NOT NULL,
@@ -94,11 +97,11 @@ CREATE TABLE usage (
     PRIMARY KEY (hour, host, user)
 ) WITHOUT ROWID;
 
+-- For how long a host was observed in an hour.
 CREATE TABLE observed (
     hour INTEGER NOT NULL,
     host TEXT NOT NULL,
     time INTEGER NOT NULL,
-    cycles INTEGER NOT NULL,
     PRIMARY KEY (hour, host)
 ) WITHOUT ROWID;
 

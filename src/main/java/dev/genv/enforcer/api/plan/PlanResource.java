@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.api.query.PastReading.FleetMemory;
+import dev.genv.enforcer.api.query.FleetMemory;
 import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.api.view.PlanView;

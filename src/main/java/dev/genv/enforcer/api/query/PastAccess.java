@@ -1,33 +1,45 @@
 package dev.genv.enforcer.api.query;
 
-import dev.genv.enforcer.api.query.PastReading.FleetMemory;
 import dev.genv.enforcer.api.security.ApiException;
-import dev.genv.enforcer.recording.RecordedPast;
+import dev.genv.enforcer.store.Database;
+import dev.genv.enforcer.store.StoreException;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.inject.Singleton;
-import java.util.Optional;
+import java.time.Duration;
 import java.util.concurrent.Semaphore;
+import java.util.function.BooleanSupplier;
 
 /** Lets one request at a time read the recorded past, because each occupies a processor and the disk. */
 @Singleton
 public class PastAccess {
-    private static final int HEAP_SHARE = 8;
+    /** The time limit. The connection of a plan is closed after 60 s. */
+    public static final Duration LONGEST = Duration.ofSeconds(45);
 
-    private final Optional<RecordedPast> past;
+    private final Database database;
     private final Semaphore permit = new Semaphore(1);
 
-    PastAccess(Optional<RecordedPast> past) {
-        this.past = past;
+    PastAccess(Database database) {
+        this.database = database;
     }
 
-    /** Begins to read; the caller closes the reading. Refuses if nothing is recorded, or another request reads. */
-    public PastReading open(RoutingContext request, Period period) {
-        var recorded = past.orElseThrow(
-                () -> new ApiException(409, "the past is not recorded: set GENV_ENFORCER_DATA_DIR to a folder for it"));
-        var memory = new FleetMemory(Runtime.getRuntime().maxMemory() / HEAP_SHARE);
+    /** Reads from the database. */
+    public interface Reader<T> {
+        /** Returns what was read; it ends as soon as the time is over. */
+        T read(Database database, BooleanSupplier isOver) throws StoreException;
+    }
+
+    /** Reads for a request, until the time limit, or until its client has disconnected. Refuses if another request reads. */
+    public <T> T read(RoutingContext request, Reader<T> reader) {
         if (!permit.tryAcquire()) {
             throw new ApiException(503, "another request reads the recorded past; try again soon");
         }
-        return new PastReading(recorded, period, () -> request.response().closed(), memory, permit::release);
+        try {
+            var end = System.nanoTime() + LONGEST.toNanos();
+            return reader.read(database, () -> request.response().closed() || System.nanoTime() - end > 0);
+        } catch (StoreException e) {
+            throw new ApiException(503, "the recorded past cannot be read: " + e.getMessage());
+        } finally {
+            permit.release();
+        }
     }
 }

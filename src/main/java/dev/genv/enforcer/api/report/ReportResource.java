@@ -1,16 +1,11 @@
 package dev.genv.enforcer.api.report;
 
 import dev.genv.enforcer.api.query.PastAccess;
-import dev.genv.enforcer.api.query.PastReading;
 import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.report.ReportView.ReportCsv;
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.recording.replay.EventCounts;
-import dev.genv.enforcer.recording.replay.UsageMeter;
-import dev.genv.enforcer.recording.replay.UserNames;
-import dev.genv.enforcer.recording.replay.ViolationTimeline;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -63,47 +58,16 @@ public class ReportResource {
         var isCsv = isCsv(query.get("format"), headers);
         var to = Period.instant("to", query.get("to"), enforcer.ticker().now().truncatedTo(ChronoUnit.MILLIS));
         var period = new Period(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
-        try (var reading = past.open(request, period)) {
-            var report = report(reading, period);
-            if (isCsv && !report.complete()) {
-                throw new ApiException(
-                        413,
-                        "the period was not read within %d seconds, or its records are damaged, which CSV cannot show; choose a shorter one"
-                                .formatted(PastReading.LONGEST.toSeconds()));
-            }
-            return isCsv
-                    ? Response.ok(ReportCsv.of(report).getBytes(StandardCharsets.US_ASCII))
-                            .type("text/csv; charset=us-ascii; header=present")
-                            .build()
-                    : Response.ok(report, MediaType.APPLICATION_JSON).build();
+        var report = past.read(request, (database, _) -> new ReportQueries(database, period).read());
+        if (isCsv && !report.complete()) {
+            throw new ApiException(
+                    413, "a part of the period is lost, because the database was damaged, which CSV cannot show");
         }
-    }
-
-    private static ReportView report(PastReading reading, Period period) {
-        var recordedSince = reading.recordedSince();
-        var names = new UserNames();
-        var meter = new UsageMeter(period.from(), period.to(), names);
-        reading.cycles(meter::add);
-        var counts = new EventCounts(period.from(), period.to(), names);
-        var timeline = new ViolationTimeline(period.from(), period.to());
-        reading.events(event -> {
-            counts.add(event);
-            timeline.add(event);
-        });
-        var eventsRecordedSince = reading.eventsRecordedSince(); // after the events: old ones may be deleted meanwhile
-        var usage = meter.finish();
-        var byUser = counts.byUser();
-        return new ReportView(
-                period.from(),
-                period.to(),
-                recordedSince,
-                eventsRecordedSince,
-                reading.isComplete(),
-                ReportView.hosts(usage),
-                ReportView.usage(usage),
-                ReportView.users(byUser),
-                ReportView.rules(byUser),
-                ReportView.timeline(timeline));
+        return isCsv
+                ? Response.ok(ReportCsv.of(report).getBytes(StandardCharsets.US_ASCII))
+                        .type("text/csv; charset=us-ascii; header=present")
+                        .build()
+                : Response.ok(report, MediaType.APPLICATION_JSON).build();
     }
 
     private static boolean isCsv(@Nullable String format, HttpHeaders headers) {

@@ -6,13 +6,11 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -129,30 +127,5 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
     private static String held(Environment environment, int device, String user) {
         var eid = SafeText.bounded(environment.eid());
         return "held %d %d %s %s".formatted(device, eid.length(), eid, SafeText.bounded(user));
-    }
-
-    /** When users began to hold devices in a recorded past, as {@link History} knows it of the observed one. */
-    public static final class RecordedAppearances {
-        private final boolean trustsRecordedTimes;
-        private final Map<String, Claims> hosts = new HashMap<>();
-        private long cycle;
-
-        public RecordedAppearances(boolean trustsRecordedTimes) {
-            this.trustsRecordedTimes = trustsRecordedTimes;
-        }
-
-        /** Records the hosts of the next cycle; only cycles in which what users hold has changed are necessary. */
-        public Appearances record(Collection<Snapshot> snapshots) {
-            cycle++;
-            var since = new HashMap<Appearances.Key, Long>();
-            for (var snapshot : snapshots) {
-                var claims = hosts.getOrDefault(snapshot.host(), Claims.EMPTY)
-                        .next(snapshot, null, new Claims.Moment(0, cycle)); // no process is compared with a claim
-                hosts.put(snapshot.host(), claims);
-                since.putAll(claims.appearances(snapshot));
-            }
-            hosts.keySet().retainAll(snapshots.stream().map(Snapshot::host).collect(Collectors.toSet()));
-            return new Appearances(since, trustsRecordedTimes);
-        }
     }
 }

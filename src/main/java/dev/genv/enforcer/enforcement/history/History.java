@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.history;
 
-import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
@@ -122,6 +121,11 @@ public final class History {
         var seen = new SeenFleet(observed, new Fleet(snapshots, observed.remote(), appearances(snapshots)));
         open = seen;
         return seen;
+    }
+
+    /** Records that the state of a host was still the same when it was read at this time, in clock ticks since boot. */
+    public void recordUnchanged(String host, long at) {
+        ticks.computeIfPresent(host, (_, last) -> Math.max(last, at));
     }
 
     /**

@@ -5,22 +5,19 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.api.query.PastReading.FleetMemory;
 import dev.genv.enforcer.api.security.ApiException;
-import dev.genv.enforcer.recording.RecordedCycle;
+import dev.genv.enforcer.recording.Picture;
+import dev.genv.enforcer.recording.PictureReader.Recorded;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import java.time.Duration;
 import java.time.Instant;
-import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class FleetMemoryTest {
     @Test
     void refusesAFleetAboveTheLimit() {
-        var cycle = cycle(host("a").devices(1).with(process(7).uses(0)));
-        assertThatThrownBy(() -> new FleetMemory(4 << 20).hold(cycle)).isInstanceOf(ApiException.class);
-        new FleetMemory(5 << 20).hold(cycle);
+        var recorded = recorded(host("a").devices(1).with(process(7).uses(0)));
+        assertThatThrownBy(() -> new FleetMemory(4 << 20).hold(recorded)).isInstanceOf(ApiException.class);
+        new FleetMemory(5 << 20).hold(recorded);
     }
 
     @Test
@@ -35,11 +32,11 @@ class FleetMemoryTest {
 
     private static long bytesFor(HostBuilder host) {
         var memory = new FleetMemory(Long.MAX_VALUE);
-        memory.hold(cycle(host));
+        memory.hold(recorded(host));
         return memory.bytes();
     }
 
-    private static RecordedCycle cycle(HostBuilder host) {
-        return new RecordedCycle(Instant.EPOCH, Duration.ZERO, 1, Set.of("a"), Map.of("a", host.snapshot()));
+    private static Recorded recorded(HostBuilder host) {
+        return new Recorded(Instant.EPOCH, 0, "a", new Picture(host.snapshot(), null, 1));
     }
 }

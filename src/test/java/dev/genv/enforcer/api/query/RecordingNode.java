@@ -4,10 +4,9 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.journal.DiskRecording;
-import dev.genv.enforcer.journal.SegmentLimits;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.recording.FleetRecorder;
+import dev.genv.enforcer.recording.RecordedPast;
+import dev.genv.enforcer.store.Database;
 import io.quarkus.test.junit.QuarkusTestProfile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,8 +15,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The service with a journal of an hour. In its second half raz has a third device, two processes ran outside of environments, and one
@@ -25,7 +24,7 @@ import java.util.Map;
  */
 public class RecordingNode implements QuarkusTestProfile {
     static final String HOSTILE = "=cmd|' /C calc'!A1";
-    static final Duration INTERVAL = Duration.ofSeconds(10);
+    static final Duration INTERVAL = RecordedPast.INTERVAL;
     static final int CYCLES = 360;
     /** The first recorded cycle. */
     static final Instant FIRST = Instant.parse("2026-10-01T08:00:00Z");
@@ -57,15 +56,11 @@ public class RecordingNode implements QuarkusTestProfile {
                 "genv.enforcer.nvidia-smi", FOLDER.resolve("bin/nvidia-smi").toString());
     }
 
-    private static void record() throws IOException {
-        var recorder = new FleetRecorder(INTERVAL);
-        try (var disk = new DiskRecording(DATA, new SegmentLimits(64 << 20, Duration.ofDays(90)))) {
+    private static void record() {
+        var folder = new Database.Config(Optional.of(JOURNAL), 64 << 20);
+        try (var past = new RecordedPast(new Database(folder), FIRST)) {
             for (var cycle = 0; cycle < CYCLES; cycle++) {
-                var at = FIRST.plus(INTERVAL.multipliedBy(cycle));
-                var lines = recorder.record(at, List.of(node(cycle >= CYCLES / 2)), 1);
-                if (!lines.isEmpty()) {
-                    disk.append(at, lines);
-                }
+                past.cycle(node(cycle >= CYCLES / 2));
             }
         }
     }

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ReportCsvTest {
     private static final String HEADER =
-            "user,host,observed_hours,held_device_hours,used_device_hours,rule,violations,terminations,detachments\r\n";
+            "user,host,observed_hours,held_device_hours,used_device_hours,idle_device_hours,rule,violations,terminations,detachments\r\n";
 
     @Test
     void hasOneHeaderAndOneFormOfRow() {
@@ -26,14 +26,14 @@ class ReportCsvTest {
                 null,
                 true,
                 List.of(new HostHours("gpu-1", 24.5), new HostHours("gpu-2", 12)),
-                List.of(new UserHours("raz", "gpu-1", 12.25, 3)),
+                List.of(new UserHours("raz", "gpu-1", 12.25, 3, 9.25)),
                 List.of(),
                 List.of(new RuleCounts(null, "env-memory", 3, 2, 1)),
                 List.of());
 
         assertThat(ReportCsv.of(report))
-                .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,,,,\r\n" + ",\"gpu-2\",12.0,,,,,,\r\n"
-                        + ",,,,,\"env-memory\",3,2,1\r\n");
+                .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,9.25,,,,\r\n" + ",\"gpu-2\",12.0,,,,,,,\r\n"
+                        + ",,,,,,\"env-memory\",3,2,1\r\n");
     }
 
     @Test
@@ -73,7 +73,7 @@ class ReportCsvTest {
                 "`\t=1` | \\u0009=1",
             })
     void textOfUsersIsNeitherAFormulaNorAControlCharacter(String name, String field) {
-        assertThat(row(name)).isEqualTo("\"" + field + "\",\"h\",,0.0,0.0,,,,\r\n");
+        assertThat(row(name)).isEqualTo("\"" + field + "\",\"h\",,0.0,0.0,0.0,,,,\r\n");
     }
 
     @Test
@@ -89,7 +89,7 @@ class ReportCsvTest {
                 null,
                 true,
                 List.of(),
-                List.of(new UserHours(user, "h", 0, 0)),
+                List.of(new UserHours(user, "h", 0, 0, 0)),
                 List.of(),
                 List.of(),
                 List.of());

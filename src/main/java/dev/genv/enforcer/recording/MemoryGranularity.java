@@ -1,4 +1,4 @@
-package dev.genv.enforcer.recording.change;
+package dev.genv.enforcer.recording;
 
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * Leaves out small changes of used memory, because nearly every process changes a little in every cycle. The memory of an environment
  * that exceeds its capacity is exact, so that a rule decides about the recorded memory as about the observed one.
  */
-final class MemoryGranularity {
+public final class MemoryGranularity {
     /** A change of at most this many bytes is left out. */
     static final long SMALL_CHANGE = 64L << 20;
     /** So is a change of at most this share of the recorded memory. */
@@ -27,7 +27,7 @@ final class MemoryGranularity {
     private record Use(ProcessId process, int device) {}
 
     /** Returns the snapshot with the recorded memory where it changed only a little. */
-    static Snapshot apply(Snapshot now, Map<ProcessId, GpuProcess> recorded) {
+    public static Snapshot apply(Snapshot now, Map<ProcessId, GpuProcess> recorded) {
         var coarse = now.withProcesses(now.processes().stream()
                 .map(process -> coarse(process, recorded.get(process.id()), Set.of()))
                 .toList());

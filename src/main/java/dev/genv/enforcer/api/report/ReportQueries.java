@@ -1,0 +1,178 @@
+package dev.genv.enforcer.api.report;
+
+import dev.genv.enforcer.api.query.Period;
+import dev.genv.enforcer.api.report.ReportView.HostHours;
+import dev.genv.enforcer.api.report.ReportView.RuleCounts;
+import dev.genv.enforcer.api.report.ReportView.TimelineEntry;
+import dev.genv.enforcer.api.report.ReportView.UserCounts;
+import dev.genv.enforcer.api.report.ReportView.UserHours;
+import dev.genv.enforcer.store.Database;
+import dev.genv.enforcer.store.Sql;
+import dev.genv.enforcer.store.StoreException;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+
+/** Reads the report of a period from the database. Hours are read in slices, so that its thread is never busy for long. */
+final class ReportQueries {
+    /** The largest number of pairs of a user and a host or a rule, because users can write any name. The others count for no user. */
+    static final int MAX_ROWS = 10_000;
+
+    private static final long HOUR = Duration.ofHours(1).toMillis();
+    private static final long SLICE = 48 * HOUR;
+    private static final double TEN_THOUSAND = 10_000;
+    private static final int PARTS = 24;
+    /** Violations and actions of a period, by user and by what else is asked for. */
+    private static final String COUNTS = """
+            SELECT user, other, sum(violations), sum(terminations), sum(detachments) FROM (
+                SELECT user, %s AS other, 1 AS violations, 0 AS terminations, 0 AS detachments FROM violation
+                    WHERE first_seen BETWEEN ?1 AND ?2
+                UNION ALL
+                SELECT user, %s, 0, type = 'terminate', type = 'detach' FROM %s WHERE at BETWEEN ?1 AND ?2
+                    AND (type = 'terminate' AND outcome = 'signalled' AND signal = 'TERM'
+                        OR type = 'detach' AND outcome = 'detached'))
+            GROUP BY user, other
+            """;
+
+    private static final String BY_USER = COUNTS.formatted("''", "''", "action");
+    /** An action counts for each of its rules. */
+    private static final String BY_RULE = COUNTS.formatted("rule", "each.value", "action, json_each(rules) AS each");
+
+    private static final String USAGE =
+            "SELECT user, host, sum(held), sum(used), sum(idle) FROM usage WHERE hour BETWEEN ? AND ? GROUP BY user, host";
+    private static final String OBSERVED =
+            "SELECT '', host, sum(time), 0, 0 FROM observed WHERE hour BETWEEN ? AND ? GROUP BY host";
+
+    private final Database database;
+    private final Period period;
+    private final long from;
+    private final long to;
+
+    /** A user, and a host or a rule. */
+    private record Key(String user, String other) {
+        static final Comparator<Key> ORDER = Comparator.comparing((Key key) -> key.user.isEmpty())
+                .thenComparing(Key::user)
+                .thenComparing(Key::other);
+
+        @Nullable
+        String name() {
+            return user.isEmpty() ? null : user;
+        }
+    }
+
+    private record Sums(long first, long second, long third) {
+        Sums plus(Sums other) {
+            return new Sums(first + other.first, second + other.second, third + other.third);
+        }
+    }
+
+    private record Row(Key key, Sums sums) {
+        static Row read(ResultSet row) throws SQLException {
+            return new Row(
+                    new Key(row.getString(1), row.getString(2)),
+                    new Sums(row.getLong(3), row.getLong(4), row.getLong(5)));
+        }
+    }
+
+    ReportQueries(Database database, Period period) {
+        this.database = database;
+        this.period = period;
+        from = period.from().toEpochMilli();
+        to = period.to().toEpochMilli();
+    }
+
+    ReportView read() throws StoreException {
+        return new ReportView(
+                period.from(),
+                period.to(),
+                recordedSince().orElse(null),
+                number("SELECT min(at) FROM event").map(Instant::ofEpochMilli).orElse(null),
+                number("SELECT value FROM meta WHERE key = 'damaged' AND CAST(value AS INTEGER) > ?", from)
+                        .isEmpty(),
+                rows(hours(OBSERVED), (key, sums) -> new HostHours(key.other, hours(sums.first))),
+                rows(
+                        hours(USAGE),
+                        (key, sums) -> new UserHours(
+                                key.name(), key.other, hours(sums.first), hours(sums.second), hours(sums.third))),
+                rows(
+                        sums(BY_USER, from, to),
+                        (key, sums) -> new UserCounts(key.name(), sums.first, sums.second, sums.third)),
+                rows(
+                        sums(BY_RULE, from, to),
+                        (key, sums) -> new RuleCounts(key.name(), key.other, sums.first, sums.second, sums.third)),
+                timeline());
+    }
+
+    /** An hour is recorded from the first picture in it. */
+    private Optional<Instant> recordedSince() throws StoreException {
+        var picture = number("SELECT min(at) FROM observation");
+        return number("SELECT min(hour) FROM observed")
+                .filter(hour -> picture.isEmpty() || hour + HOUR <= picture.get())
+                .or(() -> picture)
+                .map(Instant::ofEpochMilli);
+    }
+
+    /** Adds up every hour that overlaps the period. */
+    private Map<Key, Sums> hours(String sql) throws StoreException {
+        var sums = new HashMap<Key, Sums>();
+        var first = number("SELECT min(hour) FROM observed").orElse(0L);
+        var last = Math.min(to, number("SELECT max(hour) FROM observed").orElse(0L));
+        for (var begin = Math.max(first, from - HOUR + 1); begin <= last; begin += SLICE) {
+            add(sums, sql, begin, Math.min(begin + SLICE - 1, last));
+        }
+        return sums;
+    }
+
+    private Map<Key, Sums> sums(String sql, long begin, long end) throws StoreException {
+        var sums = new HashMap<Key, Sums>();
+        add(sums, sql, begin, end);
+        return sums;
+    }
+
+    private void add(Map<Key, Sums> sums, String sql, long begin, long end) throws StoreException {
+        for (var row : database.call(connection -> new Sql(connection).query(sql, Row::read, begin, end))) {
+            var hasRow = sums.containsKey(row.key) || sums.size() < MAX_ROWS;
+            sums.merge(hasRow ? row.key : new Key("", row.key.other), row.sums, Sums::plus);
+        }
+    }
+
+    private static <T> List<T> rows(Map<Key, Sums> sums, BiFunction<Key, Sums, T> row) {
+        return sums.entrySet().stream()
+                .sorted(Map.Entry.comparingByKey(Key.ORDER))
+                .map(entry -> row.apply(entry.getKey(), entry.getValue()))
+                .toList();
+    }
+
+    /** A part has at least a millisecond, so that an instant is a period too. */
+    private List<TimelineEntry> timeline() throws StoreException {
+        var part = Math.max(1, (to - from) / PARTS);
+        return database.call(connection -> new Sql(connection)
+                .query(
+                        "SELECT min(?, (first_seen - ?) / ?) AS part, rule, count(*) FROM violation WHERE first_seen BETWEEN ? AND ?"
+                                + " GROUP BY part, rule ORDER BY part, rule",
+                        row -> new TimelineEntry(
+                                Instant.ofEpochMilli(from + row.getLong(1) * part), row.getString(2), row.getLong(3)),
+                        PARTS - 1,
+                        from,
+                        part,
+                        from,
+                        to));
+    }
+
+    private Optional<Long> number(String sql, Object... values) throws StoreException {
+        return database.call(connection -> new Sql(connection).find(sql, values));
+    }
+
+    /** Rounded to a third of a second. */
+    private static double hours(long millis) {
+        return Math.round(millis * TEN_THOUSAND / HOUR) / TEN_THOUSAND;
+    }
+}

@@ -1,0 +1,266 @@
+package dev.genv.enforcer.recording;
+
+import dev.genv.enforcer.enforcement.history.Evidence.Delay;
+import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
+import dev.genv.enforcer.enforcement.history.History;
+import dev.genv.enforcer.enforcement.history.SeenFleet.Observed;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.ObservationAge;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.Rules;
+import dev.genv.enforcer.recording.PictureReader.Recorded;
+import dev.genv.enforcer.recording.ReplayedUser.ReplayedAction;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Applies a policy to the recorded past, as the service would have done from an instant on: with its claims, and with its grace period. A
+ * process is terminated once and an attachment detached once: from then on it is left out of the past. The termination limit and the mode of
+ * the service do not apply.
+ *
+ * <p>Pictures are recorded only when something changes, so rules are also checked when a waiting action becomes due between two of them. The
+ * rules about one host are checked for the hosts that changed, and those about the fleet only when what users hold has changed.
+ */
+public final class Replay {
+    /** The largest number of users with a result of their own: users can write any name. */
+    static final int MAX_USERS = 1_000;
+    /** The largest number of listed actions of all users together. */
+    static final int MAX_LISTED = 2_000;
+
+    private final Config config;
+    private final Policy ofHosts;
+    private final Policy ofFleet;
+    /** The present moment of the replay, and its mark in milliseconds. */
+    private Instant at = Instant.EPOCH;
+
+    private long mark;
+    private final Ticker ticker =
+            new Ticker(() -> this.at, () -> Duration.ofMillis(this.mark).toNanos());
+    private final ObservationAge age = new ObservationAge(ticker, Duration.ZERO, Duration.ZERO);
+    private final UserNames names = new UserNames();
+    private final Map<String, ReplayedHost> hosts = new TreeMap<>();
+    private final History fleet;
+    private final Map<String, ReplayedUser.Counter> users = new HashMap<>();
+
+    private boolean isBegun;
+    /** When the rules about the fleet are to be checked. */
+    private long due = ReplayedHost.NEVER;
+    /** Whether they found something that waits, or that any change may decide. */
+    private boolean isOpen;
+
+    private boolean isUndecided;
+
+    private int listed;
+    private long instants;
+    private @Nullable Instant from;
+
+    /**
+     * What is replayed.
+     *
+     * @param since when the policy begins to apply. Earlier pictures show how old claims are
+     * @param remote whether messages name the host
+     */
+    public record Config(Policy policy, Duration grace, Duration interval, Instant since, boolean remote) {}
+
+    public Replay(Config config) {
+        this.config = config;
+        ofHosts = with(RuleScope.HOST);
+        ofFleet = with(RuleScope.FLEET);
+        fleet = history();
+    }
+
+    private Policy with(RuleScope scope) {
+        return new Policy(Rules.definitions().stream()
+                .filter(rule -> rule.scope() == scope)
+                .collect(Collectors.toMap(Function.identity(), config.policy::configOf)));
+    }
+
+    private History history() {
+        return new History(
+                new Enforcement(rule -> config.policy.modeOf(rule) == RuleMode.ENFORCE, true, config.grace),
+                config.interval,
+                ticker);
+    }
+
+    /** Adds the next picture. */
+    public void add(Recorded recorded) {
+        if (!recorded.at().equals(at) || recorded.mark() > mark) {
+            advance(recorded.at(), recorded.mark());
+        }
+        var host = hosts.computeIfAbsent(recorded.host(), _ -> new ReplayedHost(history()));
+        host.repeatLast(host.history, mark, config.interval);
+        host.repeatLast(fleet, mark, config.interval);
+        if (host.show(recorded.picture(), mark)) {
+            due = mark;
+        }
+        host.snapshot().ifPresent(names::add);
+    }
+
+    /** Ends the replay at an instant. */
+    public void finish(Instant end, long endMark) {
+        advance(end, endMark);
+        check();
+    }
+
+    /** Checks what was added, and what becomes due until the next cycle. */
+    private void advance(Instant next, long nextMark) {
+        check();
+        var last = Math.max(mark, nextMark); // the clock may have been set
+        if (!isBegun && !next.isBefore(config.since)) {
+            isBegun = true;
+            if (!hosts.isEmpty()) {
+                var passed = Math.max(0, Duration.between(at, config.since).toMillis());
+                at = config.since.isBefore(at) ? at : config.since;
+                mark = Math.min(last, mark + passed);
+                hosts.values().forEach(host -> host.due = mark);
+                due = mark;
+                check();
+            }
+        }
+        for (var earliest = earliest(); isBegun && earliest < last; earliest = earliest()) {
+            at = at.plusMillis(earliest - mark);
+            mark = earliest;
+            check();
+        }
+        at = next;
+        mark = last;
+    }
+
+    private long earliest() {
+        var earliest = due;
+        for (var host : hosts.values()) {
+            earliest = Math.min(earliest, host.due);
+        }
+        return earliest;
+    }
+
+    private void check() {
+        var changed = hosts.values().stream().filter(host -> host.due <= mark).toList();
+        if (changed.isEmpty() && due > mark) {
+            return;
+        }
+        if (isBegun) {
+            from = Objects.requireNonNullElse(from, at);
+            instants++;
+        }
+        changed.forEach(host -> host.due = ReplayedHost.NEVER);
+        if (ofHosts.checks(RuleScope.HOST)) {
+            changed.forEach(host -> host.due = Math.min(host.due, check(host.history, host.report(mark), ofHosts)));
+        }
+        if (isOpen || due <= mark) {
+            checkFleet();
+        }
+    }
+
+    private void checkFleet() {
+        due = ReplayedHost.NEVER;
+        if (ofFleet.checks(RuleScope.FLEET)) {
+            var reports = hosts.values().stream()
+                    .flatMap(host -> host.report(mark).stream())
+                    .toList();
+            due = Math.min(due, check(fleet, reports, ofFleet));
+            isOpen = due != ReplayedHost.NEVER || isUndecided;
+        }
+    }
+
+    /** Checks rules, applies the actions for which nothing has to be waited, and returns when the next one becomes due. */
+    private long check(History history, List<HostReport> reports, Policy policy) {
+        var seen = history.record(new Observed(reports, config.remote, age, at));
+        var plan = isBegun ? policy.check(seen.fleet(), Set.of()) : Plan.EMPTY;
+        var evidence = history.record(seen, plan);
+        var next = ReplayedHost.NEVER;
+        for (var planned : plan.actions()) {
+            var left = planned.causes().stream()
+                    .filter(cause -> evidence.isInForce(cause, planned.action()))
+                    .map(cause -> evidence.delay(cause, planned.action())
+                            .flatMap(Delay::left)
+                            .orElse(Duration.ZERO))
+                    .min(Comparator.naturalOrder());
+            if (left.isPresent() && left.get().isPositive()) {
+                next = Math.min(next, after(left.get()));
+            } else if (left.isPresent() && apply(planned)) {
+                next = Math.min(next, after(Duration.ZERO));
+            }
+        }
+        isUndecided =
+                plan.problems().stream().anyMatch(problem -> problem.problem().code() == ProblemCode.QUOTA_UNDECIDED);
+        return next;
+    }
+
+    /** Returns the mark of the first cycle after a time. */
+    private long after(Duration time) {
+        var interval = Math.max(1, config.interval.toMillis());
+        return mark + Math.max(1, Math.ceilDiv(time.toMillis(), interval)) * interval;
+    }
+
+    /** Applies an action. Other rules may ask for more in the next cycle. */
+    private boolean apply(PlannedAction planned) {
+        var host = hosts.get(planned.action().host());
+        if (host == null || !host.apply(planned.action())) {
+            return false;
+        }
+        host.due = Math.min(host.due, after(Duration.ZERO));
+        if (planned.action() instanceof Action.Detach) {
+            due = Math.min(due, after(Duration.ZERO));
+        }
+        var user = userOf(planned, names.on(host.snapshot().orElseThrow()));
+        var key = users.containsKey(user) || users.size() < MAX_USERS ? user : UserNames.UNKNOWN;
+        if (users.computeIfAbsent(key, _ -> new ReplayedUser.Counter())
+                .add(ReplayedAction.of(at, planned), listed < MAX_LISTED)) {
+            listed++;
+        }
+        return true;
+    }
+
+    /** A stranger in an environment is not the environment's user. */
+    private static String userOf(PlannedAction planned, UserNames.OnHost onHost) {
+        return switch (planned.action()) {
+            case Action.Terminate(var _, var process, var _) ->
+                planned.rules().stream().anyMatch(RuleDefinition::isEnforcedByUids)
+                        ? onHost.ofUid(process.uid())
+                        : onHost.of(process);
+            case Action.Detach(var _, var environment, var _, var _) -> onHost.of(environment);
+        };
+    }
+
+    /** When the policy began to apply; null if nothing is recorded of the period. */
+    public @Nullable Instant from() {
+        return from;
+    }
+
+    /** Until when the past is replayed; null if nothing is recorded of the period. */
+    public @Nullable Instant to() {
+        return from == null ? null : at;
+    }
+
+    /** The number of instants at which rules were checked. */
+    public long instants() {
+        return instants;
+    }
+
+    /** Returns the users to whom the policy would have done something, those with the most actions first. */
+    public List<ReplayedUser> users() {
+        return users.entrySet().stream()
+                .sorted(Comparator.comparingLong(entry -> -entry.getValue().actions()))
+                .map(entry -> entry.getValue().result(entry.getKey()))
+                .toList();
+    }
+}
