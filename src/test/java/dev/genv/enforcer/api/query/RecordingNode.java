@@ -57,7 +57,7 @@ public class RecordingNode implements QuarkusTestProfile {
     }
 
     private static void record() {
-        var folder = new Database.Config(Optional.of(JOURNAL), 64 << 20);
+        var folder = new Database.Config(Optional.of(DATA), 64 << 20);
         try (var past = new RecordedPast(new Database(folder), FIRST)) {
             for (var cycle = 0; cycle < CYCLES; cycle++) {
                 past.cycle(node(cycle >= CYCLES / 2));
