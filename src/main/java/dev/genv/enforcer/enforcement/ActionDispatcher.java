@@ -74,9 +74,8 @@ public final class ActionDispatcher {
     }
 
     private static Optional<ActionRecord> take(PlannedAction planned, List<ActionRecord> results) {
-        var found = results.stream()
-                .filter(each -> each.planned().equals(planned))
-                .findFirst();
+        var found =
+                results.stream().filter(each -> each.planned().equals(planned)).findFirst();
         found.ifPresent(results::remove);
         return found;
     }

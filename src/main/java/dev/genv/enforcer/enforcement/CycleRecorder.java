@@ -19,7 +19,6 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.notification.UserDirectory.Users;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import java.time.Instant;

@@ -13,8 +13,8 @@ import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.ObservationCollector;
-import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
@@ -90,7 +90,8 @@ public final class Enforcer {
             safeguards.holdSigterm(limits.killAfter() == null ? PERHAPS_SIGNALLED : limits.killAfter());
         }
         memory = new CycleMemory(records, clock, history, terminations, ticker);
-        dispatcher = new ActionDispatcher(workers, config.actionTimeout(), this::recordResult, memory.intents(), ticker);
+        dispatcher =
+                new ActionDispatcher(workers, config.actionTimeout(), this::recordResult, memory.intents(), ticker);
         var next = new NextActions(safeguards, terminations, ticker);
         recorder = new CycleRecorder(config, records, this.listeners, memory, safeguards, next, clock, ticker);
         startedAt = ticker.now();
@@ -102,11 +103,7 @@ public final class Enforcer {
 
     /** The kinds of entries that the store keeps for the next run. */
     public static List<SavedKind<?, ?>> savedKinds() {
-        return List.of(
-                History.HOSTS,
-                History.CLOCKS,
-                PendingTerminations.TERMINATIONS,
-                DeliveryCursors.POSITIONS);
+        return List.of(History.HOSTS, History.CLOCKS, PendingTerminations.TERMINATIONS, DeliveryCursors.POSITIONS);
     }
 
     /** Runs a cycle; returns empty if another one still runs. */

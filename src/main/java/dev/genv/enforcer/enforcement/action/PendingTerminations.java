@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.action;
 
-import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.Termination.NextSignal;
 import dev.genv.enforcer.enforcement.action.Termination.Pending;
 import dev.genv.enforcer.enforcement.action.Termination.Sighting;

@@ -1,23 +1,18 @@
 package dev.genv.enforcer.enforcement.action;
 
-import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.history.Evidence.Delay;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
-import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.Hold;
-import dev.genv.enforcer.enforcement.host.Order.Until;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
-import dev.genv.enforcer.enforcement.host.SignalCheck;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
-import dev.genv.enforcer.model.Membership.Outside;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.Plan.HostProblem;
@@ -200,7 +195,8 @@ public final class Safeguards {
                         Outcome.SKIPPED_GRACE,
                         "an earlier run may have signalled it: what that run stored is lost",
                         Optional.of(new Order.Until(
-                                WaitReason.UNCONFIRMED_SIGNAL, evidence.seen().at().plus(left)))))
+                                WaitReason.UNCONFIRMED_SIGNAL,
+                                evidence.seen().at().plus(left)))))
                 : Optional.empty();
     }
 

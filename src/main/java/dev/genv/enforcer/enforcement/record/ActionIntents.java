@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.record;
 
-import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.record;
 
-import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -12,7 +11,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * crash, a receiver gets the events since the last cycle again.
  */
 public final class DeliveryCursors {
-    public static final SavedKind<Kind, Position> POSITIONS = new SavedKind<>("delivery", Kind.class, Position.class, _ -> "");
+    public static final SavedKind<Kind, Position> POSITIONS =
+            new SavedKind<>("delivery", Kind.class, Position.class, _ -> "");
 
     private final Map<String, Long> positions = new ConcurrentHashMap<>();
 

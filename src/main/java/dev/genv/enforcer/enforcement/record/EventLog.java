@@ -1,8 +1,6 @@
 package dev.genv.enforcer.enforcement.record;
 
-import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
-import dev.genv.enforcer.notification.UserDirectory.Users;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +23,6 @@ public final class EventLog {
     public static final long MAX_BYTES = 8L << 20;
     /** The estimated heap of an event without its texts. */
     private static final int EVENT_BYTES = 160;
-
 
     private final int most;
     private final long maxBytes;

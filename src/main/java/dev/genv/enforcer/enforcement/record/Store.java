@@ -41,7 +41,10 @@ public interface Store {
      * @param result null if nothing is to be kept, because the action was not executed, or repeats an earlier one without an effect
      */
     record Attempt(
-            long id, Instant at, PlannedAction planned, @Nullable Result result) {}
+            long id,
+            Instant at,
+            PlannedAction planned,
+            @Nullable Result result) {}
 
     /**
      * What a cycle leaves. The store writes what changed. What an earlier commit may not have stored comes again.

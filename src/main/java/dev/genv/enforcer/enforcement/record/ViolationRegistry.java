@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.record;
 
-import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -8,7 +7,6 @@ import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.notification.UserDirectory.Users;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -150,7 +148,8 @@ public final class ViolationRegistry {
     /** Returns the active violations, to continue them in another run of the service. */
     public synchronized List<StoredViolation> save() {
         return active.values().stream()
-                .map(entry -> new StoredViolation(entry, found.contains(entry.violation().key())))
+                .map(entry -> new StoredViolation(
+                        entry, found.contains(entry.violation().key())))
                 .toList();
     }
 
@@ -169,9 +168,7 @@ public final class ViolationRegistry {
         appearances = last.appearances();
         latest = last.latest();
         lastResolved.forEach(resolved::add);
-        var over = areOver
-                ? lastActive.stream().map(ViolationRecord::resolved).toList()
-                : List.<ViolationRecord>of();
+        var over = areOver ? lastActive.stream().map(ViolationRecord::resolved).toList() : List.<ViolationRecord>of();
         over.forEach(resolved::add);
         if (!areOver) {
             lastActive.stream()

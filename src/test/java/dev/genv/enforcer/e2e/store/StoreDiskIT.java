@@ -1,8 +1,7 @@
 package dev.genv.enforcer.e2e.store;
 
-import static org.assertj.core.api.Assumptions.assumeThatCode;
-
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThatCode;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Command;
@@ -160,7 +159,8 @@ class StoreDiskIT extends NodeSuite {
             await().until(() -> victim.count() == 1);
             client.awaitNext(client.observe());
             service.stop();
-            Command.run("dd", "if=/dev/urandom", "of=" + data.resolve("enforcer.db"), "bs=4096", "count=3", "conv=notrunc");
+            Command.run(
+                    "dd", "if=/dev/urandom", "of=" + data.resolve("enforcer.db"), "bs=4096", "count=3", "conv=notrunc");
             var next = new ServiceClient(node.startService());
             next.awaitNext(next.observe());
             assertThat(next.observe().problems()).containsExactly("data_damaged");

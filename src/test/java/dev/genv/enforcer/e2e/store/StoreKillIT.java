@@ -4,12 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.e2e.Command;
+import dev.genv.enforcer.e2e.Node.Service;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.Suite;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -23,10 +27,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import java.sql.DriverManager;
-import java.sql.SQLException;
-import dev.genv.enforcer.e2e.Node.Service;
-import dev.genv.enforcer.e2e.Command;
 
 /**
  * The service is killed with SIGKILL at random instants, and started again. What a client has seen is still there, and no process gets
