@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.time.Duration;
 
 /** A fake node for the packaged program: a state directory, a fake nvidia-smi, and the settings for both. */
 public final class Node implements AutoCloseable {
@@ -37,6 +38,7 @@ public final class Node implements AutoCloseable {
     private final List<Process> started = new ArrayList<>();
     private int startCount;
     private Path temporaryFolder;
+    private Duration storeLimit = TestTimeouts.HANG;
     private Optional<Path> trainedCache = Optional.empty();
 
     /** The output and the exit code of the program. */
@@ -117,7 +119,7 @@ public final class Node implements AutoCloseable {
                         ? "-XX:AOTCacheOutput=" + trainedCache.get()
                         : "-XX:AOTCache=" + AotCache.of(JAR));
         command.addAll(List.of(
-                "-Dstore.limit-seconds=" + TestTimeouts.HANG.toSeconds(),
+                "-Dstore.limit-seconds=" + storeLimit.toSeconds(),
                 "-Djava.io.tmpdir=" + temporaryFolder,
                 "-jar",
                 JAR.toString()));
@@ -128,6 +130,12 @@ public final class Node implements AutoCloseable {
         var process = builder.start();
         started.add(process);
         return new Service(process, out, log);
+    }
+
+    /** Sets how long the service waits for the disk of its database, which by default is longer than any disk takes. */
+    public Node setStoreLimit(Duration limit) {
+        storeLimit = limit;
+        return this;
     }
 
     /** Sets the JVM's folder for temporary files, which by default is the node's. */

@@ -95,7 +95,7 @@ final class ReportQueries {
                 period.to(),
                 recordedSince().orElse(null),
                 number("SELECT min(at) FROM event").map(Instant::ofEpochMilli).orElse(null),
-                number("SELECT value FROM meta WHERE key = 'damaged' AND CAST(value AS INTEGER) > ?", from)
+                number("SELECT 1 FROM meta WHERE key = 'damaged' AND CAST(value AS INTEGER) > ?", from)
                         .isEmpty(),
                 rows(hours(OBSERVED), (key, sums) -> new HostHours(key.other, hours(sums.first))),
                 rows(

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import java.time.Duration;
 
 /** The disk of the database is full or read-only, or its files are lost: the service reports it, enforces, and uses the database again afterwards. */
 @Tag("long")
@@ -125,6 +126,7 @@ class StoreDiskIT extends NodeSuite {
             var folder = disk.resolve("data");
             Command.run("mkdir", "-m", "700", folder.toString());
             node.set("DATA_DIR", folder);
+            node.setStoreLimit(Duration.ofSeconds(2));
             node.gpus.process(0, first.pid(), "100");
             var service = node.startService();
             var client = new ServiceClient(service);
