@@ -21,14 +21,13 @@ export function showPlan({ violations, actions }) {
 
 /** The result of a replay: what a policy would have done in the past, by user. */
 export function showReplay(replay, period) {
-  const { totals, users, cycles, from, to, recorded_since: recordedSince, complete } = replay;
-  if (cycles === 0) {
-    return { nodes: [], text: recordedSince === null
-      ? 'Nothing is recorded yet. The past is recorded in the folder of GENV_ENFORCER_DATA_DIR.' : 'Nothing is recorded in this period.' };
+  const { totals, users, instants, from, to, recorded_since: recordedSince, complete } = replay;
+  if (from === null) {
+    return { nodes: [], text: recordedSince === null ? 'Nothing is recorded yet.' : 'Nothing is recorded in this period.' };
   }
   const text = `Result for ${period}: ${count(totals.users, 'user')}, ${sums(totals.terminations, totals.detachments)}`;
   return { text, nodes: [
-    element('p', { class: 'facts' }, `${number(cycles)} cycles, from `, time(from), ' to ', time(to),
+    element('p', { class: 'facts' }, `checked at ${number(instants)} instants from `, time(from), ' to ', time(to),
       complete ? '.' : '. A part of the period is missing: it was not read in time, or its records are damaged.'),
     ...table('By user', ['User', 'Terminations', 'Detachments'],
       users.map((user) => [userLink(user.user), String(user.terminations), String(user.detachments)])),

@@ -36,9 +36,9 @@ final class ReportQueries {
                 SELECT user, %s AS other, 1 AS violations, 0 AS terminations, 0 AS detachments FROM violation
                     WHERE first_seen BETWEEN ?1 AND ?2
                 UNION ALL
-                SELECT user, %s, 0, type = 'terminate', type = 'detach' FROM %s WHERE at BETWEEN ?1 AND ?2
-                    AND (type = 'terminate' AND outcome = 'signalled' AND signal = 'TERM'
-                        OR type = 'detach' AND outcome = 'detached'))
+                SELECT user, %s, 0, action.type = 'terminate', action.type = 'detach' FROM %s WHERE at BETWEEN ?1 AND ?2
+                    AND (action.type = 'terminate' AND outcome = 'signalled' AND signal = 'TERM'
+                        OR action.type = 'detach' AND outcome = 'detached'))
             GROUP BY user, other
             """;
 

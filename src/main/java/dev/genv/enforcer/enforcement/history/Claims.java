@@ -121,11 +121,11 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
     }
 
     private static String owner(Environment environment) {
-        return "owner %s %s".formatted(environment.uid(), SafeText.bounded(environment.eid()));
+        return "owner " + environment.uid() + " " + SafeText.bounded(environment.eid());
     }
 
     private static String held(Environment environment, int device, String user) {
         var eid = SafeText.bounded(environment.eid());
-        return "held %d %d %s %s".formatted(device, eid.length(), eid, SafeText.bounded(user));
+        return "held " + device + " " + eid.length() + " " + eid + " " + SafeText.bounded(user);
     }
 }

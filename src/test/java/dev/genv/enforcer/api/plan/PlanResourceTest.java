@@ -58,6 +58,7 @@ class PlanResourceTest {
     @Test
     void withoutAFolderThePastOfThisRunIsReplayed() {
         given().contentType("application/json")
+                .body("{}")
                 .post("/plan?since=2026-11-22T00:00:00Z")
                 .then()
                 .statusCode(200)

@@ -29,8 +29,10 @@ public class RecordingNode implements QuarkusTestProfile {
     /** The first recorded cycle. */
     static final Instant FIRST = Instant.parse("2026-10-01T08:00:00Z");
 
-    static final Instant LAST = FIRST.plus(INTERVAL.multipliedBy(CYCLES - 1));
     static final Instant HALF = FIRST.plus(INTERVAL.multipliedBy(CYCLES / 2));
+
+    /** In clock ticks. A process that is older than the entry of its environment is protected. */
+    private static final long AFTER_ITS_ENVIRONMENT = 188_500;
 
     private static final Path FOLDER = Path.of("target/recording").toAbsolutePath();
     private static final Path DATA = FOLDER.resolve("journal");
@@ -78,7 +80,10 @@ public class RecordingNode implements QuarkusTestProfile {
         if (isSecondHalf) {
             node.with(env("3").attachedAt("20/11/2026 11:00:00", 2))
                     .with(
-                            process(13).inEnvironment("3").uses(2, "100mi"),
+                            process(13)
+                                    .startedLaterBy(AFTER_ITS_ENVIRONMENT)
+                                    .inEnvironment("3")
+                                    .uses(2, "100mi"),
                             process(21).uid(1234).uses(3, "100mi"),
                             process(22).uid(1234).uses(3, "100mi"));
         }

@@ -188,7 +188,7 @@ class PageAccessibilityIT extends PageSuite {
         window.answer("**/report?*", 200, "application/json", """
                 { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": null, "events_recorded_since": null, "complete": true,
                   "hosts": [ { "host": "gpu-1", "observed_hours": 1.5 } ],
-                  "usage": [ { "user": "raz", "host": "%1$s", "held_device_hours": 1.5, "used_device_hours": 0.25 } ],
+                  "usage": [ { "user": "raz", "host": "%1$s", "held_device_hours": 1.5, "used_device_hours": 0.25, "idle_device_hours": 1.25 } ],
                   "users": [ { "user": "%1$s", "violations": 1, "terminations": 0, "detachments": 0 } ], "rules": [ ],
                   "timeline": [ { "from": "2026-11-01T00:00:00Z", "rule": "env-memory", "violations": 1 } ] }
                 """.formatted("long-name".repeat(40)));

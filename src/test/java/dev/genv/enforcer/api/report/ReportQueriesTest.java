@@ -1,0 +1,163 @@
+package dev.genv.enforcer.api.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.api.query.Period;
+import dev.genv.enforcer.api.report.ReportView.HostHours;
+import dev.genv.enforcer.api.report.ReportView.RuleCounts;
+import dev.genv.enforcer.api.report.ReportView.TimelineEntry;
+import dev.genv.enforcer.api.report.ReportView.UserCounts;
+import dev.genv.enforcer.api.report.ReportView.UserHours;
+import dev.genv.enforcer.store.Database;
+import dev.genv.enforcer.store.Sql;
+import dev.genv.enforcer.store.StoreException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class ReportQueriesTest {
+    private static final Instant NOON = Instant.parse("2026-11-20T12:00:00Z");
+    private static final long HOUR = 3_600_000;
+
+    private final Database database = new Database(new Database.Config(Optional.empty(), 16 << 20));
+
+    @AfterEach
+    void close() {
+        database.close();
+    }
+
+    @Test
+    void emptyDatabaseGivesAnEmptyReport() throws StoreException {
+        var report = report(Instant.EPOCH, Instant.parse("9999-12-31T23:59:59Z"));
+
+        assertThat(report.recordedSince()).isNull();
+        assertThat(report.eventsRecordedSince()).isNull();
+        assertThat(report.complete()).isTrue();
+        assertThat(report.hosts()).isEmpty();
+        assertThat(report.timeline()).isEmpty();
+    }
+
+    @Test
+    void everyHourThatOverlapsThePeriodCounts() throws StoreException {
+        for (var hour = -100; hour < 100; hour++) {
+            hour(hour, "raz", 2 * HOUR, HOUR, HOUR);
+        }
+        hour(0, "", HOUR, 0, HOUR);
+
+        var report = report(NOON.plusSeconds(1800), NOON.plus(Duration.ofDays(3)));
+
+        assertThat(report.hosts()).containsExactly(new HostHours("gpu-1", 73.0));
+        assertThat(report.usage())
+                .containsExactly(new UserHours("raz", "gpu-1", 146, 73, 73), new UserHours(null, "gpu-1", 1, 0, 1));
+    }
+
+    @Test
+    void countsViolationsAndActionsByUserAndRule() throws StoreException {
+        violation("1", "env-devices", "raz", NOON);
+        violation("2", "env-memory", "raz", NOON.plusSeconds(1));
+        violation("3", "env-memory", "", NOON.minusSeconds(1));
+        action("terminate", "signalled", "TERM", "raz", "[\"env-devices\",\"env-memory\"]");
+        action("terminate", "signalled", "KILL", "raz", "[\"env-devices\"]");
+        action("terminate", "perhaps", "TERM", "raz", "[\"env-devices\"]");
+        action("detach", "detached", null, "alice", "[\"max-devices-per-user\"]");
+        action("detach", "failed", null, "alice", "[\"max-devices-per-user\"]");
+
+        var report = report(NOON, NOON.plusSeconds(60));
+
+        assertThat(report.users()).containsExactly(new UserCounts("alice", 0, 0, 1), new UserCounts("raz", 2, 1, 0));
+        assertThat(report.rules())
+                .containsExactly(
+                        new RuleCounts("alice", "max-devices-per-user", 0, 0, 1),
+                        new RuleCounts("raz", "env-devices", 1, 1, 0),
+                        new RuleCounts("raz", "env-memory", 1, 1, 0));
+    }
+
+    @Test
+    void timelineHasTwentyFourParts() throws StoreException {
+        violation("1", "env-devices", "raz", NOON);
+        violation("2", "env-devices", "raz", NOON.plusSeconds(3_599));
+        violation("3", "env-memory", "raz", NOON.plus(Duration.ofDays(1)));
+
+        assertThat(report(NOON, NOON.plus(Duration.ofDays(1))).timeline())
+                .containsExactly(
+                        new TimelineEntry(NOON, "env-devices", 2),
+                        new TimelineEntry(NOON.plus(Duration.ofHours(23)), "env-memory", 1));
+        assertThat(report(NOON, NOON).timeline()).containsExactly(new TimelineEntry(NOON, "env-devices", 1));
+    }
+
+    @Test
+    void saysSinceWhenItIsRecordedAndWhatIsLost() throws StoreException {
+        var picture = NOON.plusSeconds(60);
+        hour(0, "raz", HOUR, 0, 0);
+        update("INSERT INTO observation VALUES (1, ?, 0, 'gpu-1', NULL, NULL, 1)", picture.toEpochMilli());
+        update("INSERT INTO event VALUES (1, ?, 'x', 'gpu-1', '', 1)", NOON.toEpochMilli());
+        update("INSERT INTO meta VALUES ('damaged', ?)", Long.toString(picture.toEpochMilli()));
+
+        assertThat(report(NOON, NOON).recordedSince()).isEqualTo(picture);
+        assertThat(report(NOON, NOON).eventsRecordedSince()).isEqualTo(NOON);
+        assertThat(report(NOON, NOON).complete()).isFalse();
+        assertThat(report(picture, picture).complete()).isTrue();
+        hour(-9, "raz", HOUR, 0, 0);
+        assertThat(report(NOON, NOON).recordedSince()).isEqualTo(NOON.minus(Duration.ofHours(9)));
+    }
+
+    @Test
+    void namesAboveTheLargestNumberCountForNobody() throws StoreException {
+        for (var number = 0; number < 5; number++) {
+            update(
+                    "INSERT INTO usage WITH RECURSIVE each(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM each"
+                            + " WHERE value < 2001) SELECT ?, 'gpu-1', ? || value, 3600000, 0, 0 FROM each",
+                    NOON.toEpochMilli(),
+                    number + "-");
+        }
+        hour(0, "raz", HOUR, 0, 0);
+
+        var usage = report(NOON, NOON).usage();
+
+        assertThat(usage).hasSize(ReportQueries.MAX_ROWS + 1);
+        assertThat(usage.getLast()).isEqualTo(new UserHours(null, "gpu-1", 6, 0, 0));
+    }
+
+    private void hour(int number, String user, long held, long used, long idle) throws StoreException {
+        var hour = NOON.toEpochMilli() + number * HOUR;
+        update("INSERT INTO usage VALUES (?, 'gpu-1', ?, ?, ?, ?)", hour, user, held, used, idle);
+        update("INSERT OR REPLACE INTO observed VALUES (?, 'gpu-1', ?)", hour, HOUR);
+    }
+
+    private void violation(String id, String rule, String user, Instant at) throws StoreException {
+        update(
+                "INSERT INTO violation (id, number, rule, mode, host, user, message, first_seen, last_seen, cycle, entry, bytes)"
+                        + " VALUES (?, 1, ?, 'enforce', 'gpu-1', ?, '', ?, 0, 0, '', 1)",
+                id,
+                rule,
+                user,
+                at.toEpochMilli());
+    }
+
+    private void action(String type, String outcome, @Nullable String signal, String user, String rules)
+            throws StoreException {
+        update(
+                "INSERT INTO action (at, host, type, outcome, user, devices, signal, rules, bytes)"
+                        + " VALUES (?, 'gpu-1', ?, ?, ?, '[]', ?, ?, 1)",
+                NOON.toEpochMilli(),
+                type,
+                outcome,
+                user,
+                signal,
+                rules);
+    }
+
+    private void update(String sql, @Nullable Object... values) throws StoreException {
+        database.call(connection -> {
+            new Sql(connection).update(sql, values);
+            return true;
+        });
+    }
+
+    private ReportView report(Instant from, Instant to) throws StoreException {
+        return new ReportQueries(database, new Period(from, to)).read();
+    }
+}

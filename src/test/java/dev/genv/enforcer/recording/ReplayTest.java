@@ -1,0 +1,369 @@
+package dev.genv.enforcer.recording;
+
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_OWNER;
+import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.recording.ReplayedUser.ReplayedAction;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class ReplayTest {
+    private static final Duration GRACE = Duration.ofSeconds(30);
+    private static final Snapshot IDLE = host().devices(1).snapshot();
+
+    private final RecordedPast past = new RecordedPast();
+
+    @AfterEach
+    void close() {
+        past.close();
+    }
+
+    @Test
+    void processIsTerminatedOnceAfterTheGracePeriod() {
+        past.cycles(100, stray(process(7).uid(1001)));
+
+        var replay = replay(enforcing(NON_ENV_PROCESSES));
+
+        assertThat(replay.from()).isEqualTo(RecordedPast.BEGIN);
+        assertThat(replay.to()).isEqualTo(past.now());
+        assertThat(replay.users()).singleElement().satisfies(user -> {
+            assertThat(user.user()).isEqualTo("1001");
+            assertThat(user.terminations()).isOne();
+            assertThat(user.actions())
+                    .containsExactly(new ReplayedAction(
+                            "terminate",
+                            at(3),
+                            "here",
+                            List.of("non-env-processes"),
+                            "[here] Process 7 is not running in a GPU environment",
+                            7,
+                            process(7).build().id().startTime(),
+                            1001L,
+                            "python",
+                            null,
+                            List.of(0),
+                            null));
+        });
+    }
+
+    @Test
+    void violationThatEndsWithinTheGracePeriodLeadsToNothing() {
+        past.cycles(3, stray(process(7))).cycles(10, IDLE);
+
+        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
+    }
+
+    @Test
+    void timeOfSeveralViolationsOfAProcessAddsUp() {
+        past.cycles(2, stray(process(7))).cycles(5, IDLE).cycles(2, stray(process(7)));
+        past.cycles(5, IDLE);
+
+        assertThat(actions(replay(enforcing(NON_ENV_PROCESSES)))).containsExactly("terminate 7 at 80");
+    }
+
+    @Test
+    void timeWithoutTheServiceCountsNothing() {
+        past.cycles(2, stray(process(7))).restarts().waits(Duration.ofMinutes(10));
+        past.cycle(stray(process(7))).cycle(IDLE);
+        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
+
+        past.cycles(3, stray(process(7)));
+        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).hasSize(1);
+    }
+
+    @Test
+    void withoutAGracePeriodActionsHappenAtOnce() {
+        past.cycle(stray(process(7)));
+
+        assertThat(actions(replay(enforcing(NON_ENV_PROCESSES), Duration.ZERO, Instant.EPOCH)))
+                .containsExactly("terminate 7 at 0");
+    }
+
+    @Test
+    void policyAppliesFromTheBeginOfThePeriodOn() {
+        past.cycles(100, stray(process(7)));
+
+        var replay = replay(enforcing(NON_ENV_PROCESSES), GRACE, at(50));
+
+        assertThat(replay.from()).isEqualTo(at(50));
+        assertThat(actions(replay)).containsExactly("terminate 7 at 530");
+    }
+
+    @Test
+    void laterProcessWithTheSamePidIsAnotherOne() {
+        past.cycles(5, stray(process(7))).cycles(5, stray(process(7).startedLaterBy(100)));
+
+        assertThat(actions(replay(enforcing(NON_ENV_PROCESSES)))).hasSize(2);
+    }
+
+    @Test
+    void processThatIsOlderThanTheEntryOfItsEnvironmentIsShielded() {
+        var job = process(1).uid(1005).inEnvironment("1").uses(1, "1mi");
+        var claimed = host().devices(2).with(env("1").uid(1005).attached(0)).with(job);
+        var young =
+                process(1).startedLaterBy(9_000).uid(1005).inEnvironment("1").uses(1, "1mi");
+        past.cycles(20, host().devices(2).snapshot()).cycles(20, claimed.snapshot());
+        assertThat(replay(enforcing(ENV_DEVICES)).users()).isEmpty();
+
+        past.cycles(
+                5,
+                host().devices(2)
+                        .with(env("1").uid(1005).attached(0))
+                        .with(young)
+                        .snapshot());
+        past.cycle(host().devices(2).snapshot());
+        assertThat(replay(enforcing(ENV_DEVICES)).users()).isEmpty();
+    }
+
+    @Test
+    void memoryIsFreedByWhatWasTerminated() {
+        var full = host().devices(1)
+                .with(env("1").attached(0).capacity("1000mi"))
+                .with(
+                        process(1).inEnvironment("1").uses(0, "900mi"),
+                        process(2).inEnvironment("1").uses(0, "300mi"));
+        past.cycles(10, full.snapshot())
+                .cycles(
+                        10,
+                        full.with(process(3).inEnvironment("1").uses(0, "50mi")).snapshot());
+
+        assertThat(actions(replay(enforcing(ENV_MEMORY)))).containsExactly("terminate 2 at 30");
+    }
+
+    @Test
+    void ruleInAuditModeEndsNothing() {
+        past.cycles(10, stray(process(1)));
+
+        assertThat(replay(KnownRules.policy(Map.of(NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE))
+                        .users())
+                .isEmpty();
+    }
+
+    @Test
+    void protectedProcessesAndThoseOfExemptUsersAreSpared() {
+        past.cycles(5, stray(process(1).immune(Immunity.Kind.PROTECTED, "it runs Xorg")))
+                .cycles(
+                        5,
+                        host().devices(3)
+                                .with(env("1").attached(0, 1, 2).exempt())
+                                .with(process(2)
+                                        .inEnvironment("1")
+                                        .uses(0, "1mi")
+                                        .immune(Immunity.Kind.EXEMPT, "exempt"))
+                                .snapshot());
+
+        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
+        assertThat(replay(quota(1)).users()).isEmpty();
+    }
+
+    @Test
+    void processIsOfTheUserOfItsEnvironmentAndAStrangerIsNot() {
+        past.cycles(
+                5,
+                host().devices(2)
+                        .with(env("1").user("alice").uid(1005).livePidsOf(1005).attached(0))
+                        .with(
+                                process(1).uid(1005).inEnvironment("1").uses(1, "1mi"),
+                                process(9)
+                                        .startedLaterBy(9_000)
+                                        .uid(6666)
+                                        .inEnvironment("1")
+                                        .uses(0, "1mi"))
+                        .snapshot());
+
+        assertThat(replay(enforcing(ENV_DEVICES)).users())
+                .extracting(ReplayedUser::user)
+                .containsExactly("alice");
+        assertThat(replay(enforcing(ENV_OWNER)).users())
+                .extracting(ReplayedUser::user)
+                .containsExactly("6666");
+    }
+
+    @Test
+    void newestDeviceIsDetachedOnceAndItsProcessesAreTerminated() {
+        var three = threeDevices();
+        past.cycle(idle("1", "2").snapshot())
+                .cycles(10, three.snapshot())
+                .cycles(
+                        10,
+                        three.with(process(9).inEnvironment("1").uses(0, "900mi"))
+                                .snapshot());
+
+        assertThat(actions(replay(quota(2)))).containsExactlyInAnyOrder("terminate 13 at 40", "detach 3 from 2 at 40");
+    }
+
+    @Test
+    void attachmentThatIsMadeAgainCountsAgain() {
+        past.cycles(10, threeDevices().snapshot())
+                .cycles(10, host().devices(3).snapshot())
+                .cycles(10, threeDevices().snapshot());
+
+        assertThat(replay(quota(2)).users().getFirst().detachments()).isEqualTo(2);
+    }
+
+    @Test
+    void hostThatDoesNotAnswerForgetsNothing() {
+        past.cycles(10, threeDevices().snapshot())
+                .cycle(Snapshot.unseen("here", new Problem(ProblemCode.UNREACHABLE, "no answer")))
+                .cycles(10, threeDevices().snapshot());
+
+        assertThat(replay(quota(2)).users().getFirst().detachments()).isOne();
+    }
+
+    @Test
+    void quotaCountsTheHostsThatDidNotChangeToo() {
+        var one = HostBuilder.host("a").devices(1).with(env("1").attached(0)).snapshot();
+        past.cycles(10, one, HostBuilder.host("b").devices(1).snapshot())
+                .cycles(
+                        10,
+                        one,
+                        HostBuilder.host("b")
+                                .devices(1)
+                                .with(env("2").attached(0))
+                                .snapshot());
+
+        assertThat(replay(quota(1)).users().getFirst().actions())
+                .singleElement()
+                .satisfies(action -> {
+                    assertThat(action.host()).isEqualTo("b");
+                    assertThat(action.at()).isEqualTo(at(13));
+                    assertThat(action.message()).contains("2 devices on 2 hosts");
+                });
+    }
+
+    @Test
+    void picturesBeforeThePeriodShowWhichAttachmentIsNew() {
+        past.cycle(idle("1").snapshot())
+                .cycles(
+                        10,
+                        idle("1")
+                                .with(env("2").attachedAt("01/01/2020 00:00:00", 1))
+                                .snapshot());
+
+        assertThat(actions(replay(quota(1), GRACE, at(5)))).containsExactly("detach 2 from 1 at 80");
+    }
+
+    @Test
+    void undecidedQuotaIsDecidedByAnyChange() {
+        var busy = host().devices(2)
+                .with(env("1").attachedAt("20/11/2026 09:00:00", 0), env("2").attachedAt("20/11/2026 10:00:00", 1))
+                .with(process(7).uid(1234).inEnvironment("1").uses(0));
+        var idle = busy.snapshot();
+        past.cycles(
+                10, busy.with(process(8).uid(1234).inEnvironment("2").uses(1)).snapshot());
+        assertThat(replay(quota(1)).users()).isEmpty();
+
+        past.cycles(10, idle);
+        assertThat(actions(replay(quota(1)))).containsExactly("detach 2 from 1 at 130");
+    }
+
+    @Test
+    void manyActionsOfAUserAreCountedAndTheFirstOnesListed() {
+        var all =
+                IntStream.range(0, 300).mapToObj(number -> process(10 + number).uses(0, "1mi"));
+        past.cycles(
+                4, host().devices(1).with(all.toArray(GpuProcessBuilder[]::new)).snapshot());
+
+        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).singleElement().satisfies(user -> {
+            assertThat(user.terminations()).isEqualTo(300);
+            assertThat(user.actions()).hasSize(ReplayedUser.Counter.MAX_LISTED);
+            assertThat(user.omitted()).isEqualTo(200);
+        });
+    }
+
+    @Test
+    void usersAboveTheLargestNumberAreCountedTogether() {
+        var all = IntStream.range(0, Replay.MAX_USERS + 5)
+                .mapToObj(number -> process(10 + number).uid(1000 + number).uses(0, "1mi"));
+        past.cycles(
+                4, host().devices(1).with(all.toArray(GpuProcessBuilder[]::new)).snapshot());
+
+        var users = replay(enforcing(NON_ENV_PROCESSES)).users();
+
+        assertThat(users).hasSize(Replay.MAX_USERS + 1);
+        assertThat(users.getFirst().user()).isNull();
+        assertThat(users.getFirst().terminations()).isEqualTo(5);
+        assertThat(users.stream().mapToInt(user -> user.actions().size()).sum()).isLessThanOrEqualTo(Replay.MAX_LISTED);
+    }
+
+    private Replay replay(Policy policy) {
+        return replay(policy, GRACE, Instant.EPOCH);
+    }
+
+    private Replay replay(Policy policy, Duration grace, Instant since) {
+        var replay = new Replay(new Replay.Config(policy, grace, RecordedPast.INTERVAL, since, true));
+        past.read().forEach(replay::add);
+        replay.finish(past.now(), past.recorder.mark());
+        return replay;
+    }
+
+    private static List<String> actions(Replay replay) {
+        return replay.users().stream()
+                .flatMap(user -> user.actions().stream())
+                .map(action -> "%s %s at %d"
+                        .formatted(
+                                action.type(),
+                                action.pid() == null
+                                        ? action.environment() + " from " + action.device()
+                                        : Objects.toString(action.pid()),
+                                Duration.between(RecordedPast.BEGIN, action.at())
+                                        .toSeconds()))
+                .toList();
+    }
+
+    private static Policy enforcing(RuleDefinition rule) {
+        return KnownRules.policy(Map.of(rule, RuleMode.ENFORCE), Limits.NONE);
+    }
+
+    private static Policy quota(int limit) {
+        return KnownRules.policy(Map.of(MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(limit, Map.of()));
+    }
+
+    private static Snapshot stray(GpuProcessBuilder process) {
+        return host().devices(1).with(process.uses(0, "100mi")).snapshot();
+    }
+
+    private static HostBuilder idle(String... environments) {
+        var node = host().devices(3);
+        for (var eid : environments) {
+            node.with(env(eid).attachedAt("20/11/2026 09:00:00", Integer.parseInt(eid) - 1));
+        }
+        return node;
+    }
+
+    private static HostBuilder threeDevices() {
+        return idle("1", "2", "3")
+                .with(
+                        process(11).inEnvironment("1").uses(0, "1mi"),
+                        process(12).inEnvironment("2").uses(1, "1mi"),
+                        process(13).startedLaterBy(9_000).inEnvironment("3").uses(2, "1mi"));
+    }
+
+    private static Instant at(int cycle) {
+        return RecordedPast.BEGIN.plus(RecordedPast.INTERVAL.multipliedBy(cycle));
+    }
+}
