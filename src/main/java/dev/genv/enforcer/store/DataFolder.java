@@ -187,10 +187,14 @@ final class DataFolder implements AutoCloseable {
     /** Whether the next run will find what is written here. */
     boolean isInPlace() {
         try {
-            log = exists(LOG) ? FileCalls.status(directory, LOG) : null;
-            return FileCalls.status(directory).isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
-                    && FileCalls.status(lock).isSameFile(FileCalls.status(directory, LOCK))
-                    && file.isSameFile(FileCalls.status(directory, DATABASE));
+            var isInPlace =
+                    FileCalls.status(directory).isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
+                            && FileCalls.status(lock).isSameFile(FileCalls.status(directory, LOCK))
+                            && file.isSameFile(FileCalls.status(directory, DATABASE));
+            if (isInPlace) {
+                log = exists(LOG) ? FileCalls.status(directory, LOG) : null;
+            }
+            return isInPlace;
         } catch (IOException e) {
             return false; // such as a file that is missing
         }

@@ -98,10 +98,7 @@ public final class Database implements AutoCloseable {
         void close() {
             try {
                 connection.close();
-                if (folder != null) {
-                    folder.removeLog();
-                }
-            } catch (SQLException | IOException e) {
+            } catch (SQLException e) {
                 LOG.debug("The database was not closed", e);
             }
             if (folder != null) {
@@ -312,9 +309,8 @@ public final class Database implements AutoCloseable {
                             + ": the folder or the database in it was deleted or replaced while the service ran; what it had is"
                             + " lost, and a new one is begun")
                     .problem());
-            close(open);
+            giveUp(open, open.folder);
             open = null;
-            hasReplaced = true;
         }
         return open == null ? reopen() : open;
     }
@@ -326,7 +322,7 @@ public final class Database implements AutoCloseable {
                 var folder = config.folder().isEmpty()
                         ? null
                         : DataFolder.open(config.folder().get());
-                return open(folder, true);
+                return open(folder);
             } catch (StoreException e) {
                 var isLocked = e.problem().code() == ProblemCode.DATA_LOCKED;
                 if (!isLocked || id.get() != null || System.nanoTime() - begin > startLimit.toNanos()) {
@@ -337,42 +333,62 @@ public final class Database implements AutoCloseable {
         }
     }
 
-    private Opened open(@Nullable DataFolder folder, boolean mayBeDamaged) throws StoreException {
+    /** Closes a database that the next run would not find. */
+    private void giveUp(Opened open, DataFolder folder) {
+        hasReplaced = true;
+        opened = null;
+        try (folder) {
+            open.connection.close();
+            folder.removeLog();
+        } catch (SQLException | IOException e) {
+            LOG.debug("The database was not closed", e);
+        }
+    }
+
+    private Opened open(@Nullable DataFolder folder) throws StoreException {
+        Opened open = null;
         try {
-            var connection = connect(folder);
-            var open = new Opened(connection, folder);
-            try {
-                prepare(connection);
-            } catch (SQLException | IOException | RuntimeException | Error e) {
-                connection.close();
-                throw e;
-            }
+            open = new Opened(connectOrReplace(folder), folder);
             opened = open;
             generation++;
             return open;
         } catch (SQLException e) {
-            if (folder != null && mayBeDamaged && isDamage(e)) {
-                setAside(folder, e);
-                return open(folder, false);
-            }
-            closeFolder(folder);
             throw StoreException.unwritable(name(), e);
+        } catch (StoreException e) {
+            throw e;
         } catch (IOException e) {
-            closeFolder(folder);
-            throw e instanceof StoreException known ? known : StoreException.unwritable(name(), e);
+            throw StoreException.unwritable(name(), e);
+        } finally {
+            if (open == null && folder != null) {
+                folder.close();
+            }
         }
     }
 
-    private static void closeFolder(@Nullable DataFolder folder) {
-        if (folder != null) {
-            folder.close();
+    private Connection connectOrReplace(@Nullable DataFolder folder) throws SQLException, IOException {
+        try {
+            return connect(folder);
+        } catch (SQLException e) {
+            if (folder == null || !isDamage(e)) {
+                throw e;
+            }
+            setAside(folder, e);
+            return connect(folder);
         }
     }
 
-    private Connection connect(@Nullable DataFolder folder) throws SQLException {
+    private Connection connect(@Nullable DataFolder folder) throws SQLException, IOException {
         var sqlite = new SQLiteConfig();
         sqlite.setBusyTimeout(BUSY_MILLIS);
-        return sqlite.createConnection(folder == null ? "jdbc:sqlite::memory:" : "jdbc:sqlite:" + folder.database());
+        var connection =
+                sqlite.createConnection(folder == null ? "jdbc:sqlite::memory:" : "jdbc:sqlite:" + folder.database());
+        try {
+            prepare(connection);
+            return connection;
+        } catch (SQLException | IOException | RuntimeException | Error e) {
+            connection.close();
+            throw e;
+        }
     }
 
     private void prepare(Connection connection) throws SQLException, IOException {
