@@ -1,9 +1,9 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Addresses.MailAddress;
+import dev.genv.enforcer.notification.Delivery.Reply;
+import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import io.vertx.core.AbstractVerticle;
-import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.ext.mail.LoginOption;
@@ -16,12 +16,9 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.UnaryOperator;
 
 /**
@@ -33,7 +30,6 @@ import java.util.function.UnaryOperator;
 public record MailSender(
         Vertx vertx, MailServer server, Envelope envelope, Duration timeout, UnaryOperator<MailConfig> adaptation) {
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
-    private static final int LONGEST_REASON = 200;
     /** Replies of RFC 4954 that concern the login, and no mail. An administrator can correct the password while mails wait. */
     private static final Set<Integer> LOGIN_REFUSED = Set.of(530, 534, 535, 538);
 
@@ -44,31 +40,42 @@ public record MailSender(
         this(vertx, server, envelope, timeout, UnaryOperator.identity());
     }
 
-    /** Sends a mail, and waits until the server has accepted it. */
-    void send(OutgoingMail mail) throws MailException, InterruptedException {
-        var config = adaptation.apply(config());
-        var attempt = new MailAttempt(config, message(mail));
-        var deployment = vertx.deployVerticle(attempt);
+    /**
+     * Sends a mail, and waits until the server has accepted it. An attempt is a verticle, because Vert.x closes the connections of a verticle
+     * when it is undeployed. The mail client itself closes a connection only after the server has answered QUIT.
+     */
+    Reply send(OutgoingMail mail) throws InterruptedException {
+        MailConfig config;
         try {
-            deployment
-                    .compose(_ -> attempt.result())
-                    .toCompletionStage()
-                    .toCompletableFuture()
-                    .get(timeout.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException e) {
-            throw new MailException("the mail server did not answer within %d s".formatted(timeout.toSeconds()), false);
-        } catch (ExecutionException e) {
-            throw failure(Objects.requireNonNullElse(e.getCause(), e));
+            config = adaptation.apply(config());
+        } catch (IOException e) {
+            return Reply.failed("the password of the mail server is unknown: " + e.getMessage());
+        }
+        Promise<Reply> reply = Promise.promise();
+        var deployment = vertx.deployVerticle(new AbstractVerticle() {
+            @Override
+            public void start() {
+                MailClient.create(vertx, config)
+                        .sendMail(message(mail))
+                        .onSuccess(_ -> reply.tryComplete(Reply.ACCEPTED))
+                        .onFailure(reply::tryFail);
+            }
+        });
+        try {
+            return Reply.await(
+                    deployment.compose(_ -> reply.future()), "the mail server", timeout, MailSender::failure);
         } finally {
             deployment.onSuccess(vertx::undeploy);
         }
     }
 
-    private static MailException failure(Throwable cause) {
-        var text = SafeText.escape(String.valueOf(cause.getMessage()), LONGEST_REASON);
-        return cause instanceof SMTPException refusal
-                ? new MailException("the mail server answered: " + text, isPermanent(refusal))
-                : new MailException("the mail server cannot be used: " + text, false);
+    private static Reply failure(Throwable cause) {
+        var text = Reply.escape(cause.getMessage());
+        if (cause instanceof SMTPException refusal) {
+            var kind = isPermanent(refusal) ? ReplyKind.REFUSED : ReplyKind.FAILED;
+            return new Reply(kind, "the mail server answered: " + text);
+        }
+        return Reply.failed("the mail server cannot be used: " + text);
     }
 
     private static boolean isPermanent(SMTPException refusal) {
@@ -90,7 +97,7 @@ public record MailSender(
         return message;
     }
 
-    private MailConfig config() throws MailException {
+    private MailConfig config() throws IOException {
         var tls = server.tls();
         var config = new MailConfig(server.host(), server.port())
                 .setStarttls(
@@ -109,22 +116,14 @@ public record MailSender(
         }
         // The client checks the name of the server only if no algorithm for that is set, and certificates are checked.
         config.setTrustAll(tls != MailServer.Tls.REQUIRED);
-        return withLogin(config);
-    }
-
-    private MailConfig withLogin(MailConfig config) throws MailException {
         if (server.login().isEmpty()) {
             return config.setLogin(LoginOption.DISABLED);
         }
         var login = server.login().get();
-        try {
-            return config.setLogin(LoginOption.REQUIRED)
-                    .setAuthMethods("PLAIN LOGIN CRAM-MD5")
-                    .setUsername(login.user())
-                    .setPassword(login.password().read());
-        } catch (IOException e) {
-            throw new MailException("the password of the mail server is unknown: " + e.getMessage(), false);
-        }
+        return config.setLogin(LoginOption.REQUIRED)
+                .setAuthMethods("PLAIN LOGIN CRAM-MD5")
+                .setUsername(login.user())
+                .setPassword(login.password().read());
     }
 
     /**
@@ -163,54 +162,4 @@ public record MailSender(
      * @param oldest when the first of its notices was recorded
      */
     record OutgoingMail(String to, String subject, String text, String id, Instant oldest) {}
-
-    /**
-     * One attempt to send a mail. It is a verticle, because Vert.x closes the connections of a verticle when it is undeployed. The mail client
-     * itself closes a connection only after the server has answered QUIT.
-     */
-    static final class MailAttempt extends AbstractVerticle {
-        private final MailConfig config;
-        private final MailMessage message;
-        private final Promise<Void> result = Promise.promise();
-
-        MailAttempt(MailConfig config, MailMessage message) {
-            this.config = config;
-            this.message = message;
-        }
-
-        /** Completes when the server has accepted the mail, or fails. */
-        Future<Void> result() {
-            return result.future();
-        }
-
-        @Override
-        public void start() {
-            MailClient.create(vertx, config)
-                    .sendMail(message)
-                    .onSuccess(_ -> result.tryComplete())
-                    .onFailure(result::tryFail);
-        }
-    }
-
-    /** A mail was not accepted. */
-    static final class MailException extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        /** Whether the server refuses the mail permanently. */
-        private final boolean permanent;
-
-        MailException(String message, boolean permanent) {
-            super(message);
-            this.permanent = permanent;
-        }
-
-        boolean isPermanent() {
-            return permanent;
-        }
-
-        /** The reason as a clause. */
-        String reason() {
-            return String.valueOf(getMessage());
-        }
-    }
 }

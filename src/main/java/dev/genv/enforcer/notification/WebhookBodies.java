@@ -10,6 +10,8 @@ import java.net.URI;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -17,18 +19,19 @@ import org.jspecify.annotations.Nullable;
  * Writes the bodies of the requests.
  *
  * @param source identifies this service in the events
- * @param view represents violations as the API does
+ * @param violation represents a violation as the API does
+ * @param action represents an action as the API does
  */
-public record WebhookBodies(WebhookFormat format, URI source, ObjectMapper mapper, View view) {
+public record WebhookBodies(
+        WebhookFormat format,
+        URI source,
+        ObjectMapper mapper,
+        Function<ViolationRecord, ?> violation,
+        Function<ActionNote, ?> action) {
     /** Many receivers accept no larger one, and users choose the length of what a violation shows. */
     static final int LARGEST = 64 << 10;
 
-    /** Returns what the API shows. */
-    public interface View {
-        Object violation(ViolationRecord violation);
-
-        Object action(ActionNote action);
-    }
+    private static final int LONGEST_TEXT = 300;
 
     String contentType() {
         return switch (format) {
@@ -44,30 +47,26 @@ public record WebhookBodies(WebhookFormat format, URI source, ObjectMapper mappe
 
     /** Returns the body of a request, which has at most 64 KiB. The data of a larger event is reduced to fields of limited length. */
     byte[] of(Notice notice) {
+        return switch (format) {
+            case CLOUDEVENTS ->
+                write(event(notice, data(notice)))
+                        .orElseGet(
+                                () -> write(event(notice, reducedData(notice))).orElseThrow());
+            case TEXT -> write(Map.of("text", chatText(notice))).orElseThrow();
+        };
+    }
+
+    /** Empty if it is too large. */
+    private Optional<byte[]> write(Map<String, Object> body) {
         try {
-            return switch (format) {
-                case CLOUDEVENTS -> write(event(notice, data(notice)));
-                case TEXT -> write(Map.of("text", ChatText.of(notice)));
-            };
+            var bytes = new BoundedOutput(LARGEST);
+            mapper.writeValue(bytes, body);
+            return Optional.of(bytes.toByteArray());
         } catch (BoundedOutput.FullException e) {
-            return reduced(notice);
+            return Optional.empty();
         } catch (IOException e) {
             throw new IllegalStateException("a violation has a representation", e);
         }
-    }
-
-    private byte[] reduced(Notice notice) {
-        try {
-            return write(event(notice, reducedData(notice)));
-        } catch (IOException e) {
-            throw new IllegalStateException("reduced data is short", e);
-        }
-    }
-
-    private byte[] write(Map<String, Object> body) throws IOException {
-        var bytes = new BoundedOutput(LARGEST);
-        mapper.writeValue(bytes, body);
-        return bytes.toByteArray();
     }
 
     private Map<String, Object> event(Notice notice, Map<String, Object> data) {
@@ -82,16 +81,16 @@ public record WebhookBodies(WebhookFormat format, URI source, ObjectMapper mappe
         event.put("subject", notice.violation().id());
         event.put("datacontenttype", "application/json");
         event.put("data", data);
-        event.put("text", ChatText.of(notice));
+        event.put("text", chatText(notice));
         return event;
     }
 
     private Map<String, Object> data(Notice notice) {
         var data = new LinkedHashMap<String, Object>();
-        data.put("violation", view.violation(notice.violation()));
-        var action = notice.action();
-        if (action != null) {
-            data.put("action", view.action(action));
+        data.put("violation", violation.apply(notice.violation()));
+        var taken = notice.action();
+        if (taken != null) {
+            data.put("action", action.apply(taken));
         }
         return data;
     }
@@ -112,58 +111,52 @@ public record WebhookBodies(WebhookFormat format, URI source, ObjectMapper mappe
      * One line about an event, for a channel in Slack or Mattermost. What users chose is in a code span without the characters that could
      * end it, name a group of people or make a link.
      */
-    static final class ChatText {
-        private static final int LONGEST = 300;
+    static String chatText(Notice notice) {
+        var violation = notice.violation().violation();
+        var hosts = plain(violation.hosts().stream().sorted().collect(Collectors.joining(", ")));
+        return "%s: %s, rule %s (%s): `%s`"
+                .formatted(
+                        hosts,
+                        chatEvent(notice),
+                        violation.rule().name(),
+                        notice.violation().mode().name().toLowerCase(Locale.ROOT),
+                        plain(violation.message()));
+    }
 
-        private ChatText() {}
+    private static String chatEvent(Notice notice) {
+        return switch (notice.kind()) {
+            case OPENED -> "violation";
+            case WARNED -> "violation, which waits for its grace period";
+            case ACTED -> chatAction(notice.action());
+            case RESOLVED -> "resolved";
+        };
+    }
 
-        static String of(Notice notice) {
-            var violation = notice.violation().violation();
-            var hosts = plain(violation.hosts().stream().sorted().collect(Collectors.joining(", ")));
-            return "%s: %s, rule %s (%s): `%s`"
-                    .formatted(
-                            hosts,
-                            event(notice),
-                            violation.rule().name(),
-                            notice.violation().mode().name().toLowerCase(Locale.ROOT),
-                            plain(violation.message()));
+    private static String chatAction(@Nullable ActionNote action) {
+        if (action == null) {
+            return "action";
         }
+        var outcome = action.outcome().label();
+        return switch (action.target()) {
+            case ActionNote.TargetProcess(var _, var pid) ->
+                "terminate process %d%s, %s"
+                        .formatted(
+                                pid,
+                                action.sent()
+                                        .map(signal -> " with SIG" + signal)
+                                        .orElse(""),
+                                outcome);
+            case ActionNote.TargetAttachment(var _, var _, var device) ->
+                "detach GPU %d, %s".formatted(device, outcome);
+        };
+    }
 
-        private static String event(Notice notice) {
-            return switch (notice.kind()) {
-                case OPENED -> "violation";
-                case WARNED -> "violation, which waits for its grace period";
-                case ACTED -> action(notice.action());
-                case RESOLVED -> "resolved";
-            };
-        }
-
-        private static String action(@Nullable ActionNote action) {
-            if (action == null) {
-                return "action";
-            }
-            var outcome = action.outcome().label();
-            return switch (action.target()) {
-                case ActionNote.TargetProcess(var _, var pid) ->
-                    "terminate process %d%s, %s"
-                            .formatted(
-                                    pid,
-                                    action.sent()
-                                            .map(signal -> " with SIG" + signal)
-                                            .orElse(""),
-                                    outcome);
-                case ActionNote.TargetAttachment(var _, var _, var device) ->
-                    "detach GPU %d, %s".formatted(device, outcome);
-            };
-        }
-
-        private static String plain(String text) {
-            return SafeText.escape(text, LONGEST)
-                    .replace('`', '\'')
-                    .replace('<', '\u2039')
-                    .replace('>', '\u203a')
-                    .replace('&', '+');
-        }
+    private static String plain(String text) {
+        return SafeText.escape(text, LONGEST_TEXT)
+                .replace('`', '\'')
+                .replace('<', '\u2039')
+                .replace('>', '\u203a')
+                .replace('&', '+');
     }
 
     /** The form of the body of a request. */

@@ -4,10 +4,7 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors.DeliveryCursor;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.EventLog.EventPage;
-import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
-import dev.genv.enforcer.notification.Delivery.RetryDelay;
-import dev.genv.enforcer.notification.WebhookSender.Reply;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
@@ -17,7 +14,7 @@ import org.jboss.logging.Logger;
  * Sends the events of violations to a receiver: in their order, one at a time, each until the receiver accepts it, has refused it three
  * times, or the event is a day old. The events wait in the log of events, so nothing else grows while the receiver does not answer.
  */
-public final class WebhookDelivery implements Delivery {
+public final class WebhookDelivery extends Delivery {
     /** The name of this kind of delivery. */
     public static final String NAME = "webhook";
 
@@ -25,17 +22,11 @@ public final class WebhookDelivery implements Delivery {
     private static final Duration SHORTEST_RETRY = Duration.ofSeconds(5);
     private static final Duration LONGEST_RETRY = Duration.ofHours(1);
     private static final Duration LONGEST_AGE = Duration.ofDays(1);
-    private static final Duration IDLE = Duration.ofHours(1);
-    private static final int PAGE = 100;
     private static final int MOST_REFUSALS = 3;
-    private static final String GONE = "the receiver wants no more events (status 410)";
 
     private final WebhookSender sender;
     private final DeliveryCursor cursor;
-    private final Ticker ticker;
     private final RetryDelay retryDelay;
-    private final DeliveryStatistics statistics;
-    private long position;
     /** The failed attempts since the last accepted event. */
     private int failures;
     /** How often the receiver has refused the event after the position. */
@@ -46,12 +37,16 @@ public final class WebhookDelivery implements Delivery {
     private boolean gone;
 
     /** Creates a delivery, whose cursor is the last event that the receiver accepted. */
-    public WebhookDelivery(WebhookSender sender, DeliveryCursor cursor, Ticker ticker, RandomGenerator random) {
+    public WebhookDelivery(
+            WebhookSender sender,
+            DeliveryCursor cursor,
+            Ticker ticker,
+            RandomGenerator random,
+            MeterRegistry registry) {
+        super(NAME, ticker, registry);
         this.sender = sender;
         this.cursor = cursor;
-        this.ticker = ticker;
         retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
-        statistics = new DeliveryStatistics(ticker);
         pausedAt = ticker.mark();
     }
 
@@ -60,30 +55,22 @@ public final class WebhookDelivery implements Delivery {
      * The position is stored at once, so that a restart before the first accepted event continues with the same event.
      */
     @Override
-    public void begin(EventLog log) {
+    void begin(EventLog log) {
         proceedTo(Math.min(cursor.load().orElse(log.latest()), log.latest()));
     }
 
     @Override
-    public String name() {
-        return NAME;
-    }
-
-    @Override
-    public Duration run(EventLog log) throws InterruptedException {
+    Duration run(EventLog log) throws InterruptedException {
         var more = true;
         while (more && isReady()) {
-            var page = log.after(position, PAGE);
-            if (page.hasGap()) {
-                skipLost(page, log);
-            }
-            for (var event : page.events()) {
+            var events = next(log);
+            for (var event : events) {
                 if (!isReady()) {
                     break;
                 }
                 deliver(event);
             }
-            more = !page.events().isEmpty();
+            more = !events.isEmpty();
         }
         showWaiting(log);
         return isReady() || gone ? IDLE : rest();
@@ -94,7 +81,7 @@ public final class WebhookDelivery implements Delivery {
     }
 
     private Duration rest() {
-        return Delivery.rest(pause, ticker, pausedAt);
+        return rest(pause, ticker, pausedAt);
     }
 
     private void deliver(Event event) throws InterruptedException {
@@ -102,7 +89,7 @@ public final class WebhookDelivery implements Delivery {
         if (notice.isEmpty()) {
             proceedTo(event.sequence());
         } else if (failures > 0 && isOld(event)) {
-            statistics.countFailed("events are given up, because they are a day old");
+            statistics().countFailed("events are given up, because they are a day old");
             proceedTo(event.sequence());
         } else {
             deliver(notice.get());
@@ -110,25 +97,26 @@ public final class WebhookDelivery implements Delivery {
     }
 
     private void deliver(Notice notice) throws InterruptedException {
-        switch (send(notice)) {
-            case Reply.Accepted() -> {
-                statistics.countSent();
+        var reply = send(notice);
+        switch (reply.kind()) {
+            case ACCEPTED -> {
+                statistics().countSent();
                 failures = 0;
                 pause = Duration.ZERO;
                 proceedTo(notice.sequence());
             }
-            case Reply.Gone() -> {
+            case GONE -> {
                 gone = true;
-                statistics.countEnd(GONE + "; a restart of the service tries again");
-                LOG.errorf("The webhook: %s; none are sent until the service is restarted", GONE);
+                statistics().countEnd(reply.why() + "; a restart of the service tries again");
+                LOG.errorf("The webhook: %s; none are sent until the service is restarted", reply.why());
             }
-            case Reply.Failed(var why, var asked) -> retry(why, asked);
-            case Reply.Refused(var why, var asked) -> {
+            case FAILED -> retry(reply);
+            case REFUSED -> {
                 refusals++;
                 if (refusals < MOST_REFUSALS) {
-                    retry(why, asked);
+                    retry(reply);
                 } else {
-                    giveUp(notice, why, asked);
+                    giveUp(notice, reply);
                 }
             }
         }
@@ -140,22 +128,22 @@ public final class WebhookDelivery implements Delivery {
             return sender.send(notice);
         } catch (RuntimeException e) {
             LOG.errorf(e, "The event %s could not be sent to the webhook", WebhookBodies.id(notice));
-            return new Reply.Refused(DeliveryStatistics.reason(e), Optional.empty());
+            return new Reply(ReplyKind.REFUSED, reason(e));
         }
     }
 
-    private void retry(String why, Optional<Duration> asked) {
+    private void retry(Reply reply) {
         if (failures == 0) {
-            LOG.warnf("An event was not sent to the webhook and is tried again: %s", why);
+            LOG.warnf("An event was not sent to the webhook and is tried again: %s", reply.why());
         }
-        statistics.countRetry(why);
-        postpone(asked);
+        statistics().countRetry(reply.why());
+        postpone(reply.asked());
     }
 
-    private void giveUp(Notice notice, String why, Optional<Duration> asked) {
-        LOG.warnf("The event %s is not sent to the webhook: %s", WebhookBodies.id(notice), why);
-        statistics.countFailed(why);
-        postpone(asked);
+    private void giveUp(Notice notice, Reply reply) {
+        LOG.warnf("The event %s is not sent to the webhook: %s", WebhookBodies.id(notice), reply.why());
+        statistics().countFailed(reply.why());
+        postpone(reply.asked());
         proceedTo(notice.sequence());
     }
 
@@ -170,28 +158,18 @@ public final class WebhookDelivery implements Delivery {
         return Duration.between(event.at(), ticker.now()).compareTo(LONGEST_AGE) >= 0;
     }
 
-    private void skipLost(EventPage page, EventLog log) {
-        var last = page.events().isEmpty()
-                ? log.latest()
-                : page.events().getFirst().sequence() - 1;
-        statistics.countDropped(last - position);
-        proceedTo(last);
-    }
-
-    private void proceedTo(long sequence) {
-        position = sequence;
+    @Override
+    void proceedTo(long sequence) {
+        super.proceedTo(sequence);
         refusals = 0;
         cursor.store(sequence);
     }
 
     private void showWaiting(EventLog log) {
-        var next = log.after(position, 1).events();
-        statistics.setWaiting(
-                log.latest() - position, next.isEmpty() ? null : next.getFirst().at());
-    }
-
-    @Override
-    public DeliveryStatistics statistics() {
-        return statistics;
+        var next = log.after(position(), 1).events();
+        statistics()
+                .setWaiting(
+                        log.latest() - position(),
+                        next.isEmpty() ? null : next.getFirst().at());
     }
 }
