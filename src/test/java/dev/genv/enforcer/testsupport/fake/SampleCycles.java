@@ -12,7 +12,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.telemetry.CycleMetrics.ActionMetrics;
+import dev.genv.enforcer.telemetry.CycleMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
@@ -49,7 +49,7 @@ public final class SampleCycles {
                             config,
                             NoStore.records(new ViolationRegistry(10)),
                             Ticker.ofSystem(),
-                            List.of(new ActionMetrics(registry), new HostMetrics(registry)))
+                            List.of(new CycleMetrics(registry, new ViolationRegistry(10)), new HostMetrics(registry)))
                     .runCycle();
         }
     }
