@@ -35,7 +35,7 @@ public abstract class Delivery {
     private final DeliveryStatistics statistics;
     private final Semaphore wakeups = new Semaphore(0);
     /** The position of the last event that needs no further attempt. */
-    private long position;
+    long position;
 
     /** Creates a delivery with its name in metrics and problems, such as {@code mail}. */
     Delivery(String name, Ticker ticker, MeterRegistry registry) {
@@ -62,10 +62,6 @@ public abstract class Delivery {
     /** Its figures and its problem. */
     public final DeliveryStatistics statistics() {
         return statistics;
-    }
-
-    final long position() {
-        return position;
     }
 
     /** Sets the position of the last event that needs no further attempt. */

@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.time.Instant;
@@ -78,7 +79,7 @@ public abstract class PersonalDelivery<K> extends Delivery {
     private void collect(Notice notice) {
         var hosts = notice.violation().violation().hosts();
         var users = source.users();
-        PersonalNotice.of(notice, source.inAudit(), process -> users.isPerson(hosts, process), users::ownersOf)
+        notice.personal(source.inAudit(), process -> users.isPerson(hosts, process), users::ownersOf)
                 .forEach(personal -> person(personal)
                         .filter(person -> !outbox.add(person, personal))
                         .ifPresent(_ -> statistics().dropped.increment()));
@@ -112,12 +113,7 @@ public abstract class PersonalDelivery<K> extends Delivery {
         record Batch<K>(K person, List<PersonalNotice> notices, int omitted) {}
 
         /** What a later notice replaces: the same violation and the same process or attachment. */
-        private record Key(String violation, ActionNote.@Nullable Target target) {
-            static Key of(PersonalNotice personal) {
-                var action = personal.notice().action();
-                return new Key(personal.violation().id(), action == null ? null : action.target());
-            }
-        }
+        private record Key(String violation, ActionNote.@Nullable Target target) {}
 
         private static final class Pending {
             private final Map<Key, PersonalNotice> notices = new LinkedHashMap<>();
@@ -134,7 +130,8 @@ public abstract class PersonalDelivery<K> extends Delivery {
                         && forget(personal.violation().id())) {
                     return;
                 }
-                var key = Key.of(personal);
+                var action = personal.notice().action();
+                var key = new Key(personal.violation().id(), action == null ? null : action.target());
                 if (notices.size() >= MOST_NOTICES && !notices.containsKey(key)) {
                     omitted++;
                 } else {

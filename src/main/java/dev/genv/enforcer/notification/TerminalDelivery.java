@@ -1,17 +1,33 @@
 package dev.genv.enforcer.notification;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.NativeFunction;
+import dev.genv.enforcer.linux.ProcStatus;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.notification.PersonalDelivery.Outbox.Batch;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 
@@ -79,17 +95,12 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
                 case REFUSED -> LOG.debugf("Terminal pts/%d does not accept messages for uid %d", number, uid);
                 case NOT_READ -> LOG.debugf("No program reads terminal pts/%d of uid %d", number, uid);
             }
-        } catch (Errno e) {
-            if (!e.is(Errno.ENOENT)) { // it was closed in the meantime, or exists only in a container
-                fail(e);
-            }
         } catch (IOException e) {
-            fail(e);
+            // It may have been closed in the meantime, or exist only in a container.
+            if (!(e instanceof Errno error && error.is(Errno.ENOENT))) {
+                statistics().countFailed("a terminal cannot be written: " + Errno.textOf(e));
+            }
         }
-    }
-
-    private void fail(IOException why) {
-        statistics().countFailed("a terminal cannot be written: " + Errno.textOf(why));
     }
 
     private byte[] text(Batch<Long> batch) {
@@ -110,5 +121,149 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
                         host,
                         NoticeText.time(personal.notice().at()),
                         source.text().paragraph(personal));
+    }
+
+    /**
+     * Finds the pseudoterminals of the users of the node, and writes to them. In a file system of the type devpts only the kernel creates
+     * files, so a user cannot put a FIFO or a link in the place of a terminal.
+     *
+     * @param directory the devpts of the machine, such as {@code /proc/1/root/dev/pts}
+     */
+    record Terminals(Path proc, Path directory) {
+        private static final int LARGEST = 16 << 10;
+        private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
+        /** The name may contain any character; after it are state, ppid, pgrp, session and tty_nr (proc_pid_stat(5)). */
+        private static final Pattern TERMINAL = Pattern.compile("(?s).*\\) \\S (?:-?\\d+ ){3}(-?\\d{1,10}) .*");
+
+        /** The major number of pseudoterminals; the minor number is the number of the terminal (Documentation/admin-guide/devices.txt). */
+        private static final int MAJOR = 136;
+
+        /** linux/magic.h. */
+        private static final long DEVPTS_SUPER_MAGIC = 0x1cd1;
+
+        private static final int STATFS_BYTES = 256;
+        private static final int GROUP_WRITABLE = 020;
+        private static final NativeFunction FSTATFS = NativeFunction.of("fstatfs", JAVA_INT, JAVA_INT, ADDRESS);
+        private static final NativeFunction WRITE = NativeFunction.of("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
+
+        /** What became of a message. */
+        enum Result {
+            WRITTEN,
+            /** It belongs to another user, or its user accepts no messages (mesg n). */
+            REFUSED,
+            /** It accepted less than the message, because no program reads it. */
+            NOT_READ
+        }
+
+        /** Returns the terminals of the machine, as its first process sees them; the service's own if access is denied. */
+        static Terminals of(Path proc) {
+            var first = proc.resolve("1/root");
+            return new Terminals(proc, Files.isDirectory(first) ? first.resolve("dev/pts") : Path.of("/dev/pts"));
+        }
+
+        /**
+         * Returns the numbers of the controlling terminals by the real uid of the processes that have them, as the kernel knows them. utmp is
+         * not used, because it lists only logins and other programs write it. The terminal of the service itself is left out: the kernel can
+         * stop a process that writes to its own terminal.
+         */
+        Map<Long, Set<Integer>> byUid() throws IOException {
+            var own = controlling(proc.resolve("self"));
+            var byUid = new TreeMap<Long, Set<Integer>>();
+            try (var processes = Files.newDirectoryStream(
+                    proc,
+                    file -> PID.matcher(String.valueOf(file.getFileName())).matches())) {
+                for (var process : processes) {
+                    var number = controlling(process).filter(each -> !own.equals(Optional.of(each)));
+                    number.flatMap(_ -> uid(process))
+                            .ifPresent(uid -> byUid.computeIfAbsent(uid, _ -> new TreeSet<>())
+                                    .add(number.get()));
+                }
+            }
+            return byUid;
+        }
+
+        private static Optional<Integer> controlling(Path process) {
+            return read(process, "stat")
+                    .map(bytes -> new String(bytes, StandardCharsets.UTF_8))
+                    .flatMap(Terminals::controlling);
+        }
+
+        /** Returns the number of the pseudoterminal in this content of {@code stat}; empty if the process has none. */
+        static Optional<Integer> controlling(String stat) {
+            var match = TERMINAL.matcher(stat);
+            if (!match.matches()) {
+                return Optional.empty();
+            }
+            var device = (int) Long.parseLong(match.group(1));
+            var major = (device >> 8) & 0xfff;
+            return major == MAJOR ? Optional.of((device & 0xff) | ((device >>> 12) & 0xfff00)) : Optional.empty();
+        }
+
+        private static Optional<Long> uid(Path process) {
+            return read(process, "status").map(ProcStatus::realUid).filter(uid -> uid != ProcStatus.NONE);
+        }
+
+        /** A process may exit at any time, and has no terminal then. */
+        private static Optional<byte[]> read(Path process, String name) {
+            try {
+                return Optional.of(
+                        Descriptor.readKernelFile(process.resolve(name).toString(), LARGEST));
+            } catch (IOException e) {
+                return Optional.empty();
+            }
+        }
+
+        /** Writes a text once, if the terminal of this number belongs to this user and accepts messages of others. */
+        Result write(int number, long uid, byte[] text) throws IOException {
+            var folder = FileCalls.openat(FileCalls.AT_FDCWD, directory.toString(), FileCalls.O_DIRECTORY, 0);
+            try {
+                if (type(folder) != DEVPTS_SUPER_MAGIC) {
+                    throw new IOException("%s is no devpts".formatted(directory));
+                }
+                var name = Integer.toString(number);
+                if (!accepts(FileCalls.status(folder, name), number, uid)) {
+                    return Result.REFUSED; // not even opened
+                }
+                var terminal = FileCalls.openat(folder, name, FileCalls.O_WRONLY, 0);
+                try {
+                    return accepts(FileCalls.status(terminal), number, uid)
+                            ? writeOnce(terminal, text)
+                            : Result.REFUSED;
+                } finally {
+                    FileCalls.close(terminal);
+                }
+            } finally {
+                FileCalls.close(folder);
+            }
+        }
+
+        private static boolean accepts(FileStatus status, int number, long uid) {
+            return status.isCharacterDevice()
+                    && status.represented() == FileStatus.device(MAJOR, number)
+                    && status.uid() == uid
+                    && (status.permissions() & GROUP_WRITABLE) != 0;
+        }
+
+        /** Writes what the terminal takes at once: its descriptor does not block. */
+        private static Result writeOnce(int terminal, byte[] text) throws Errno {
+            try (var arena = Arena.ofConfined()) {
+                var written =
+                        WRITE.callOnce(terminal, arena.allocateFrom(ValueLayout.JAVA_BYTE, text), (long) text.length);
+                return written == text.length ? Result.WRITTEN : Result.NOT_READ;
+            } catch (Errno e) {
+                if (e.is(Errno.EAGAIN)) {
+                    return Result.NOT_READ;
+                }
+                throw e;
+            }
+        }
+
+        private static long type(int folder) throws Errno {
+            try (var arena = Arena.ofConfined()) {
+                var status = arena.allocate(STATFS_BYTES, Long.BYTES);
+                FSTATFS.call(folder, status);
+                return status.get(JAVA_LONG, 0);
+            }
+        }
     }
 }

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.notification;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.SafeText;
 import java.io.IOException;
 import java.net.URI;
-import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -34,10 +34,9 @@ public record WebhookBodies(
     private static final int LONGEST_TEXT = 300;
 
     String contentType() {
-        return switch (format) {
-            case CLOUDEVENTS -> "application/cloudevents+json; charset=UTF-8";
-            case TEXT -> "application/json; charset=UTF-8";
-        };
+        return format == WebhookFormat.CLOUDEVENTS
+                ? "application/cloudevents+json; charset=UTF-8"
+                : "application/json; charset=UTF-8";
     }
 
     /** Returns the id of a notice, which stays the same for each attempt and after a restart. */
@@ -57,7 +56,7 @@ public record WebhookBodies(
     }
 
     /** Empty if it is too large. */
-    private Optional<byte[]> write(Map<String, Object> body) {
+    private Optional<byte[]> write(Object body) {
         try {
             var bytes = new BoundedOutput(LARGEST);
             mapper.writeValue(bytes, body);
@@ -69,42 +68,39 @@ public record WebhookBodies(
         }
     }
 
-    private Map<String, Object> event(Notice notice, Map<String, Object> data) {
-        var event = new LinkedHashMap<String, Object>();
-        event.put("specversion", "1.0");
-        event.put("id", id(notice));
-        event.put("source", source.toString());
-        event.put(
-                "type",
-                "dev.genv.enforcer.violation.%s.v1".formatted(notice.kind().label()));
-        event.put("time", notice.at().toString());
-        event.put("subject", notice.violation().id());
-        event.put("datacontenttype", "application/json");
-        event.put("data", data);
-        event.put("text", chatText(notice));
-        return event;
+    private ObjectNode event(Notice notice, ObjectNode data) {
+        return mapper.createObjectNode()
+                .put("specversion", "1.0")
+                .put("id", id(notice))
+                .put("source", source.toString())
+                .put(
+                        "type",
+                        "dev.genv.enforcer.violation.%s.v1"
+                                .formatted(notice.kind().label()))
+                .put("time", notice.at().toString())
+                .put("subject", notice.violation().id())
+                .put("datacontenttype", "application/json")
+                .<ObjectNode>set("data", data)
+                .put("text", chatText(notice));
     }
 
-    private Map<String, Object> data(Notice notice) {
-        var data = new LinkedHashMap<String, Object>();
-        data.put("violation", violation.apply(notice.violation()));
+    private ObjectNode data(Notice notice) {
+        var data = mapper.createObjectNode().putPOJO("violation", violation.apply(notice.violation()));
         var taken = notice.action();
-        if (taken != null) {
-            data.put("action", action.apply(taken));
-        }
-        return data;
+        return taken == null ? data : data.putPOJO("action", action.apply(taken));
     }
 
     /** Users choose the length of everything else. */
-    private static Map<String, Object> reducedData(Notice notice) {
+    private ObjectNode reducedData(Notice notice) {
         var entry = notice.violation();
-        var violation = new LinkedHashMap<String, Object>();
-        violation.put("id", entry.id());
-        violation.put("rule", entry.violation().rule().name());
-        violation.put("host", entry.violation().host());
-        violation.put("status", entry.active() ? "active" : "resolved");
-        violation.put("mode", entry.mode().name().toLowerCase(Locale.ROOT));
-        return Map.of("violation", violation, "reduced", true);
+        var data = mapper.createObjectNode().put("reduced", true);
+        data.putObject("violation")
+                .put("id", entry.id())
+                .put("rule", entry.violation().rule().name())
+                .put("host", entry.violation().host())
+                .put("status", entry.active() ? "active" : "resolved")
+                .put("mode", entry.mode().name().toLowerCase(Locale.ROOT));
+        return data;
     }
 
     /**

@@ -114,12 +114,12 @@ class DeliveryTest {
     @Test
     void positionIsSetBeforeTheFirstRun() {
         append();
-        var position = new AtomicLong(-1);
+        var begun = new AtomicLong(-1);
         var seen = new AtomicLong(-1);
-        var delivery = new Task(_ -> seen.set(position.get())) {
+        var delivery = new Task(_ -> seen.set(begun.get())) {
             @Override
             void begin(EventLog events) {
-                position.set(events.latest());
+                begun.set(events.latest());
             }
         };
         try (var _ = delivery.start(log, RETRY)) {

@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.util.List;
@@ -39,20 +40,20 @@ public final class NoticeFixture {
 
     public static List<PersonalNotice> personal(EventContent content) {
         return notice(content)
-                .map(notice -> PersonalNotice.of(notice, false, _ -> true, _ -> Set.of()))
+                .map(notice -> notice.personal(false, _ -> true, _ -> Set.of()))
                 .orElse(List.of());
     }
 
     /** The notices if the live pids of each environment have this uid. */
     public static List<PersonalNotice> personal(EventContent content, long owner) {
         return notice(content)
-                .map(notice -> PersonalNotice.of(notice, false, _ -> true, _ -> Set.of(owner)))
+                .map(notice -> notice.personal(false, _ -> true, _ -> Set.of(owner)))
                 .orElse(List.of());
     }
 
     public static List<PersonalNotice> personalInAudit(EventContent content) {
         return notice(content)
-                .map(notice -> PersonalNotice.of(notice, true, _ -> true, _ -> Set.of()))
+                .map(notice -> notice.personal(true, _ -> true, _ -> Set.of()))
                 .orElse(List.of());
     }
 }

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.notification.PersonalDelivery.Limits;
 import dev.genv.enforcer.notification.PersonalDelivery.Outbox;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.notification;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.notification.WebhookDelivery.WebhookSender;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.Optional;

@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.linux.Errno;
-import dev.genv.enforcer.notification.Terminals.Result;
+import dev.genv.enforcer.notification.TerminalDelivery.Terminals;
+import dev.genv.enforcer.notification.TerminalDelivery.Terminals.Result;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.UserTerminal;

@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
+import dev.genv.enforcer.notification.WebhookDelivery.WebhookSender;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -15,6 +15,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
+import dev.genv.enforcer.notification.WebhookDelivery.WebhookSender;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
