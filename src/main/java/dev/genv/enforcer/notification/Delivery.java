@@ -11,7 +11,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
@@ -26,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 /** One kind of delivery, with its own thread. It reads the events at its own speed, so a cycle never waits for it. */
 public abstract class Delivery {
     private static final Logger LOG = Logger.getLogger(Delivery.class);
-    private static final int PAGE = 200;
     /** The longest time until the next run if nothing waits. */
     static final Duration IDLE = Duration.ofHours(1);
 
@@ -69,17 +67,16 @@ public abstract class Delivery {
         position = sequence;
     }
 
-    /** Returns the next events after the position, and counts those that are no longer in memory. */
-    final List<Event> next(EventLog log) {
-        var page = log.after(position, PAGE);
+    /** Returns the next event after the position, and counts those that are no longer in memory. */
+    final Optional<Event> next(EventLog log) {
+        var page = log.after(position, 1);
+        var event = page.events().stream().findFirst();
         if (page.hasGap()) {
-            var last = page.events().isEmpty()
-                    ? log.latest()
-                    : page.events().getFirst().sequence() - 1;
+            var last = event.map(Event::sequence).orElse(log.latest() + 1) - 1;
             statistics.dropped.increment((double) last - position);
             proceedTo(last);
         }
-        return page.events();
+        return event;
     }
 
     /** Returns what is left of a time that began at this mark of the ticker. */

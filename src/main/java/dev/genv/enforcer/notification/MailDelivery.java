@@ -248,21 +248,20 @@ public final class MailDelivery extends PersonalDelivery<String> {
 
         private MailConfig config() throws IOException {
             var tls = server.tls();
+            var isImplicit = tls != MailServer.Tls.NONE && server.isTlsImplicit();
+            var starttls = switch (tls) {
+                case REQUIRED -> StartTLSOptions.REQUIRED;
+                case OPPORTUNISTIC -> StartTLSOptions.OPTIONAL;
+                case NONE -> StartTLSOptions.DISABLED;
+            };
             var config = new MailConfig(server.host(), server.port())
-                    .setStarttls(
-                            switch (tls) {
-                                case REQUIRED -> StartTLSOptions.REQUIRED;
-                                case OPPORTUNISTIC -> StartTLSOptions.OPTIONAL;
-                                case NONE -> StartTLSOptions.DISABLED;
-                            })
+                    .setSsl(isImplicit)
+                    .setStarttls(isImplicit ? StartTLSOptions.DISABLED : starttls)
                     .setOwnHostname(MailAddress.domainOf(envelope.from()))
                     .setKeepAlive(false)
                     .setConnectTimeout((int) CONNECT_TIMEOUT.toMillis())
                     .setIdleTimeoutUnit(TimeUnit.MILLISECONDS)
                     .setIdleTimeout((int) timeout.toMillis());
-            if (tls != MailServer.Tls.NONE && server.isTlsImplicit()) {
-                config.setSsl(true).setStarttls(StartTLSOptions.DISABLED);
-            }
             // The client checks the name of the server only if no algorithm for that is set, and certificates are
             // checked.
             config.setTrustAll(tls != MailServer.Tls.REQUIRED);

@@ -13,9 +13,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -73,21 +70,19 @@ public record Notice(
      * Returns the notices for each user concerned.
      *
      * @param inAudit whether users are informed of violations on which the service does not act
-     * @param isPerson whether the uid of a process stands for a person
-     * @param owners the uids of the environment of an attachment
      */
-    List<PersonalNotice> personal(
-            boolean inAudit, Predicate<GpuProcess> isPerson, Function<ActionNote.TargetAttachment, Set<Long>> owners) {
+    List<PersonalNotice> personal(UserDirectory users, boolean inAudit) {
         var byUid = new LinkedHashMap<Long, List<GpuProcess>>();
-        processes(inAudit).filter(isPerson).forEach(process -> {
+        var hosts = violation.violation().hosts();
+        processes(inAudit).forEach(process -> {
             var uid = process.uid();
-            if (uid != null) {
+            if (uid != null && users.isPerson(hosts, process)) {
                 byUid.computeIfAbsent(uid, _ -> new ArrayList<>()).add(process);
             }
         });
         for (var concerned : concerned()) {
             if (concerned.target() instanceof ActionNote.TargetAttachment attachment) {
-                owners.apply(attachment).forEach(uid -> byUid.putIfAbsent(uid, List.of()));
+                users.ownersOf(attachment).forEach(uid -> byUid.putIfAbsent(uid, List.of()));
             }
         }
         return byUid.entrySet().stream()

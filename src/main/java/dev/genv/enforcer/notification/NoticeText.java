@@ -44,20 +44,17 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
         var notice = personal.notice();
         var rule = notice.violation().violation().rule();
         var subject = subject(personal);
+        var verb = personal.processes().size() == 1 ? "breaks" : "break";
+        var breaks = "%s %s the rule %s: %s.".formatted(subject, verb, rule.name(), message(notice.violation()));
         var advice = sentences(Stream.of(earlierDetachment(notice.violation().violation()), rule.advice()));
         return sentences(
                 switch (notice.kind()) {
-                    case OPENED ->
-                        Stream.of(breaks(personal), "The service only reports this and takes no action.", advice);
-                    case WARNED -> Stream.of(breaks(personal), announcement(notice), advice);
+                    case OPENED -> Stream.of(breaks, "The service only reports this and takes no action.", advice);
+                    case WARNED -> Stream.of(breaks, announcement(notice), advice);
                     case ACTED -> Stream.of(actionOn(subject, notice), killAfter(notice), advice);
                     case RESOLVED ->
                         Stream.of(
-                                "%s no longer %s the rule %s."
-                                        .formatted(
-                                                subject,
-                                                personal.processes().size() == 1 ? "breaks" : "break",
-                                                rule.name()),
+                                "%s no longer %s the rule %s.".formatted(subject, verb, rule.name()),
                                 "The service took no action.");
                 });
     }
@@ -93,16 +90,6 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
 
     private static String sentences(Stream<String> all) {
         return all.filter(sentence -> !sentence.isEmpty()).collect(Collectors.joining(" "));
-    }
-
-    private static String breaks(PersonalNotice personal) {
-        var notice = personal.notice();
-        return "%s %s the rule %s: %s."
-                .formatted(
-                        subject(personal),
-                        personal.processes().size() == 1 ? "breaks" : "break",
-                        notice.violation().violation().rule().name(),
-                        message(notice.violation()));
     }
 
     /** A job on a GPU that the service detached needs the reason, because the user may not have read it at that time. */

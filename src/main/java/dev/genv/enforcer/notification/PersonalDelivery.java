@@ -64,22 +64,19 @@ public abstract class PersonalDelivery<K> extends Delivery {
     /** Reads each event once, when its users are known. Returns the time after which further events can be read; empty if there are none. */
     private Optional<Duration> read(EventLog log) {
         var last = source.users().currentUpTo();
-        for (var events = next(log); !events.isEmpty(); events = next(log)) {
-            for (var event : events) {
-                if (event.sequence() > last) {
-                    return Optional.of(PAUSE);
-                }
-                proceedTo(event.sequence()); // first, so that an event that fails is not read again
-                Notice.of(event).ifPresent(this::collect);
+        for (var next = next(log); next.isPresent(); next = next(log)) {
+            var event = next.get();
+            if (event.sequence() > last) {
+                return Optional.of(PAUSE);
             }
+            proceedTo(event.sequence()); // first, so that an event that fails is not read again
+            Notice.of(event).ifPresent(this::collect);
         }
         return Optional.empty();
     }
 
     private void collect(Notice notice) {
-        var hosts = notice.violation().violation().hosts();
-        var users = source.users();
-        notice.personal(source.inAudit(), process -> users.isPerson(hosts, process), users::ownersOf)
+        notice.personal(source.users(), source.inAudit())
                 .forEach(personal -> person(personal)
                         .filter(person -> !outbox.add(person, personal))
                         .ifPresent(_ -> statistics().dropped.increment()));

@@ -47,7 +47,9 @@ public final class WebhookDelivery extends Delivery {
     private static final Logger LOG = Logger.getLogger(WebhookDelivery.class);
     private static final Duration SHORTEST_RETRY = Duration.ofSeconds(5);
     private static final Duration LONGEST_RETRY = Duration.ofHours(1);
+    /** After this time, events are given up. */
     private static final Duration LONGEST_AGE = Duration.ofDays(1);
+
     private static final int MOST_REFUSALS = 3;
 
     private final WebhookSender sender;
@@ -89,14 +91,11 @@ public final class WebhookDelivery extends Delivery {
     Duration run(EventLog log) throws InterruptedException {
         var more = true;
         while (more && isReady()) {
-            var events = next(log);
-            for (var event : events) {
-                if (!isReady()) {
-                    break;
-                }
-                deliver(event);
+            var event = next(log);
+            more = event.isPresent();
+            if (more) {
+                deliver(event.get());
             }
-            more = !events.isEmpty();
         }
         showWaiting(log);
         return isReady() || gone ? IDLE : rest();
@@ -114,7 +113,7 @@ public final class WebhookDelivery extends Delivery {
         var notice = Notice.of(event);
         if (notice.isEmpty()) {
             proceedTo(event.sequence());
-        } else if (failures > 0 && isOld(event)) {
+        } else if (failures > 0 && Duration.between(event.at(), ticker.now()).compareTo(LONGEST_AGE) >= 0) {
             statistics().countFailed("events are given up, because they are a day old");
             proceedTo(event.sequence());
         } else {
@@ -169,10 +168,6 @@ public final class WebhookDelivery extends Delivery {
         pausedAt = ticker.mark();
     }
 
-    private boolean isOld(Event event) {
-        return Duration.between(event.at(), ticker.now()).compareTo(LONGEST_AGE) >= 0;
-    }
-
     @Override
     void proceedTo(long sequence) {
         super.proceedTo(sequence);
@@ -210,9 +205,6 @@ public final class WebhookDelivery extends Delivery {
 
         /** Statuses of RFC 9110 that concern the content of a request. */
         private static final Set<Integer> REFUSED = Set.of(400, 413, 422);
-
-        /** After a day, events are given up. */
-        private static final Duration LONGEST_WAIT = Duration.ofDays(1);
 
         /** Sends an event once, and waits for the answer. */
         Reply send(Notice notice) throws InterruptedException {
@@ -267,7 +259,7 @@ public final class WebhookDelivery extends Delivery {
             var isRedirect = status >= 300 && status < 400;
             var why = "the receiver answered with the status %d%s"
                     .formatted(status, isRedirect ? ", and redirects are not followed" : "");
-            var asked = retryAfter(response.getHeader("Retry-After"), ticker.now(), LONGEST_WAIT);
+            var asked = retryAfter(response.getHeader("Retry-After"), ticker.now(), LONGEST_AGE);
             return new Reply(REFUSED.contains(status) ? ReplyKind.REFUSED : ReplyKind.FAILED, why, asked);
         }
 
