@@ -17,7 +17,6 @@ import dev.genv.enforcer.notification.PersonalDelivery.Outbox.Batch;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -67,18 +66,14 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
     @Override
     Optional<Duration> deliver() {
         if (outbox.isDue()) {
-            writeDue();
+            try {
+                var byUid = terminals.byUid();
+                outbox.takeDue(batch -> write(batch, byUid));
+            } catch (IOException e) {
+                outbox.takeDue(_ -> statistics().countFailed("the processes cannot be listed: " + Errno.textOf(e)));
+            }
         }
         return Optional.empty();
-    }
-
-    private void writeDue() {
-        try {
-            var byUid = terminals.byUid();
-            outbox.takeDue(batch -> write(batch, byUid));
-        } catch (IOException e) {
-            outbox.takeDue(_ -> statistics().countFailed("the processes cannot be listed: " + Errno.textOf(e)));
-        }
     }
 
     private void write(Batch<Long> batch, Map<Long, Set<Integer>> byUid) {
@@ -144,7 +139,6 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
         private static final int STATFS_BYTES = 256;
         private static final int GROUP_WRITABLE = 020;
         private static final NativeFunction FSTATFS = NativeFunction.of("fstatfs", JAVA_INT, JAVA_INT, ADDRESS);
-        private static final NativeFunction WRITE = NativeFunction.of("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
 
         /** What became of a message. */
         enum Result {
@@ -215,26 +209,22 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
 
         /** Writes a text once, if the terminal of this number belongs to this user and accepts messages of others. */
         Result write(int number, long uid, byte[] text) throws IOException {
-            var folder = FileCalls.openat(FileCalls.AT_FDCWD, directory.toString(), FileCalls.O_DIRECTORY, 0);
-            try {
+            try (var folder = open(FileCalls.AT_FDCWD, directory.toString(), FileCalls.O_DIRECTORY)) {
                 if (type(folder) != DEVPTS_SUPER_MAGIC) {
                     throw new IOException("%s is no devpts".formatted(directory));
                 }
                 var name = Integer.toString(number);
-                if (!accepts(FileCalls.status(folder, name), number, uid)) {
+                if (!accepts(FileCalls.status(folder.number(), name), number, uid)) {
                     return Result.REFUSED; // not even opened
                 }
-                var terminal = FileCalls.openat(folder, name, FileCalls.O_WRONLY, 0);
-                try {
-                    return accepts(FileCalls.status(terminal), number, uid)
-                            ? writeOnce(terminal, text)
-                            : Result.REFUSED;
-                } finally {
-                    FileCalls.close(terminal);
+                try (var terminal = open(folder.number(), name, FileCalls.O_WRONLY)) {
+                    return accepts(terminal.status(), number, uid) ? write(terminal, text) : Result.REFUSED;
                 }
-            } finally {
-                FileCalls.close(folder);
             }
+        }
+
+        private static Descriptor open(int folder, String name, int flags) throws Errno {
+            return new Descriptor(FileCalls.openat(folder, name, flags, 0));
         }
 
         private static boolean accepts(FileStatus status, int number, long uid) {
@@ -244,12 +234,11 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
                     && (status.permissions() & GROUP_WRITABLE) != 0;
         }
 
-        /** Writes what the terminal takes at once: its descriptor does not block. */
-        private static Result writeOnce(int terminal, byte[] text) throws Errno {
-            try (var arena = Arena.ofConfined()) {
-                var written =
-                        WRITE.callOnce(terminal, arena.allocateFrom(ValueLayout.JAVA_BYTE, text), (long) text.length);
-                return written == text.length ? Result.WRITTEN : Result.NOT_READ;
+        /** Writes what the terminal takes: its descriptor does not block. */
+        private static Result write(Descriptor terminal, byte[] text) throws Errno {
+            try {
+                FileCalls.write(terminal.number(), text);
+                return Result.WRITTEN;
             } catch (Errno e) {
                 if (e.is(Errno.EAGAIN)) {
                     return Result.NOT_READ;
@@ -258,10 +247,10 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
             }
         }
 
-        private static long type(int folder) throws Errno {
+        private static long type(Descriptor folder) throws Errno {
             try (var arena = Arena.ofConfined()) {
                 var status = arena.allocate(STATFS_BYTES, Long.BYTES);
-                FSTATFS.call(folder, status);
+                FSTATFS.call(folder.number(), status);
                 return status.get(JAVA_LONG, 0);
             }
         }

@@ -10,10 +10,10 @@ import java.io.IOException;
 import java.net.URI;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the bodies of the requests.
@@ -109,39 +109,25 @@ public record WebhookBodies(
      */
     static String chatText(Notice notice) {
         var violation = notice.violation().violation();
-        var hosts = plain(violation.hosts().stream().sorted().collect(Collectors.joining(", ")));
-        return "%s: %s, rule %s (%s): `%s`"
-                .formatted(
-                        hosts,
-                        chatEvent(notice),
-                        violation.rule().name(),
-                        notice.violation().mode().name().toLowerCase(Locale.ROOT),
-                        plain(violation.message()));
-    }
-
-    private static String chatEvent(Notice notice) {
-        return switch (notice.kind()) {
+        var hosts = violation.hosts().stream().sorted().collect(Collectors.joining(", "));
+        var event = switch (notice.kind()) {
             case OPENED -> "violation";
             case WARNED -> "violation, which waits for its grace period";
-            case ACTED -> chatAction(notice.action());
+            case ACTED -> chatAction(Objects.requireNonNull(notice.action(), "an action was taken"));
             case RESOLVED -> "resolved";
         };
+        var mode = notice.violation().mode().name().toLowerCase(Locale.ROOT);
+        return "%s: %s, rule %s (%s): `%s`"
+                .formatted(plain(hosts), event, violation.rule().name(), mode, plain(violation.message()));
     }
 
-    private static String chatAction(@Nullable ActionNote action) {
-        if (action == null) {
-            return "action";
-        }
+    private static String chatAction(ActionNote action) {
         var outcome = action.outcome().label();
         return switch (action.target()) {
-            case ActionNote.TargetProcess(var _, var pid) ->
-                "terminate process %d%s, %s"
-                        .formatted(
-                                pid,
-                                action.sent()
-                                        .map(signal -> " with SIG" + signal)
-                                        .orElse(""),
-                                outcome);
+            case ActionNote.TargetProcess(var _, var pid) -> {
+                var signal = action.sent().map(sent -> " with SIG" + sent).orElse("");
+                yield "terminate process %d%s, %s".formatted(pid, signal, outcome);
+            }
             case ActionNote.TargetAttachment(var _, var _, var device) ->
                 "detach GPU %d, %s".formatted(device, outcome);
         };
