@@ -2,6 +2,7 @@ package dev.genv.enforcer.config;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.view.ViolationView;
+import dev.genv.enforcer.api.view.ViolationView.ActionView;
 import dev.genv.enforcer.config.settings.NotificationSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleListener;
@@ -9,27 +10,25 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.Delivery.RetryDelay;
-import dev.genv.enforcer.notification.DeliveryThread;
+import dev.genv.enforcer.notification.Delivery.RunningDelivery;
 import dev.genv.enforcer.notification.MailDelivery;
-import dev.genv.enforcer.notification.MailSender;
-import dev.genv.enforcer.notification.MailSender.MailServer;
-import dev.genv.enforcer.notification.NoticeReader;
+import dev.genv.enforcer.notification.MailDelivery.MailSender;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
 import dev.genv.enforcer.notification.NoticeText;
+import dev.genv.enforcer.notification.PersonalDelivery.Limits;
+import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
 import dev.genv.enforcer.notification.SecretFile;
 import dev.genv.enforcer.notification.TerminalDelivery;
 import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.notification.WebhookBodies;
 import dev.genv.enforcer.notification.WebhookDelivery;
-import dev.genv.enforcer.notification.WebhookSender;
-import dev.genv.enforcer.telemetry.DeliveryMetrics;
+import dev.genv.enforcer.notification.WebhookDelivery.WebhookSender;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Vertx;
 import jakarta.inject.Singleton;
@@ -62,9 +61,10 @@ public class Notifications implements CycleListener {
     private final ObjectMapper mapper;
     private final RandomGenerator random;
     private final Ticker ticker;
+    private final MeterRegistry registry;
     private final UserDirectory users = new UserDirectory();
     private final List<Delivery> deliveries = new ArrayList<>();
-    private final List<DeliveryThread> threads = new ArrayList<>();
+    private final List<RunningDelivery> running = new ArrayList<>();
 
     Notifications(
             Settings settings,
@@ -81,14 +81,13 @@ public class Notifications implements CycleListener {
         this.mapper = mapper;
         this.random = random;
         this.ticker = ticker;
+        this.registry = registry;
         addDeliveries();
-        var metrics = new DeliveryMetrics(registry);
-        deliveries.forEach(delivery -> metrics.register(delivery.name(), delivery.statistics()::figures));
     }
 
     private void addDeliveries() {
         if (notification.terminalMessages()) {
-            deliveries.add(new TerminalDelivery(reader(), users, text(), PROC, Hosts.nodeName(settings), ticker));
+            deliveries.add(new TerminalDelivery(messages(), PROC, Hosts.nodeName(settings), ticker, registry));
         }
         notification.mailHost().map(this::mail).ifPresent(deliveries::add);
         notification
@@ -106,7 +105,7 @@ public class Notifications implements CycleListener {
                     deliveries.stream().map(Delivery::name).collect(Collectors.joining(", ")));
         }
         var delay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
-        deliveries.forEach(delivery -> threads.add(DeliveryThread.start(delivery, records.events(), delay)));
+        deliveries.forEach(delivery -> running.add(delivery.start(records.events(), delay)));
     }
 
     /** Takes over the accounts that a cycle read. It is called after the events of the cycle were published. */
@@ -141,16 +140,13 @@ public class Notifications implements CycleListener {
 
     /** Stops the deliveries. What was not delivered is lost, unless a database file remembers it. */
     public synchronized void close() {
-        threads.forEach(DeliveryThread::close);
-        threads.clear();
+        running.forEach(RunningDelivery::close);
+        running.clear();
     }
 
-    private NoticeReader reader() {
-        return new NoticeReader(users, notification.auditMessages());
-    }
-
-    private NoticeText text() {
-        return new NoticeText(Optional.ofNullable(settings.safetyLimits().killAfter()), records.registry());
+    private MessageSource messages() {
+        var text = new NoticeText(Optional.ofNullable(settings.safetyLimits().killAfter()), records.registry());
+        return new MessageSource(users, text, notification.auditMessages());
     }
 
     private MailDelivery mail(String host) {
@@ -163,24 +159,26 @@ public class Notifications implements CycleListener {
                 notification.mailFrom().orElseThrow(() -> new IllegalStateException("the settings have a sender")),
                 notification.mailCc());
         return new MailDelivery(
-                reader(),
+                messages(),
                 new Addresses(
                         notification.mailTo(), notification.mailAddressFile().map(AddressFile::new), users),
-                text(),
                 new MailSender(vertx, server, envelope, TIMEOUT),
-                new MailDelivery.Limits(notification.mailDelay(), notification.mailMaxPerHour()),
+                new Limits(notification.mailDelay(), notification.mailMaxPerHour()),
                 ticker,
-                random);
+                random,
+                registry);
     }
 
     private WebhookDelivery webhook(URI receiver) {
-        var bodies = new WebhookBodies(notification.webhookFormat(), source(), mapper, new ApiView());
+        var bodies =
+                new WebhookBodies(notification.webhookFormat(), source(), mapper, ViolationView::of, ActionView::of);
         var secret = notification.webhookSecretFile().map(SecretFile::new);
         return new WebhookDelivery(
                 new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker),
                 records.deliveries().of(WebhookDelivery.NAME),
                 ticker,
-                random);
+                random,
+                registry);
     }
 
     /** Identifies this service among others, as CloudEvents require it. */
@@ -189,19 +187,6 @@ public class Notifications implements CycleListener {
             return new URI("urn", "genv-enforcer:" + Hosts.nodeName(settings), null);
         } catch (URISyntaxException e) {
             throw new IllegalStateException("every name can be quoted", e);
-        }
-    }
-
-    /** Violations in events look as in the API. */
-    private static final class ApiView implements WebhookBodies.View {
-        @Override
-        public Object violation(ViolationRecord violation) {
-            return ViolationView.of(violation);
-        }
-
-        @Override
-        public Object action(ActionNote action) {
-            return ViolationView.ActionView.of(action);
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.WatchedFile;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -103,18 +104,14 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
         private static final String LOCAL = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*";
         private static final String DOMAIN =
                 "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*";
-        private static final Pattern ADDRESS = Pattern.compile("(?<local>%s)@(?<domain>%s)".formatted(LOCAL, DOMAIN));
-        private static final int LONGEST = 254;
-        private static final int LONGEST_LOCAL = 64;
+        /** With at most 254 characters, 64 of them before the @. */
+        private static final Pattern ADDRESS =
+                Pattern.compile("(?=.{0,254}$)(?=[^@]{1,64}@)%s@%s".formatted(LOCAL, DOMAIN));
 
         private MailAddress() {}
 
         public static boolean isValid(String text) {
-            if (text.length() > LONGEST) {
-                return false;
-            }
-            var match = ADDRESS.matcher(text);
-            return match.matches() && match.group("local").length() <= LONGEST_LOCAL;
+            return ADDRESS.matcher(text).matches();
         }
 
         static String domainOf(String address) {

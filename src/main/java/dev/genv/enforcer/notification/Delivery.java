@@ -1,32 +1,83 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.DeliveryFigures;
+import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
 import dev.genv.enforcer.model.SafeText;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import java.util.random.RandomGenerator;
+import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /** One kind of delivery, with its own thread. It reads the events at its own speed, so a cycle never waits for it. */
-public interface Delivery {
-    /** The name in metrics and problems, such as {@code mail}. */
-    String name();
+public abstract class Delivery {
+    private static final Logger LOG = Logger.getLogger(Delivery.class);
+    /** The longest time until the next run if nothing waits. */
+    static final Duration IDLE = Duration.ofHours(1);
 
-    /** Decides with which event it begins, before the first cycle. */
-    void begin(EventLog log);
+    final Ticker ticker;
+    private final String name;
+    private final DeliveryStatistics statistics;
+    private final Semaphore wakeups = new Semaphore(0);
+    /** The position of the last event that needs no further attempt. */
+    long position;
+
+    /** Creates a delivery with its name in metrics and problems, such as {@code mail}. */
+    Delivery(String name, Ticker ticker, MeterRegistry registry) {
+        this.name = name;
+        this.ticker = ticker;
+        statistics = new DeliveryStatistics(name, ticker, registry);
+    }
 
     /**
      * Reads the new events, and delivers what is due. Each call of a receiver has a time limit. Returns the time after which the
      * next call is due if no event arrives before.
      */
-    Duration run(EventLog log) throws InterruptedException;
+    abstract Duration run(EventLog log) throws InterruptedException;
+
+    /** Decides with which event it begins, before the first cycle: the next one. */
+    void begin(EventLog log) {
+        proceedTo(log.latest());
+    }
+
+    public final String name() {
+        return name;
+    }
 
     /** Its figures and its problem. */
-    DeliveryStatistics statistics();
+    public final DeliveryStatistics statistics() {
+        return statistics;
+    }
+
+    /** Sets the position of the last event that needs no further attempt. */
+    void proceedTo(long sequence) {
+        position = sequence;
+    }
+
+    /** Returns the next event after the position, and counts those that are no longer in memory. */
+    final Optional<Event> next(EventLog log) {
+        var page = log.after(position, 1);
+        var event = page.events().stream().findFirst();
+        if (page.hasGap()) {
+            var last = event.map(Event::sequence).orElse(log.latest() + 1) - 1;
+            statistics.dropped.increment((double) last - position);
+            proceedTo(last);
+        }
+        return event;
+    }
 
     /** Returns what is left of a time that began at this mark of the ticker. */
     static Duration rest(Duration length, Ticker ticker, long since) {
@@ -34,17 +85,122 @@ public interface Delivery {
         return rest.isNegative() ? Duration.ZERO : rest;
     }
 
-    /** Counts the deliveries of one kind. The thread of the delivery writes, any thread reads. */
-    final class DeliveryStatistics {
+    /**
+     * Starts the thread, with a pause after a run that failed by a defect of the service. The events of earlier runs are restored
+     * before, and the first cycle comes later.
+     */
+    public final RunningDelivery start(EventLog log, RetryDelay retryDelay) {
+        begin(log);
+        var subscription = log.subscribe(wakeups::release);
+        var thread = Thread.ofPlatform()
+                .name("delivery-" + name)
+                .daemon() // a receiver that does not answer must not prevent the exit of the service
+                .start(() -> loop(log, retryDelay));
+        return new RunningDelivery(subscription, thread);
+    }
+
+    private void loop(EventLog log, RetryDelay retryDelay) {
+        var failures = 0;
+        try {
+            while (true) {
+                try {
+                    var pause = run(log);
+                    failures = 0;
+                    wakeups.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
+                    wakeups.drainPermits();
+                } catch (RuntimeException
+                        | Error e) { // errors too, for example a lack of memory: the next run may succeed
+                    failures++;
+                    var pause = retryDelay.after(failures);
+                    LOG.errorf(e, "The delivery %s failed; it continues in %d s", name, pause.toSeconds());
+                    statistics.countFailed(reason(e));
+                    Thread.sleep(pause); // new events do not shorten it
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Returns the reason of a delivery that failed by a defect of the service. */
+    static String reason(Throwable defect) {
+        return "an error in the service: " + SafeText.escape(defect.toString(), Reply.LONGEST_REASON);
+    }
+
+    /** A delivery until it is closed, which abandons a call of a receiver. */
+    public record RunningDelivery(EventSubscription subscription, Thread thread) implements AutoCloseable {
+        @Override
+        public void close() {
+            subscription.close();
+            thread.interrupt();
+        }
+    }
+
+    /**
+     * What became of one attempt.
+     *
+     * @param why why the receiver did not accept it, as a clause; empty if it did
+     * @param asked how long the receiver asks to wait before the next attempt
+     */
+    record Reply(ReplyKind kind, String why, Optional<Duration> asked) {
+        static final Reply ACCEPTED = new Reply(ReplyKind.ACCEPTED, "");
         private static final int LONGEST_REASON = 200;
+
+        Reply(ReplyKind kind, String why) {
+            this(kind, why, Optional.empty());
+        }
+
+        static Reply failed(String why) {
+            return new Reply(ReplyKind.FAILED, why);
+        }
+
+        /** Waits for the reply of a receiver, at most for this time. */
+        static Reply await(
+                Future<Reply> reply, String receiver, Duration timeout, Function<? super Throwable, Reply> failure)
+                throws InterruptedException {
+            try {
+                return reply.toCompletionStage().toCompletableFuture().get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+            } catch (TimeoutException e) {
+                return failed("%s did not answer within %d s".formatted(receiver, timeout.toSeconds()));
+            } catch (ExecutionException e) {
+                return failure.apply(Objects.requireNonNullElse(e.getCause(), e));
+            }
+        }
+
+        /** Returns a reason that the receiver or the network determines, without control characters and not too long. */
+        static String escape(@Nullable String reason) {
+            return SafeText.escape(String.valueOf(reason), LONGEST_REASON);
+        }
+    }
+
+    /** The kinds of replies. */
+    enum ReplyKind {
+        ACCEPTED,
+        /** It was not accepted, and may be accepted later. */
+        FAILED,
+        /** The receiver refuses this message, and perhaps accepts others. */
+        REFUSED,
+        /** The receiver wants no more messages. */
+        GONE
+    }
+
+    /** Counts the deliveries of one kind. The thread of the delivery writes, any thread reads. */
+    public static final class DeliveryStatistics {
         /** One failed attempt is no problem yet, because a receiver may restart. */
         private static final int FAILURES_OF_A_PROBLEM = 3;
 
+        private static final double NANOS_PER_SECOND = Duration.ofSeconds(1).toNanos();
+
         private final Ticker ticker;
-        private final AtomicLong sent = new AtomicLong();
-        private final AtomicLong failed = new AtomicLong();
-        private final AtomicLong retried = new AtomicLong();
-        private final AtomicLong dropped = new AtomicLong();
+        /** Deliveries that the receiver accepted. */
+        final Counter sent;
+        /** Deliveries that were given up. */
+        final Counter failed;
+        /** Attempts that failed and are repeated. */
+        final Counter retried;
+        /** Messages that were never tried, because too many waited or their events were no longer in memory. */
+        final Counter dropped;
+
         private volatile Waiting waiting = new Waiting(0, null);
         private volatile Failures failures = new Failures(0, "");
 
@@ -53,60 +209,66 @@ public interface Delivery {
         /** The attempts that failed one after the other. */
         private record Failures(int number, String last) {}
 
-        public DeliveryStatistics(Ticker ticker) {
+        public DeliveryStatistics(String kind, Ticker ticker, MeterRegistry registry) {
             this.ticker = ticker;
+            Function<String, Counter> counter = result -> Counter.builder("genv.enforcer.deliveries")
+                    .description("Attempts to deliver messages and events, by result")
+                    .tag("kind", kind)
+                    .tag("result", result)
+                    .register(registry);
+            sent = counter.apply("sent");
+            failed = counter.apply("failed");
+            retried = counter.apply("retried");
+            dropped = counter.apply("dropped");
+            Gauge.builder("genv.enforcer.deliveries.waiting", this::waiting)
+                    .description("Messages or events that wait for their delivery")
+                    .tag("kind", kind)
+                    .register(registry);
+            Gauge.builder("genv.enforcer.deliveries.oldest", () -> oldest().toNanos() / NANOS_PER_SECOND)
+                    .description("Age of the oldest message or event that waits; 0 if none waits")
+                    .baseUnit("seconds")
+                    .tag("kind", kind)
+                    .register(registry);
         }
 
         /** Counts an accepted delivery, which ends the problem. */
-        public void countSent() {
-            sent.incrementAndGet();
+        void countSent() {
+            sent.increment();
             failures = new Failures(0, "");
         }
 
         /** Counts an attempt that is repeated. */
-        public void countRetry(String why) {
-            retried.incrementAndGet();
+        void countRetry(String why) {
+            retried.increment();
             failures = new Failures(failures.number() + 1, why);
         }
 
         /** Counts a delivery that is given up. */
-        public void countFailed(String why) {
-            failed.incrementAndGet();
+        void countFailed(String why) {
+            failed.increment();
             failures = new Failures(failures.number() + 1, why);
         }
 
         /** Counts a delivery after which none follows, which is a problem at once. */
-        public void countEnd(String why) {
-            failed.incrementAndGet();
+        void countEnd(String why) {
+            failed.increment();
             failures = new Failures(FAILURES_OF_A_PROBLEM, why);
         }
 
-        /** Returns the reason of a delivery that failed by a defect of the service. */
-        public static String reason(Throwable defect) {
-            return "an error in the service: " + SafeText.escape(defect.toString(), LONGEST_REASON);
-        }
-
-        /** Counts messages that were never tried. */
-        public void countDropped(long number) {
-            dropped.addAndGet(number);
-        }
-
         /** Sets what waits, and since when the oldest has waited; null if nothing waits. */
-        public void setWaiting(long number, @Nullable Instant oldest) {
+        void setWaiting(long number, @Nullable Instant oldest) {
             waiting = new Waiting(number, oldest);
         }
 
-        public DeliveryFigures figures() {
-            var now = waiting;
-            var oldest = now.oldest();
+        long waiting() {
+            return waiting.number();
+        }
+
+        /** The age of the oldest message or event that waits; zero if none waits. */
+        Duration oldest() {
+            var oldest = waiting.oldest();
             var age = oldest == null ? Duration.ZERO : Duration.between(oldest, ticker.now());
-            return new DeliveryFigures(
-                    sent.get(),
-                    failed.get(),
-                    retried.get(),
-                    dropped.get(),
-                    now.number(),
-                    age.isNegative() ? Duration.ZERO : age); // the wall clock may have been set back
+            return age.isNegative() ? Duration.ZERO : age; // the wall clock may have been set back
         }
 
         /** Why the latest attempts failed; empty if one of the last three succeeded. */
@@ -123,7 +285,7 @@ public interface Delivery {
      * @param shortest after the first failure
      * @param longest the result is never longer
      */
-    record RetryDelay(Duration shortest, Duration longest, RandomGenerator random) {
+    public record RetryDelay(Duration shortest, Duration longest, RandomGenerator random) {
         private static final int MOST_DOUBLINGS = 30;
         private static final double JITTER = 0.2;
 

@@ -1,25 +1,39 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
-import dev.genv.enforcer.notification.Delivery.RetryDelay;
-import dev.genv.enforcer.notification.MailSender.MailException;
-import dev.genv.enforcer.notification.MailSender.OutgoingMail;
-import dev.genv.enforcer.notification.Outbox.Batch;
+import dev.genv.enforcer.notification.Addresses.MailAddress;
+import dev.genv.enforcer.notification.Delivery.Reply;
+import dev.genv.enforcer.notification.Delivery.ReplyKind;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
+import dev.genv.enforcer.notification.PersonalDelivery.Outbox.Batch;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.AbstractVerticle;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.ext.mail.LoginOption;
+import io.vertx.ext.mail.MailClient;
+import io.vertx.ext.mail.MailConfig;
+import io.vertx.ext.mail.MailMessage;
+import io.vertx.ext.mail.SMTPException;
+import io.vertx.ext.mail.StartTLSOptions;
+import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /** Sends mails to users. A mail that the server does not accept is tried again for some hours, and does not delay the others. */
-public final class MailDelivery implements Delivery {
+public final class MailDelivery extends PersonalDelivery<String> {
     private static final Logger LOG = Logger.getLogger(MailDelivery.class);
     private static final Duration SHORTEST_RETRY = Duration.ofSeconds(30);
     private static final Duration LONGEST_RETRY = Duration.ofMinutes(15);
@@ -27,162 +41,267 @@ public final class MailDelivery implements Delivery {
     private static final Duration LONGEST_AGE = Duration.ofHours(4);
 
     private static final int MOST_MAILS = 200;
-    private static final Duration IDLE = Duration.ofHours(1);
 
-    private final NoticeReader reader;
     private final Addresses addresses;
-    private final MailText text;
     private final MailSender sender;
-    private final Ticker ticker;
+    private final int perHour;
     private final RetryDelay retryDelay;
-    private final Outbox<String> outbox;
-    private final DeliveryStatistics statistics;
     private final List<Attempt> waiting = new ArrayList<>();
 
-    /** How long notices are collected for one mail, and how many mails a user gets in an hour at most. */
-    public record Limits(Duration collected, int perHour) {}
+    /**
+     * A mail to one user.
+     *
+     * @param id the local part of its Message-ID, which stays the same for each attempt
+     * @param oldest when the first of its notices was recorded
+     */
+    record OutgoingMail(String to, String subject, String text, String id, Instant oldest) {}
 
     /** A mail with the time of its next attempt. */
     private record Attempt(OutgoingMail mail, long createdAt, int failures, Duration delay, long delayedAt) {}
 
     public MailDelivery(
-            NoticeReader reader,
+            MessageSource source,
             Addresses addresses,
-            NoticeText text,
             MailSender sender,
             Limits limits,
             Ticker ticker,
-            RandomGenerator random) {
-        this.reader = reader;
+            RandomGenerator random,
+            MeterRegistry registry) {
+        super("mail", source, limits, ticker, registry);
         this.addresses = addresses;
-        this.text = new MailText(text, limits.perHour());
         this.sender = sender;
-        this.ticker = ticker;
+        perHour = limits.perHour();
         retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
-        outbox = new Outbox<>(limits.collected(), limits.perHour(), ticker);
-        statistics = new DeliveryStatistics(ticker);
     }
 
     @Override
-    public String name() {
-        return "mail";
+    Optional<String> person(PersonalNotice personal) {
+        return addresses.of(personal);
     }
 
     @Override
-    public void begin(EventLog log) {
-        reader.begin(log);
-    }
-
-    @Override
-    public Duration run(EventLog log) throws InterruptedException {
-        var more = reader.read(log, this::collect, statistics::countDropped);
+    Optional<Duration> deliver() throws InterruptedException {
         outbox.takeDue(this::enqueue);
         showWaiting();
         var due = waiting.stream().filter(attempt -> untilDue(attempt).isZero()).findFirst();
         if (due.isPresent()) {
             waiting.remove(due.get());
             send(due.get());
-            showWaiting();
-            return Duration.ZERO; // new events are read between two mails
+            return Optional.of(Duration.ZERO); // new events are read between two mails
         }
-        return Stream.concat(
-                        Stream.of(outbox.untilDue(), more).flatMap(Optional::stream),
-                        waiting.stream().map(this::untilDue))
-                .min(Comparator.naturalOrder())
-                .orElse(IDLE);
+        return waiting.stream().map(this::untilDue).min(Comparator.naturalOrder());
     }
 
-    private void collect(PersonalNotice personal) {
-        addresses
-                .of(personal)
-                .filter(address -> !outbox.add(address, personal))
-                .ifPresent(_ -> statistics.countDropped(1));
-    }
-
-    private void enqueue(Outbox.Batch<String> batch) {
+    private void enqueue(Batch<String> batch) {
         if (waiting.size() >= MOST_MAILS) {
-            statistics.countDropped(1);
+            statistics().dropped.increment();
         } else {
-            waiting.add(new Attempt(text.of(batch), ticker.mark(), 0, Duration.ZERO, ticker.mark()));
+            waiting.add(new Attempt(mail(batch), ticker.mark(), 0, Duration.ZERO, ticker.mark()));
         }
     }
 
     private void send(Attempt attempt) throws InterruptedException {
-        try {
-            sender.send(attempt.mail());
-            statistics.countSent();
-        } catch (MailException e) {
-            var isOld = ticker.since(attempt.createdAt()).compareTo(LONGEST_AGE) >= 0;
-            if (e.isPermanent() || isOld) {
-                statistics.countFailed(e.reason());
-                LOG.warnf("A mail to %s is given up: %s", attempt.mail().to(), e.reason());
-            } else {
-                postpone(attempt, e);
-            }
+        var reply = sender.send(attempt.mail());
+        var isOld = ticker.since(attempt.createdAt()).compareTo(LONGEST_AGE) >= 0;
+        if (reply.kind() == ReplyKind.ACCEPTED) {
+            statistics().countSent();
+        } else if (reply.kind() == ReplyKind.REFUSED || isOld) {
+            statistics().countFailed(reply.why());
+            LOG.warnf("A mail to %s is given up: %s", attempt.mail().to(), reply.why());
+        } else {
+            postpone(attempt, reply.why());
         }
     }
 
-    private void postpone(Attempt attempt, MailException why) {
-        statistics.countRetry(why.reason());
+    private void postpone(Attempt attempt, String why) {
+        statistics().countRetry(why);
         var failures = attempt.failures() + 1;
-        var delay = retryDelay.after(failures);
         if (failures == 1) {
             LOG.warnf(
                     "A mail to %s was not sent and is tried again: %s",
-                    attempt.mail().to(), why.reason());
+                    attempt.mail().to(), why);
         }
+        var delay = retryDelay.after(failures);
         waiting.add(new Attempt(attempt.mail(), attempt.createdAt(), failures, delay, ticker.mark()));
     }
 
     private Duration untilDue(Attempt attempt) {
-        return Delivery.rest(attempt.delay(), ticker, attempt.delayedAt());
+        return rest(attempt.delay(), ticker, attempt.delayedAt());
     }
 
-    private void showWaiting() {
+    @Override
+    void showWaiting() {
         var oldest = Stream.concat(
                         outbox.oldest().stream(),
                         waiting.stream().map(attempt -> attempt.mail().oldest()))
                 .min(Comparator.naturalOrder());
-        statistics.setWaiting(outbox.size() + waiting.size(), oldest.orElse(null));
+        statistics().setWaiting(outbox.size() + waiting.size(), oldest.orElse(null));
     }
 
-    @Override
-    public DeliveryStatistics statistics() {
-        return statistics;
+    private OutgoingMail mail(Batch<String> batch) {
+        var paragraphs = batch.notices().stream().map(this::paragraph).collect(Collectors.joining("\n\n"));
+        var more = batch.omitted() == 0 ? "" : "%n%nThere are %d more.".formatted(batch.omitted());
+        var text = """
+            %s%s
+
+            --
+            This mail is from genv-enforcer, which enforces the GPU allocations that genv records.
+            You get it because these processes or environments have your user id. You get at most %d such mails in an hour.
+            """.formatted(paragraphs, more, perHour);
+        return new OutgoingMail(
+                batch.person(),
+                subject(batch.notices()),
+                text,
+                UUID.randomUUID().toString(),
+                batch.notices().getFirst().notice().at());
     }
 
-    /** The text of a mail, of which a user gets so many in an hour at most. */
-    record MailText(NoticeText notices, int perHour) {
-        private static final String END = "\n";
+    /** The subject has no text that users chose. */
+    private static String subject(List<PersonalNotice> notices) {
+        if (notices.size() > 1) {
+            return "genv-enforcer: %d messages about your GPU processes".formatted(notices.size());
+        }
+        return "genv-enforcer: " + NoticeText.title(notices.getFirst());
+    }
 
-        OutgoingMail of(Batch<String> batch) {
-            var paragraphs = batch.notices().stream().map(this::paragraph).collect(Collectors.joining(END + END));
-            var more = batch.omitted() == 0 ? "" : "%n%nThere are %d more.".formatted(batch.omitted());
-            var text = """
-                %s%s
+    private String paragraph(PersonalNotice personal) {
+        return "%s%n%s"
+                .formatted(
+                        NoticeText.time(personal.notice().at()), source.text().paragraph(personal));
+    }
 
-                --
-                This mail is from genv-enforcer, which enforces the GPU allocations that genv records.
-                You get it because these processes or environments have your user id. You get at most %d such mails in an hour.
-                """.formatted(paragraphs, more, perHour);
-            return new OutgoingMail(
-                    batch.person(),
-                    subject(batch.notices()),
-                    text,
-                    UUID.randomUUID().toString(),
-                    batch.notices().getFirst().notice().at());
+    /**
+     * Sends one mail at a time, each over its own connection, so that a server that does not answer keeps none.
+     *
+     * @param timeout the longest time for a mail
+     * @param adaptation sets other trusted certificates in tests
+     */
+    public record MailSender(
+            Vertx vertx, MailServer server, Envelope envelope, Duration timeout, UnaryOperator<MailConfig> adaptation) {
+        private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
+        /** Replies of RFC 4954 that concern the login, and no mail. An administrator can correct the password while mails wait. */
+        private static final Set<Integer> LOGIN_REFUSED = Set.of(530, 534, 535, 538);
+
+        /** What all mails have in common: the sender, and who also gets each mail. */
+        public record Envelope(String from, Optional<String> copyTo) {}
+
+        public MailSender(Vertx vertx, MailServer server, Envelope envelope, Duration timeout) {
+            this(vertx, server, envelope, timeout, UnaryOperator.identity());
         }
 
-        /** The subject has no text that users chose. */
-        private static String subject(List<PersonalNotice> notices) {
-            if (notices.size() > 1) {
-                return "genv-enforcer: %d messages about your GPU processes".formatted(notices.size());
+        /**
+         * Sends a mail, and waits until the server has accepted it. An attempt is a verticle, because Vert.x closes the connections of a verticle
+         * when it is undeployed. The mail client itself closes a connection only after the server has answered QUIT.
+         */
+        Reply send(OutgoingMail mail) throws InterruptedException {
+            MailConfig config;
+            try {
+                config = adaptation.apply(config());
+            } catch (IOException e) {
+                return Reply.failed("the password of the mail server is unknown: " + e.getMessage());
             }
-            return "genv-enforcer: " + NoticeText.title(notices.getFirst());
+            Promise<Reply> reply = Promise.promise();
+            var deployment = vertx.deployVerticle(new AbstractVerticle() {
+                @Override
+                public void start() {
+                    MailClient.create(vertx, config)
+                            .sendMail(message(mail))
+                            .onSuccess(_ -> reply.tryComplete(Reply.ACCEPTED))
+                            .onFailure(reply::tryFail);
+                }
+            });
+            try {
+                return Reply.await(
+                        deployment.compose(_ -> reply.future()), "the mail server", timeout, MailSender::failure);
+            } finally {
+                deployment.onSuccess(vertx::undeploy);
+            }
         }
 
-        private String paragraph(PersonalNotice personal) {
-            return "%s%n%s".formatted(NoticeText.time(personal.notice().at()), notices.paragraph(personal));
+        private static Reply failure(Throwable cause) {
+            var text = Reply.escape(cause.getMessage());
+            if (cause instanceof SMTPException refusal) {
+                var kind = isPermanent(refusal) ? ReplyKind.REFUSED : ReplyKind.FAILED;
+                return new Reply(kind, "the mail server answered: " + text);
+            }
+            return Reply.failed("the mail server cannot be used: " + text);
+        }
+
+        private static boolean isPermanent(SMTPException refusal) {
+            return refusal.isPermanent() && !LOGIN_REFUSED.contains(refusal.getReplyCode());
+        }
+
+        private MailMessage message(OutgoingMail mail) {
+            var domain = MailAddress.domainOf(envelope.from());
+            var message = new MailMessage()
+                    .setFrom(envelope.from())
+                    .setTo(mail.to())
+                    .setSubject(mail.subject())
+                    .setText(mail.text())
+                    .addHeader("Message-ID", "<%s@%s>".formatted(mail.id(), domain))
+                    .addHeader("List-Id", "<genv-enforcer.%s>".formatted(domain))
+                    // No vacation notice answers such a mail (RFC 3834).
+                    .addHeader("Auto-Submitted", "auto-generated");
+            envelope.copyTo().map(List::of).ifPresent(message::setCc);
+            return message;
+        }
+
+        private MailConfig config() throws IOException {
+            var tls = server.tls();
+            var isImplicit = tls != MailServer.Tls.NONE && server.isTlsImplicit();
+            var starttls = switch (tls) {
+                case REQUIRED -> StartTLSOptions.REQUIRED;
+                case OPPORTUNISTIC -> StartTLSOptions.OPTIONAL;
+                case NONE -> StartTLSOptions.DISABLED;
+            };
+            var config = new MailConfig(server.host(), server.port())
+                    .setSsl(isImplicit)
+                    .setStarttls(isImplicit ? StartTLSOptions.DISABLED : starttls)
+                    .setOwnHostname(MailAddress.domainOf(envelope.from()))
+                    .setKeepAlive(false)
+                    .setConnectTimeout((int) CONNECT_TIMEOUT.toMillis())
+                    .setIdleTimeoutUnit(TimeUnit.MILLISECONDS)
+                    .setIdleTimeout((int) timeout.toMillis());
+            // The client checks the name of the server only if no algorithm for that is set, and certificates are
+            // checked.
+            config.setTrustAll(tls != MailServer.Tls.REQUIRED);
+            if (server.login().isEmpty()) {
+                return config.setLogin(LoginOption.DISABLED);
+            }
+            var login = server.login().get();
+            return config.setLogin(LoginOption.REQUIRED)
+                    .setAuthMethods("PLAIN LOGIN CRAM-MD5")
+                    .setUsername(login.user())
+                    .setPassword(login.password().read());
+        }
+
+        /**
+         * The SMTP server that takes the mails.
+         *
+         * @param isTlsImplicit whether TLS begins with the connection (RFC 8314) and not with STARTTLS; only if TLS is used
+         * @param login the user and the file with the password; empty to send without a login
+         */
+        public record MailServer(String host, int port, Tls tls, boolean isTlsImplicit, Optional<Login> login) {
+
+            private static final int SUBMISSIONS_PORT = 465;
+
+            /** Creates a server. TLS begins with the connection on port 465 (RFC 8314). */
+            public MailServer(String host, int port, Tls tls, Optional<Login> login) {
+                this(host, port, tls, port == SUBMISSIONS_PORT, login);
+            }
+
+            /** A login. */
+            public record Login(String user, SecretFile password) {}
+
+            /** Whether a connection is encrypted. */
+            public enum Tls {
+                /** Always, and the certificate must be valid for the server's name. */
+                REQUIRED,
+                /** If the server offers it, without a check of the certificate. */
+                OPPORTUNISTIC,
+                /** Never. */
+                NONE
+            }
         }
     }
 }

@@ -5,10 +5,15 @@ import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,8 +62,82 @@ public record Notice(
     }
 
     /** Whether the service held an action back that it will take. */
-    static boolean isWarning(ViolationRecord violation, ActionNote action) {
+    private static boolean isWarning(ViolationRecord violation, ActionNote action) {
         return violation.mode() == RuleMode.ENFORCE && action.outcome() == Outcome.SKIPPED_GRACE;
+    }
+
+    /**
+     * Returns the notices for each user concerned.
+     *
+     * @param inAudit whether users are informed of violations on which the service does not act
+     */
+    List<PersonalNotice> personal(UserDirectory users, boolean inAudit) {
+        var byUid = new LinkedHashMap<Long, List<GpuProcess>>();
+        var hosts = violation.violation().hosts();
+        processes(inAudit).forEach(process -> {
+            var uid = process.uid();
+            if (uid != null && users.isPerson(hosts, process)) {
+                byUid.computeIfAbsent(uid, _ -> new ArrayList<>()).add(process);
+            }
+        });
+        for (var concerned : concerned()) {
+            if (concerned.target() instanceof ActionNote.TargetAttachment attachment) {
+                users.ownersOf(attachment).forEach(uid -> byUid.putIfAbsent(uid, List.of()));
+            }
+        }
+        return byUid.entrySet().stream()
+                .map(entry -> new PersonalNotice(this, entry.getKey(), entry.getValue()))
+                .toList();
+    }
+
+    private Stream<GpuProcess> processes(boolean inAudit) {
+        var all = violation.violation().processes().stream();
+        var concerned = concerned();
+        return kind == NoticeKind.OPENED
+                ? all.filter(_ -> inAudit && violation.mode() == RuleMode.AUDIT)
+                : all.filter(process -> concerned.stream().anyMatch(each -> concerns(each, process)));
+    }
+
+    /** Returns the actions of which users are informed: at the end of a violation the warnings, if the service did not act after them. */
+    private List<ActionNote> concerned() {
+        var all = action == null ? violation.actions() : List.of(action);
+        var hasEffect = all.stream().anyMatch(each -> each.outcome().hasEffect());
+        return switch (kind) {
+            case OPENED -> List.of();
+            case WARNED -> all;
+            case ACTED -> hasEffect ? all : List.of();
+            case RESOLVED ->
+                hasEffect
+                        ? List.of()
+                        : all.stream()
+                                .filter(each -> isWarning(violation, each))
+                                .toList();
+        };
+    }
+
+    private static boolean concerns(ActionNote action, GpuProcess process) {
+        return switch (action.target()) {
+            case ActionNote.TargetProcess(var _, var pid) -> process.pid() == pid;
+            case ActionNote.TargetAttachment(var _, var environment, var device) ->
+                process.names(environment) && process.uses(device);
+        };
+    }
+
+    /**
+     * A notice for one user.
+     *
+     * @param uid the real uid of the processes, or of the live pids of the environment that loses a GPU. It is a fact of the kernel: what
+     *     genv's files say of a user is never used for this
+     * @param processes the processes of this uid that the notice concerns; none if it concerns only the environment
+     */
+    public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes) {
+        public PersonalNotice {
+            processes = List.copyOf(processes);
+        }
+
+        public ViolationRecord violation() {
+            return notice.violation();
+        }
     }
 
     /** What happened to a violation. */

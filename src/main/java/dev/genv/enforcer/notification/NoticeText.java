@@ -9,6 +9,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Workload;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.Violation;
 import java.time.Duration;
@@ -43,20 +44,17 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
         var notice = personal.notice();
         var rule = notice.violation().violation().rule();
         var subject = subject(personal);
-        var advice = sentences(Stream.of(earlierDetachment(notice), rule.advice()));
+        var verb = personal.processes().size() == 1 ? "breaks" : "break";
+        var breaks = "%s %s the rule %s: %s.".formatted(subject, verb, rule.name(), message(notice.violation()));
+        var advice = sentences(Stream.of(earlierDetachment(notice.violation().violation()), rule.advice()));
         return sentences(
                 switch (notice.kind()) {
-                    case OPENED ->
-                        Stream.of(breaks(personal), "The service only reports this and takes no action.", advice);
-                    case WARNED -> Stream.of(breaks(personal), announcement(notice), advice);
+                    case OPENED -> Stream.of(breaks, "The service only reports this and takes no action.", advice);
+                    case WARNED -> Stream.of(breaks, announcement(notice), advice);
                     case ACTED -> Stream.of(actionOn(subject, notice), killAfter(notice), advice);
                     case RESOLVED ->
                         Stream.of(
-                                "%s no longer %s the rule %s."
-                                        .formatted(
-                                                subject,
-                                                personal.processes().size() == 1 ? "breaks" : "break",
-                                                rule.name()),
+                                "%s no longer %s the rule %s.".formatted(subject, verb, rule.name()),
                                 "The service took no action.");
                 });
     }
@@ -65,24 +63,23 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
     public static String title(PersonalNotice personal) {
         var notice = personal.notice();
         var action = notice.action();
-        var is =
-                action != null && notBefore(notice.violation(), action.target()).isPresent() ? "will" : "may";
-        return switch (action == null ? null : action.target()) {
+        if (action == null) {
+            return personal.processes().isEmpty()
+                    ? "your environments break no rule any more"
+                    : "process %d breaks %s"
+                            .formatted(
+                                    personal.processes().getFirst().pid(),
+                                    notice.kind() == NoticeKind.OPENED ? "a rule" : "no rule any more");
+        }
+        var isWarning = notice.kind() == NoticeKind.WARNED;
+        var is = notBefore(notice.violation(), action.target()).isPresent() ? "will" : "may";
+        return switch (action.target()) {
             case ActionNote.TargetAttachment(var _, var _, var device) ->
-                notice.kind() == NoticeKind.WARNED
-                        ? "GPU %d %s be detached".formatted(device, is)
-                        : "GPU %d was detached".formatted(device);
+                isWarning ? "GPU %d %s be detached".formatted(device, is) : "GPU %d was detached".formatted(device);
             case ActionNote.TargetProcess(var _, var pid) ->
-                notice.kind() == NoticeKind.WARNED
+                isWarning
                         ? "process %d %s be terminated".formatted(pid, is)
                         : "process %d: the service acted".formatted(pid);
-            case null ->
-                personal.processes().isEmpty()
-                        ? "your environments break no rule any more"
-                        : "process %d breaks %s"
-                                .formatted(
-                                        personal.processes().getFirst().pid(),
-                                        notice.kind() == NoticeKind.OPENED ? "a rule" : "no rule any more");
         };
     }
 
@@ -95,29 +92,17 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
         return all.filter(sentence -> !sentence.isEmpty()).collect(Collectors.joining(" "));
     }
 
-    private static String breaks(PersonalNotice personal) {
-        var notice = personal.notice();
-        return "%s %s the rule %s: %s."
-                .formatted(
-                        subject(personal),
-                        personal.processes().size() == 1 ? "breaks" : "break",
-                        notice.violation().violation().rule().name(),
-                        message(notice.violation()));
-    }
-
     /** A job on a GPU that the service detached needs the reason, because the user may not have read it at that time. */
-    private String earlierDetachment(Notice notice) {
-        var violation = notice.violation().violation();
-        return registry.find(entry -> detachments(entry, violation).findAny().isPresent(), 1).stream()
-                .flatMap(entry -> detachments(entry, violation))
+    private String earlierDetachment(Violation later) {
+        return registry.find(entry -> detachments(entry, later).findAny().isPresent(), 1).stream()
+                .flatMap(entry -> detachments(entry, later).map(action -> detachment(entry, action)))
                 .reduce((_, latest) -> latest)
                 .orElse("");
     }
 
-    private static Stream<String> detachments(ViolationRecord entry, Violation later) {
+    private static Stream<ActionNote> detachments(ViolationRecord entry, Violation later) {
         return entry.actions().stream()
-                .filter(action -> action.outcome() == Outcome.DETACHED && concerns(action.target(), later))
-                .map(action -> detachment(entry, action));
+                .filter(action -> action.outcome() == Outcome.DETACHED && concerns(action.target(), later));
     }
 
     private static boolean concerns(ActionNote.Target target, Violation violation) {
@@ -215,22 +200,14 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
 
     /** In a container its user does not know the pid, so the message also names what the user has started. */
     private static String workload(@Nullable Workload workload) {
-        if (workload == null) {
-            return "";
-        }
-        var job = workload.slurmJob();
-        var container = workload.container();
-        var text = new StringBuilder();
-        if (job != null) {
-            text.append(", Slurm job ").append(SafeText.escape(job.id()));
-        }
-        if (container != null) {
-            text.append(", container ")
-                    .append(SafeText.escape(container
-                            .id()
-                            .substring(0, Math.min(SHORT_ID, container.id().length()))));
-        }
-        return text.toString();
+        var job = workload == null ? null : workload.slurmJob();
+        var container = workload == null ? null : workload.container();
+        return (job == null ? "" : ", Slurm job " + SafeText.escape(job.id()))
+                + (container == null ? "" : ", container " + SafeText.escape(shortId(container.id())));
+    }
+
+    private static String shortId(String id) {
+        return id.substring(0, Math.min(SHORT_ID, id.length()));
     }
 
     private static String hosts(Notice notice) {

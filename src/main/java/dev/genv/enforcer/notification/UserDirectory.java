@@ -6,7 +6,6 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -19,7 +18,9 @@ public final class UserDirectory {
     private volatile long currentUpTo;
 
     /** The users of one machine, and its active environments. */
-    public record Users(Accounts accounts, SubordinateUids subordinateUids, List<Environment> environments) {}
+    public record Users(Accounts accounts, SubordinateUids subordinateUids, List<Environment> environments) {
+        private static final Users UNKNOWN = new Users(Accounts.NONE, SubordinateUids.NONE, List.of());
+    }
 
     /** Replaces everything that is known. */
     public void update(Map<String, Users> users) {
@@ -38,8 +39,7 @@ public final class UserDirectory {
 
     /** Returns the uid of the account that owns a uid on the machine: a subordinate uid is its account's. */
     public long ownerOf(String host, long uid) {
-        var users = byHost.get(host);
-        var owner = users == null ? Long.valueOf(uid) : users.subordinateUids().ownerOf(uid);
+        var owner = users(host).subordinateUids().ownerOf(uid);
         return owner == null ? uid : owner;
     }
 
@@ -48,15 +48,12 @@ public final class UserDirectory {
      * not active any more.
      */
     public Set<Long> ownersOf(ActionNote.TargetAttachment attachment) {
-        var users = byHost.get(attachment.host());
-        return users == null
-                ? Set.of()
-                : users.environments().stream()
-                        .filter(environment -> environment.eid().equals(attachment.environment()))
-                        .map(Environment::ownership)
-                        .filter(ownership -> !ownership.isDisputed())
-                        .flatMap(ownership -> ownership.uids().stream())
-                        .collect(Collectors.toUnmodifiableSet());
+        return users(attachment.host()).environments().stream()
+                .filter(environment -> environment.eid().equals(attachment.environment()))
+                .map(Environment::ownership)
+                .filter(ownership -> !ownership.isDisputed())
+                .flatMap(ownership -> ownership.uids().stream())
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     /**
@@ -77,13 +74,13 @@ public final class UserDirectory {
      * the message could reach another person.
      */
     public Optional<String> nameOf(Collection<String> hosts, long uid) {
-        var names = new HashSet<String>();
-        for (var host : hosts) {
-            var users = byHost.get(host);
-            if (users != null) {
-                names.addAll(users.accounts().namesOf(ownerOf(host, uid)));
-            }
-        }
+        var names = hosts.stream()
+                .flatMap(host -> users(host).accounts().namesOf(ownerOf(host, uid)).stream())
+                .collect(Collectors.toSet());
         return names.size() == 1 ? Optional.of(names.iterator().next()) : Optional.empty();
+    }
+
+    private Users users(String host) {
+        return byHost.getOrDefault(host, Users.UNKNOWN);
     }
 }

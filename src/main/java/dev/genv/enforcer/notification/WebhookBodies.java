@@ -1,40 +1,42 @@
 package dev.genv.enforcer.notification;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.SafeText;
 import java.io.IOException;
 import java.net.URI;
-import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the bodies of the requests.
  *
  * @param source identifies this service in the events
- * @param view represents violations as the API does
+ * @param violation represents a violation as the API does
+ * @param action represents an action as the API does
  */
-public record WebhookBodies(WebhookFormat format, URI source, ObjectMapper mapper, View view) {
+public record WebhookBodies(
+        WebhookFormat format,
+        URI source,
+        ObjectMapper mapper,
+        Function<ViolationRecord, ?> violation,
+        Function<ActionNote, ?> action) {
     /** Many receivers accept no larger one, and users choose the length of what a violation shows. */
     static final int LARGEST = 64 << 10;
 
-    /** Returns what the API shows. */
-    public interface View {
-        Object violation(ViolationRecord violation);
-
-        Object action(ActionNote action);
-    }
+    private static final int LONGEST_TEXT = 300;
 
     String contentType() {
-        return switch (format) {
-            case CLOUDEVENTS -> "application/cloudevents+json; charset=UTF-8";
-            case TEXT -> "application/json; charset=UTF-8";
-        };
+        return format == WebhookFormat.CLOUDEVENTS
+                ? "application/cloudevents+json; charset=UTF-8"
+                : "application/json; charset=UTF-8";
     }
 
     /** Returns the id of a notice, which stays the same for each attempt and after a restart. */
@@ -44,126 +46,99 @@ public record WebhookBodies(WebhookFormat format, URI source, ObjectMapper mappe
 
     /** Returns the body of a request, which has at most 64 KiB. The data of a larger event is reduced to fields of limited length. */
     byte[] of(Notice notice) {
+        return switch (format) {
+            case CLOUDEVENTS ->
+                write(event(notice, data(notice)))
+                        .orElseGet(
+                                () -> write(event(notice, reducedData(notice))).orElseThrow());
+            case TEXT -> write(Map.of("text", chatText(notice))).orElseThrow();
+        };
+    }
+
+    /** Empty if it is too large. */
+    private Optional<byte[]> write(Object body) {
         try {
-            return switch (format) {
-                case CLOUDEVENTS -> write(event(notice, data(notice)));
-                case TEXT -> write(Map.of("text", ChatText.of(notice)));
-            };
+            var bytes = new BoundedOutput(LARGEST);
+            mapper.writeValue(bytes, body);
+            return Optional.of(bytes.toByteArray());
         } catch (BoundedOutput.FullException e) {
-            return reduced(notice);
+            return Optional.empty();
         } catch (IOException e) {
             throw new IllegalStateException("a violation has a representation", e);
         }
     }
 
-    private byte[] reduced(Notice notice) {
-        try {
-            return write(event(notice, reducedData(notice)));
-        } catch (IOException e) {
-            throw new IllegalStateException("reduced data is short", e);
-        }
+    private ObjectNode event(Notice notice, ObjectNode data) {
+        return mapper.createObjectNode()
+                .put("specversion", "1.0")
+                .put("id", id(notice))
+                .put("source", source.toString())
+                .put(
+                        "type",
+                        "dev.genv.enforcer.violation.%s.v1"
+                                .formatted(notice.kind().label()))
+                .put("time", notice.at().toString())
+                .put("subject", notice.violation().id())
+                .put("datacontenttype", "application/json")
+                .<ObjectNode>set("data", data)
+                .put("text", chatText(notice));
     }
 
-    private byte[] write(Map<String, Object> body) throws IOException {
-        var bytes = new BoundedOutput(LARGEST);
-        mapper.writeValue(bytes, body);
-        return bytes.toByteArray();
-    }
-
-    private Map<String, Object> event(Notice notice, Map<String, Object> data) {
-        var event = new LinkedHashMap<String, Object>();
-        event.put("specversion", "1.0");
-        event.put("id", id(notice));
-        event.put("source", source.toString());
-        event.put(
-                "type",
-                "dev.genv.enforcer.violation.%s.v1".formatted(notice.kind().label()));
-        event.put("time", notice.at().toString());
-        event.put("subject", notice.violation().id());
-        event.put("datacontenttype", "application/json");
-        event.put("data", data);
-        event.put("text", ChatText.of(notice));
-        return event;
-    }
-
-    private Map<String, Object> data(Notice notice) {
-        var data = new LinkedHashMap<String, Object>();
-        data.put("violation", view.violation(notice.violation()));
-        var action = notice.action();
-        if (action != null) {
-            data.put("action", view.action(action));
-        }
-        return data;
+    private ObjectNode data(Notice notice) {
+        var data = mapper.createObjectNode().putPOJO("violation", violation.apply(notice.violation()));
+        var taken = notice.action();
+        return taken == null ? data : data.putPOJO("action", action.apply(taken));
     }
 
     /** Users choose the length of everything else. */
-    private static Map<String, Object> reducedData(Notice notice) {
+    private ObjectNode reducedData(Notice notice) {
         var entry = notice.violation();
-        var violation = new LinkedHashMap<String, Object>();
-        violation.put("id", entry.id());
-        violation.put("rule", entry.violation().rule().name());
-        violation.put("host", entry.violation().host());
-        violation.put("status", entry.active() ? "active" : "resolved");
-        violation.put("mode", entry.mode().name().toLowerCase(Locale.ROOT));
-        return Map.of("violation", violation, "reduced", true);
+        var data = mapper.createObjectNode().put("reduced", true);
+        data.putObject("violation")
+                .put("id", entry.id())
+                .put("rule", entry.violation().rule().name())
+                .put("host", entry.violation().host())
+                .put("status", entry.active() ? "active" : "resolved")
+                .put("mode", entry.mode().name().toLowerCase(Locale.ROOT));
+        return data;
     }
 
     /**
      * One line about an event, for a channel in Slack or Mattermost. What users chose is in a code span without the characters that could
      * end it, name a group of people or make a link.
      */
-    static final class ChatText {
-        private static final int LONGEST = 300;
+    static String chatText(Notice notice) {
+        var violation = notice.violation().violation();
+        var hosts = violation.hosts().stream().sorted().collect(Collectors.joining(", "));
+        var event = switch (notice.kind()) {
+            case OPENED -> "violation";
+            case WARNED -> "violation, which waits for its grace period";
+            case ACTED -> chatAction(Objects.requireNonNull(notice.action(), "an action was taken"));
+            case RESOLVED -> "resolved";
+        };
+        var mode = notice.violation().mode().name().toLowerCase(Locale.ROOT);
+        return "%s: %s, rule %s (%s): `%s`"
+                .formatted(plain(hosts), event, violation.rule().name(), mode, plain(violation.message()));
+    }
 
-        private ChatText() {}
-
-        static String of(Notice notice) {
-            var violation = notice.violation().violation();
-            var hosts = plain(violation.hosts().stream().sorted().collect(Collectors.joining(", ")));
-            return "%s: %s, rule %s (%s): `%s`"
-                    .formatted(
-                            hosts,
-                            event(notice),
-                            violation.rule().name(),
-                            notice.violation().mode().name().toLowerCase(Locale.ROOT),
-                            plain(violation.message()));
-        }
-
-        private static String event(Notice notice) {
-            return switch (notice.kind()) {
-                case OPENED -> "violation";
-                case WARNED -> "violation, which waits for its grace period";
-                case ACTED -> action(notice.action());
-                case RESOLVED -> "resolved";
-            };
-        }
-
-        private static String action(@Nullable ActionNote action) {
-            if (action == null) {
-                return "action";
+    private static String chatAction(ActionNote action) {
+        var outcome = action.outcome().label();
+        return switch (action.target()) {
+            case ActionNote.TargetProcess(var _, var pid) -> {
+                var signal = action.sent().map(sent -> " with SIG" + sent).orElse("");
+                yield "terminate process %d%s, %s".formatted(pid, signal, outcome);
             }
-            var outcome = action.outcome().label();
-            return switch (action.target()) {
-                case ActionNote.TargetProcess(var _, var pid) ->
-                    "terminate process %d%s, %s"
-                            .formatted(
-                                    pid,
-                                    action.sent()
-                                            .map(signal -> " with SIG" + signal)
-                                            .orElse(""),
-                                    outcome);
-                case ActionNote.TargetAttachment(var _, var _, var device) ->
-                    "detach GPU %d, %s".formatted(device, outcome);
-            };
-        }
+            case ActionNote.TargetAttachment(var _, var _, var device) ->
+                "detach GPU %d, %s".formatted(device, outcome);
+        };
+    }
 
-        private static String plain(String text) {
-            return SafeText.escape(text, LONGEST)
-                    .replace('`', '\'')
-                    .replace('<', '\u2039')
-                    .replace('>', '\u203a')
-                    .replace('&', '+');
-        }
+    private static String plain(String text) {
+        return SafeText.escape(text, LONGEST_TEXT)
+                .replace('`', '\'')
+                .replace('<', '\u2039')
+                .replace('>', '\u203a')
+                .replace('&', '+');
     }
 
     /** The form of the body of a request. */

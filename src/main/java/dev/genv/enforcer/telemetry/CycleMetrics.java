@@ -20,22 +20,35 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
-/** The metrics of the cycles. */
+/** The metrics of the cycles, their actions and the violations. */
 @Singleton
 public final class CycleMetrics implements CycleListener {
     private static final double MILLIS_PER_SECOND = 1000.0;
+    private static final String SKIPPED = "skipped_";
 
     private final Timer duration;
     private final MeterRegistry registry;
-    private final AtomicLong lastSuccessMillis = new AtomicLong();
+    private final ViolationRegistry violations;
+    private volatile Map<ViolationKind, Long> active = Map.of();
+    private volatile long lastSuccessMillis;
 
-    /** Registers all series at once, so that a result that never occurred is exported as zero. */
-    public CycleMetrics(MeterRegistry registry) {
+    private record ViolationKind(RuleDefinition rule, RuleMode mode) {
+        static ViolationKind of(ViolationRecord entry) {
+            return new ViolationKind(entry.violation().rule(), entry.mode());
+        }
+
+        Tags tags() {
+            return Tags.of("rule", rule.name(), "mode", mode.name().toLowerCase(Locale.ROOT));
+        }
+    }
+
+    /** Registers all series at once, so that a result that never occurred and a rule without violations are exported as zero. */
+    public CycleMetrics(MeterRegistry registry, ViolationRegistry violations) {
         this.registry = registry;
+        this.violations = violations;
         duration = Timer.builder("genv.enforcer.cycle.duration")
                 .description("Duration of a cycle, from its first observation to its last action")
                 .serviceLevelObjectives(LongStream.of(10, 50, 100, 500, 1000, 5000, 10_000, 30_000)
@@ -45,10 +58,21 @@ public final class CycleMetrics implements CycleListener {
         for (var result : CycleResult.values()) {
             var _ = cycles(result);
         }
-        Gauge.builder("genv.enforcer.last.success.timestamp", () -> lastSuccessMillis.get() / MILLIS_PER_SECOND)
+        Gauge.builder("genv.enforcer.last.success.timestamp", () -> lastSuccessMillis / MILLIS_PER_SECOND)
                 .description("End of the last complete cycle, in seconds since 1970; 0 if there was none")
                 .baseUnit("seconds")
                 .register(registry);
+        for (var rule : Rules.definitions()) {
+            for (var mode : List.of(RuleMode.AUDIT, RuleMode.ENFORCE)) {
+                var kind = new ViolationKind(rule, mode);
+                var _ = appeared(kind);
+                // Prometheus uses the name genv_enforcer_violations for the counter, so the gauge needs another one.
+                Gauge.builder("genv.enforcer.active.violations", () -> active.getOrDefault(kind, 0L))
+                        .description("Active violations")
+                        .tags(kind.tags())
+                        .register(registry);
+            }
+        }
     }
 
     @Override
@@ -56,8 +80,12 @@ public final class CycleMetrics implements CycleListener {
         duration.record(report.duration());
         cycles(report.result()).increment();
         if (report.isComplete()) {
-            lastSuccessMillis.set(report.startedAt().plus(report.duration()).toEpochMilli());
+            lastSuccessMillis = report.startedAt().plus(report.duration()).toEpochMilli();
         }
+        report.actions().forEach(this::count);
+        active = violations.find(ViolationRecord::active, Integer.MAX_VALUE).stream()
+                .collect(Collectors.groupingBy(ViolationKind::of, Collectors.counting()));
+        report.appeared().forEach(entry -> appeared(ViolationKind.of(entry)).increment());
     }
 
     private Counter cycles(CycleResult result) {
@@ -67,98 +95,39 @@ public final class CycleMetrics implements CycleListener {
                 .register(registry);
     }
 
-    /** Counts executed, failed and skipped actions. */
-    @Singleton
-    public static final class ActionMetrics implements CycleListener {
-        private static final String SKIPPED = "skipped_";
-
-        private final MeterRegistry registry;
-
-        public ActionMetrics(MeterRegistry registry) {
-            this.registry = registry;
+    /** Counts an executed, failed or skipped action. */
+    private void count(ActionRecord done) {
+        var outcome = done.result().outcome();
+        if (outcome.isSkipped()) {
+            Counter.builder("genv.enforcer.skipped")
+                    .description("Actions that the service skipped, counted in every cycle")
+                    .tag("reason", outcome.name().toLowerCase(Locale.ROOT).substring(SKIPPED.length()))
+                    .register(registry)
+                    .increment();
+            return;
         }
-
-        @Override
-        public void record(CycleReport report) {
-            report.actions().forEach(this::record);
-        }
-
-        private void record(ActionRecord done) {
-            var outcome = done.result().outcome();
-            if (outcome.isSkipped()) {
-                Counter.builder("genv.enforcer.skipped")
-                        .description("Actions that the service skipped, counted in every cycle")
-                        .tag("reason", outcome.name().toLowerCase(Locale.ROOT).substring(SKIPPED.length()))
+        switch (done.planned().action()) {
+            case Action.Terminate terminate ->
+                Counter.builder("genv.enforcer.terminations")
+                        .description("Terminations by outcome and by the first rule that requires them")
+                        .tag("rule", done.planned().rules().getFirst().name())
+                        .tag("signal", terminate.signal().name())
+                        .tag("outcome", outcome.label())
                         .register(registry)
                         .increment();
-                return;
-            }
-            switch (done.planned().action()) {
-                case Action.Terminate terminate ->
-                    Counter.builder("genv.enforcer.terminations")
-                            .description("Terminations by outcome and by the first rule that requires them")
-                            .tag("rule", done.planned().rules().getFirst().name())
-                            .tag("signal", terminate.signal().name())
-                            .tag("outcome", outcome.label())
-                            .register(registry)
-                            .increment();
-                case Action.Detach _ ->
-                    Counter.builder("genv.enforcer.detachments")
-                            .description("Detachments by outcome")
-                            .tag("outcome", outcome.label())
-                            .register(registry)
-                            .increment();
-            }
+            case Action.Detach _ ->
+                Counter.builder("genv.enforcer.detachments")
+                        .description("Detachments by outcome")
+                        .tag("outcome", outcome.label())
+                        .register(registry)
+                        .increment();
         }
     }
 
-    /** The number of active and of all violations, by rule and mode. */
-    @Singleton
-    public static final class ViolationMetrics implements CycleListener {
-        private final ViolationRegistry violations;
-        private final MeterRegistry registry;
-        private volatile Map<Kind, Long> active = Map.of();
-
-        private record Kind(RuleDefinition rule, RuleMode mode) {
-            static Kind of(ViolationRecord entry) {
-                return new Kind(entry.violation().rule(), entry.mode());
-            }
-
-            Tags tags() {
-                return Tags.of("rule", rule.name(), "mode", mode.name().toLowerCase(Locale.ROOT));
-            }
-        }
-
-        /** Registers all series at once, so that a rule without violations is exported as zero. */
-        public ViolationMetrics(MeterRegistry registry, ViolationRegistry violations) {
-            this.registry = registry;
-            this.violations = violations;
-            for (var rule : Rules.definitions()) {
-                for (var mode : List.of(RuleMode.AUDIT, RuleMode.ENFORCE)) {
-                    var kind = new Kind(rule, mode);
-                    var _ = appeared(kind);
-                    // Prometheus uses the name genv_enforcer_violations for the counter, so the gauge needs another
-                    // one.
-                    Gauge.builder("genv.enforcer.active.violations", () -> active.getOrDefault(kind, 0L))
-                            .description("Active violations")
-                            .tags(kind.tags())
-                            .register(registry);
-                }
-            }
-        }
-
-        @Override
-        public void record(CycleReport report) {
-            active = violations.find(ViolationRecord::active, Integer.MAX_VALUE).stream()
-                    .collect(Collectors.groupingBy(Kind::of, Collectors.counting()));
-            report.appeared().forEach(entry -> appeared(Kind.of(entry)).increment());
-        }
-
-        private Counter appeared(Kind kind) {
-            return Counter.builder("genv.enforcer.violations")
-                    .description("Violations since the start")
-                    .tags(kind.tags())
-                    .register(registry);
-        }
+    private Counter appeared(ViolationKind kind) {
+        return Counter.builder("genv.enforcer.violations")
+                .description("Violations since the start")
+                .tags(kind.tags())
+                .register(registry);
     }
 }

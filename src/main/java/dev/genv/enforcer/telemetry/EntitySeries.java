@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
 import dev.genv.enforcer.telemetry.GenvCollector.LabelText;
 import dev.genv.enforcer.telemetry.GenvCollector.Series;
 import java.util.ArrayList;
@@ -17,8 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.ToIntFunction;
-import java.util.stream.Stream;
 
 /**
  * The series of the processes, environments and users of a host: a list for each process, then for each environment, then for each
@@ -48,6 +47,10 @@ final class EntitySeries {
         boolean isIdle() {
             return processes == 0 && devices == 0;
         }
+
+        Series series(GenvMetric metric, int value) {
+            return new Series(metric, List.of(LabelText.of(name)), value);
+        }
     }
 
     static List<List<Series>> of(Snapshot snapshot) {
@@ -58,13 +61,13 @@ final class EntitySeries {
             snapshot.environments().stream()
                     .map(environment -> entities.use(environment.eid(), Set.of(environment.eid())))
                     .sorted(ORDER)
-                    .forEach(use -> all.add(entities.counts(
-                                    use, GenvMetric.ENVIRONMENT_PROCESSES, GenvMetric.ENVIRONMENT_ATTACHED_DEVICES)
-                            .toList()));
+                    .map(entities::ofEnvironment)
+                    .forEach(all::add);
             users(snapshot).entrySet().stream()
                     .map(user -> entities.use(user.getKey(), user.getValue()))
                     .sorted(ORDER)
-                    .forEach(use -> all.add(entities.ofUser(use)));
+                    .map(entities::ofUser)
+                    .forEach(all::add);
         }
         return all;
     }
@@ -82,7 +85,6 @@ final class EntitySeries {
     }
 
     private Use use(String name, Set<String> environments) {
-        ToIntFunction<String> members = eid -> processes.getOrDefault(eid, 0);
         var attached = environments.stream()
                 .map(eid -> devices.getOrDefault(eid, Set.of()))
                 .flatMap(Collection::stream)
@@ -91,7 +93,9 @@ final class EntitySeries {
         return new Use(
                 name,
                 environments.size(),
-                environments.stream().mapToInt(members).sum(),
+                environments.stream()
+                        .mapToInt(eid -> processes.getOrDefault(eid, 0))
+                        .sum(),
                 (int) attached);
     }
 
@@ -113,25 +117,24 @@ final class EntitySeries {
         return series;
     }
 
-    private List<Series> ofUser(Use use) {
-        return Stream.concat(
-                        Stream.of(series(GenvMetric.USER_ENVIRONMENTS, use, use.environments)),
-                        counts(use, GenvMetric.USER_PROCESSES, GenvMetric.USER_ATTACHED_DEVICES))
-                .toList();
+    private List<Series> ofEnvironment(Use use) {
+        return counts(use, GenvMetric.ENVIRONMENT_PROCESSES, GenvMetric.ENVIRONMENT_ATTACHED_DEVICES);
     }
 
-    private Stream<Series> counts(Use use, GenvMetric ofProcesses, GenvMetric ofDevices) {
-        var counts = Stream.<Series>builder();
+    private List<Series> ofUser(Use use) {
+        var series = counts(use, GenvMetric.USER_PROCESSES, GenvMetric.USER_ATTACHED_DEVICES);
+        series.addFirst(use.series(GenvMetric.USER_ENVIRONMENTS, use.environments));
+        return series;
+    }
+
+    private List<Series> counts(Use use, GenvMetric ofProcesses, GenvMetric ofDevices) {
+        var series = new ArrayList<Series>();
         if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.EVERY_ENVIRON)) {
-            counts.add(series(ofProcesses, use, use.processes));
+            series.add(use.series(ofProcesses, use.processes));
         }
         if (snapshot.has(SnapshotPart.ATTACHMENTS)) {
-            counts.add(series(ofDevices, use, use.devices));
+            series.add(use.series(ofDevices, use.devices));
         }
-        return counts.build();
-    }
-
-    private static Series series(GenvMetric metric, Use use, int value) {
-        return new Series(metric, List.of(LabelText.of(use.name)), value);
+        return series;
     }
 }

@@ -12,7 +12,7 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
@@ -88,9 +88,9 @@ public final class HostMetrics implements CycleListener {
     private void recordFailure() {
         up.setAll(0);
         complete.setAll(0);
-        processes.clear();
-        devices.clear();
-        environments.clear();
+        processes.show(Map.of());
+        devices.show(Map.of());
+        environments.show(Map.of());
     }
 
     private static Map<Tags, Long> counted(Stream<Tags> labels) {
@@ -102,15 +102,10 @@ public final class HostMetrics implements CycleListener {
                 .collect(Collectors.toMap(host -> Tags.of("host", host.host()), value::applyAsDouble)));
     }
 
-    /**
-     * A gauge with a series for each set of labels.
-     *
-     * <p>The series are registered only when the set of labels changes, because a registration costs far more than a new value.
-     */
+    /** A gauge with a series for each set of labels. Only the thread of the cycle changes them. */
     static final class LabelledGauge {
         private final MultiGauge gauge;
-        /** The values of the registered series. Each registration has its own, so that a removed series keeps its last value. */
-        private AtomicReference<Map<Tags, ? extends Number>> values = new AtomicReference<>(Map.of());
+        private final Map<Tags, Number> values = new ConcurrentHashMap<>();
 
         LabelledGauge(MultiGauge gauge) {
             this.gauge = gauge;
@@ -118,28 +113,18 @@ public final class HostMetrics implements CycleListener {
 
         /** Sets the value of each series. */
         void setAll(Number value) {
-            show(values.get().keySet().stream().collect(Collectors.toMap(Function.identity(), _ -> value)));
+            values.replaceAll((_, _) -> value);
         }
 
-        /** Removes all series. */
-        void clear() {
-            show(Map.of());
-        }
-
-        /** Replaces all series. Only the thread of the cycle calls this. */
+        /** Replaces all series. Those that remain are not registered again. */
         void show(Map<Tags, ? extends Number> now) {
-            if (now.keySet().equals(values.get().keySet())) {
-                values.set(now);
-                return;
-            }
-            var registered = new AtomicReference<Map<Tags, ? extends Number>>(now);
-            values = registered;
-            gauge.register(
-                    now.keySet().stream()
-                            .<Row<?>>map(labels ->
-                                    Row.of(labels, () -> registered.get().get(labels)))
-                            .toList(),
-                    true);
+            values.putAll(now);
+            gauge.register(now.keySet().stream().map(this::row).toList());
+            values.keySet().retainAll(now.keySet());
+        }
+
+        private Row<?> row(Tags labels) {
+            return Row.of(labels, () -> values.getOrDefault(labels, Double.NaN));
         }
     }
 }

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.Addresses.MailAddress;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

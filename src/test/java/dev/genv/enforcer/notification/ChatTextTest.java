@@ -6,14 +6,13 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.notification.WebhookBodies.ChatText;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class ChatTextTest {
     @Test
     void namesMachineRuleAndMode() {
-        assertThat(ChatText.of(
+        assertThat(WebhookBodies.chatText(
                         notice(opened(violationOf(process(812)).audited())).orElseThrow()))
                 .isEqualTo("gpu-1: violation, rule non-env-processes (audit):"
                         + " `Process 812 is not running in a GPU environment`");
@@ -23,7 +22,7 @@ class ChatTextTest {
     void manyMachinesAreCut() {
         var hosts =
                 IntStream.range(0, 10_000).mapToObj(number -> "gpu-" + number).toArray(String[]::new);
-        var text = ChatText.of(
+        var text = WebhookBodies.chatText(
                 notice(opened(violationOf(process(812)).hosts(hosts))).orElseThrow());
         assertThat(text).startsWith("gpu-0, gpu-1, ").hasSizeLessThan(500);
     }
@@ -33,7 +32,7 @@ class ChatTextTest {
     void textOfUsersNotifiesNobody() {
         var evil = violationOf(process(812))
                 .message("a`<!channel> <http://evil|x> & \u001b[1m\n@all " + "x".repeat(9_000));
-        var text = ChatText.of(notice(opened(evil)).orElseThrow());
+        var text = WebhookBodies.chatText(notice(opened(evil)).orElseThrow());
         assertThat(text).doesNotContainPattern("[<>&\\p{Cntrl}]").hasSizeLessThan(500);
         assertThat(text.chars().filter(each -> each == '`'))
                 .as("one code span around it")

@@ -12,9 +12,13 @@ import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.SubordinateUids;
-import dev.genv.enforcer.notification.MailSender.MailServer;
-import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
+import dev.genv.enforcer.notification.MailDelivery.MailSender;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer.Tls;
+import dev.genv.enforcer.notification.PersonalDelivery.Limits;
+import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import jakarta.mail.MessagingException;
 import jakarta.mail.internet.MimeMessage;
@@ -88,7 +92,7 @@ class MailDeliveryTest {
                 .contains("SIGTERM to process 5 (python)")
                 .doesNotContain("process 6")
                 .contains("at most 6 such mails in an hour");
-        assertThat(delivery.statistics().figures().sent()).isEqualTo(2);
+        assertThat(delivery.statistics().sent.count()).isEqualTo(2);
     }
 
     @Test
@@ -101,7 +105,7 @@ class MailDeliveryTest {
             runAll(delivery);
         }
         assertThat(recipients()).hasSize(2);
-        assertThat(delivery.statistics().figures().waiting()).isEqualTo(2);
+        assertThat(delivery.statistics().waiting()).isEqualTo(2);
         time.pass(Duration.ofHours(1));
         runAll(delivery);
         assertThat(recipients()).hasSize(3);
@@ -130,7 +134,7 @@ class MailDeliveryTest {
         time.pass(COLLECTED);
         runAll(delivery);
         assertThat(recipients()).isEmpty();
-        assertThat(delivery.statistics().figures().waiting()).isZero();
+        assertThat(delivery.statistics().waiting()).isZero();
     }
 
     @Test
@@ -147,8 +151,8 @@ class MailDeliveryTest {
             time.pass(Duration.ofMinutes(1));
             runAll(delivery);
             assertThat(delivery.statistics().problem().orElseThrow()).contains("451 try again later");
-            assertThat(delivery.statistics().figures().retried()).isEqualTo(3);
-            assertThat(delivery.statistics().figures().waiting()).isEqualTo(1);
+            assertThat(delivery.statistics().retried.count()).isEqualTo(3);
+            assertThat(delivery.statistics().waiting()).isEqualTo(1);
         }
     }
 
@@ -163,8 +167,8 @@ class MailDeliveryTest {
                 runAll(delivery);
                 time.pass(Duration.ofMinutes(15));
             }
-            assertThat(delivery.statistics().figures().failed()).isEqualTo(1);
-            assertThat(delivery.statistics().figures().waiting()).isZero();
+            assertThat(delivery.statistics().failed.count()).isEqualTo(1);
+            assertThat(delivery.statistics().waiting()).isZero();
         }
     }
 
@@ -176,9 +180,9 @@ class MailDeliveryTest {
             runAll(delivery);
             time.pass(COLLECTED);
             runAll(delivery);
-            assertThat(delivery.statistics().figures().failed()).isEqualTo(1);
-            assertThat(delivery.statistics().figures().retried()).isZero();
-            assertThat(delivery.statistics().figures().waiting()).isZero();
+            assertThat(delivery.statistics().failed.count()).isEqualTo(1);
+            assertThat(delivery.statistics().retried.count()).isZero();
+            assertThat(delivery.statistics().waiting()).isZero();
         }
     }
 
@@ -206,13 +210,13 @@ class MailDeliveryTest {
         var server = new MailServer(LOOPBACK, port, Tls.NONE, Optional.empty());
         var envelope = new MailSender.Envelope("genv@gpu.example.org", Optional.empty());
         return new MailDelivery(
-                new NoticeReader(users, false),
+                new MessageSource(users, new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
                 new Addresses(Optional.of("{user}@example.org"), Optional.empty(), users),
-                new NoticeText(Optional.empty(), new ViolationRegistry(0)),
                 new MailSender(vertx, server, envelope, Duration.ofMinutes(3)),
-                new MailDelivery.Limits(COLLECTED, perHour),
+                new Limits(COLLECTED, perHour),
                 time.ticker(),
-                NO_JITTER);
+                NO_JITTER,
+                new SimpleMeterRegistry());
     }
 
     private static String recipient(MimeMessage mail) {

@@ -1,17 +1,18 @@
 package dev.genv.enforcer.notification;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.icegreen.greenmail.util.GreenMail;
 import com.icegreen.greenmail.util.ServerSetup;
-import dev.genv.enforcer.notification.MailSender.Envelope;
-import dev.genv.enforcer.notification.MailSender.MailException;
-import dev.genv.enforcer.notification.MailSender.MailServer;
-import dev.genv.enforcer.notification.MailSender.MailServer.Login;
-import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
-import dev.genv.enforcer.notification.MailSender.OutgoingMail;
+import dev.genv.enforcer.notification.Delivery.Reply;
+import dev.genv.enforcer.notification.Delivery.ReplyKind;
+import dev.genv.enforcer.notification.MailDelivery.MailSender;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.Envelope;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer.Login;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer.Tls;
+import dev.genv.enforcer.notification.MailDelivery.OutgoingMail;
 import dev.genv.enforcer.notification.ScriptedSmtp.Behaviour;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
@@ -71,7 +72,8 @@ class MailSenderTest {
     @Test
     void realServerGetsTextAndHeaders() throws Exception {
         greenMail.start();
-        sender(server(Tls.NONE, greenMail.getSmtp().getPort())).send(MAIL);
+        assertThat(sender(server(Tls.NONE, greenMail.getSmtp().getPort())).send(MAIL))
+                .isEqualTo(Reply.ACCEPTED);
         var mail = onlyMail();
         assertThat(mail.getFrom()).extracting(Object::toString).containsExactly("genv@gpu.example.org");
         assertThat(mail.getRecipients(Message.RecipientType.TO))
@@ -98,19 +100,20 @@ class MailSenderTest {
         var port = greenMail.getSmtp().getPort();
         var file = Files.writeString(folder.resolve("password"), "s3cret\n");
         var login = Optional.of(new Login("genv", new SecretFile(file)));
-        sender(new MailServer(LOOPBACK, port, Tls.NONE, login)).send(MAIL);
+        assertThat(sender(new MailServer(LOOPBACK, port, Tls.NONE, login)).send(MAIL))
+                .isEqualTo(Reply.ACCEPTED);
         assertThat(greenMail.getReceivedMessages()).hasSize(2); // one for the copy
         var wrong = Files.writeString(folder.resolve("wrong"), "0ther");
         var refused = new MailServer(LOOPBACK, port, Tls.NONE, Optional.of(new Login("genv", new SecretFile(wrong))));
-        assertThat(failure(sender(refused)).reason()).contains("AUTH").doesNotContain("0ther");
+        assertThat(failure(sender(refused)).why()).contains("AUTH").doesNotContain("0ther");
     }
 
     @Test
-    void missingPasswordIsAFailureThatMayPass() {
+    void missingPasswordIsAFailureThatMayPass() throws InterruptedException {
         var login = new Login("genv", new SecretFile(folder.resolve("none")));
         var failure = failure(sender(new MailServer(LOOPBACK, 1, Tls.NONE, Optional.of(login))));
-        assertThat(failure.isPermanent()).isFalse();
-        assertThat(failure.reason()).contains("No such file");
+        assertThat(failure.kind()).isEqualTo(ReplyKind.FAILED);
+        assertThat(failure.why()).contains("No such file");
     }
 
     @ParameterizedTest
@@ -120,17 +123,18 @@ class MailSenderTest {
                 var other = new ScriptedSmtp(Behaviour.ACCEPT, ofOtherHost.server(), implicit)) {
             var right = new MailServer("localhost", smtp.port(), Tls.REQUIRED, implicit, Optional.empty());
             var wrong = new MailServer("localhost", other.port(), Tls.REQUIRED, implicit, Optional.empty());
-            assertThat(failure(sender(right)).isPermanent())
+            assertThat(failure(sender(right)).kind())
                     .as("an unknown certificate")
-                    .isFalse();
+                    .isEqualTo(ReplyKind.FAILED);
             assertThat(failure(sender(wrong, LONG, config -> config.setTrustOptions(ofOtherHost.trust())))
-                            .isPermanent())
+                            .kind())
                     .as("a known certificate of another name")
-                    .isFalse();
+                    .isEqualTo(ReplyKind.FAILED);
             assertThat(smtp.lines()).noneMatch(line -> line.startsWith("MAIL"));
             assertThat(other.lines()).noneMatch(line -> line.startsWith("MAIL"));
-            sender(right, LONG, config -> config.setTrustOptions(certificate.trust()))
-                    .send(MAIL);
+            assertThat(sender(right, LONG, config -> config.setTrustOptions(certificate.trust()))
+                            .send(MAIL))
+                    .isEqualTo(Reply.ACCEPTED);
             assertThat(smtp.lines()).contains("MAIL FROM:<genv@gpu.example.org>", "RCPT TO:<raz@example.org>");
         }
     }
@@ -139,8 +143,10 @@ class MailSenderTest {
     void opportunisticTlsAcceptsAnyCertificateAndNone() throws Exception {
         try (var secure = new ScriptedSmtp(Behaviour.ACCEPT, certificate.server());
                 var plain = new ScriptedSmtp(Behaviour.ACCEPT, null)) {
-            sender(server(Tls.OPPORTUNISTIC, secure.port())).send(MAIL);
-            sender(server(Tls.OPPORTUNISTIC, plain.port())).send(MAIL);
+            assertThat(sender(server(Tls.OPPORTUNISTIC, secure.port())).send(MAIL))
+                    .isEqualTo(Reply.ACCEPTED);
+            assertThat(sender(server(Tls.OPPORTUNISTIC, plain.port())).send(MAIL))
+                    .isEqualTo(Reply.ACCEPTED);
             assertThat(secure.lines()).contains("STARTTLS", "DATA");
             assertThat(plain.lines()).contains("DATA").doesNotContain("STARTTLS");
         }
@@ -159,10 +165,9 @@ class MailSenderTest {
         try (var never = ScriptedSmtp.refusing("RCPT", "550 no such user");
                 var later = ScriptedSmtp.refusing("RCPT", "451 try again later")) {
             var refused = failure(sender(server(Tls.NONE, never.port())));
-            assertThat(refused.isPermanent()).isTrue();
-            assertThat(refused.reason()).contains("550 no such user");
-            assertThat(failure(sender(server(Tls.NONE, later.port()))).isPermanent())
-                    .isFalse();
+            assertThat(refused.kind()).isEqualTo(ReplyKind.REFUSED);
+            assertThat(refused.why()).contains("550 no such user");
+            assertThat(failure(sender(server(Tls.NONE, later.port()))).kind()).isEqualTo(ReplyKind.FAILED);
         }
     }
 
@@ -174,8 +179,8 @@ class MailSenderTest {
         try (var smtp = ScriptedSmtp.refusing(command, status + " 5.7.0 not with this login")) {
             var login = Optional.of(new Login("genv", password));
             var failure = failure(sender(new MailServer(LOOPBACK, smtp.port(), Tls.NONE, login)));
-            assertThat(failure.isPermanent()).isFalse();
-            assertThat(failure.reason()).contains(status + " 5.7.0 not with this login");
+            assertThat(failure.kind()).isEqualTo(ReplyKind.FAILED);
+            assertThat(failure.why()).contains(status + " 5.7.0 not with this login");
         }
     }
 
@@ -185,7 +190,7 @@ class MailSenderTest {
         try (var closed = new ScriptedSmtp(Behaviour.ACCEPT, null)) {
             port = closed.port();
         }
-        assertThat(failure(sender(server(Tls.NONE, port))).isPermanent()).isFalse();
+        assertThat(failure(sender(server(Tls.NONE, port))).kind()).isEqualTo(ReplyKind.FAILED);
     }
 
     /** Otherwise each attempt would leave a connection. */
@@ -196,7 +201,7 @@ class MailSenderTest {
             var sender = sender(server(Tls.NONE, smtp.port()), Duration.ofMillis(500), UnaryOperator.identity());
             await("on a busy machine an attempt may end before it has connected")
                     .until(() -> {
-                        assertThat(failure(sender).isPermanent()).isFalse();
+                        assertThat(failure(sender).kind()).isEqualTo(ReplyKind.FAILED);
                         return smtp.closedByClient() > 0;
                     });
         }
@@ -221,7 +226,9 @@ class MailSenderTest {
         return new MailSender(vertx, server, envelope, timeout, adaptation);
     }
 
-    private static MailException failure(MailSender sender) {
-        return catchThrowableOfType(MailException.class, () -> sender.send(MAIL));
+    private static Reply failure(MailSender sender) throws InterruptedException {
+        var reply = sender.send(MAIL);
+        assertThat(reply.kind()).isNotEqualTo(ReplyKind.ACCEPTED);
+        return reply;
     }
 }

@@ -1,14 +1,21 @@
 package dev.genv.enforcer.notification;
 
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
+import dev.genv.enforcer.notification.UserDirectory.Users;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Notices of events of violations. */
 public final class NoticeFixture {
@@ -38,21 +45,24 @@ public final class NoticeFixture {
     }
 
     public static List<PersonalNotice> personal(EventContent content) {
-        return notice(content)
-                .map(notice -> PersonalNotice.of(notice, false, _ -> true, _ -> Set.of()))
-                .orElse(List.of());
+        return personal(content, new UserDirectory(), false);
     }
 
-    /** The notices if the live pids of each environment have this uid. */
+    /** The notices if the live pids of the environment a have this uid. */
     public static List<PersonalNotice> personal(EventContent content, long owner) {
-        return notice(content)
-                .map(notice -> PersonalNotice.of(notice, false, _ -> true, _ -> Set.of(owner)))
-                .orElse(List.of());
+        var users = new UserDirectory();
+        var environments = List.of(env("a").livePidsOf(owner).build());
+        users.update(Stream.of("here", "gpu-1")
+                .collect(Collectors.toMap(
+                        host -> host, _ -> new Users(Accounts.NONE, SubordinateUids.NONE, environments))));
+        return personal(content, users, false);
     }
 
     public static List<PersonalNotice> personalInAudit(EventContent content) {
-        return notice(content)
-                .map(notice -> PersonalNotice.of(notice, true, _ -> true, _ -> Set.of()))
-                .orElse(List.of());
+        return personal(content, new UserDirectory(), true);
+    }
+
+    private static List<PersonalNotice> personal(EventContent content, UserDirectory users, boolean inAudit) {
+        return notice(content).map(notice -> notice.personal(users, inAudit)).orElse(List.of());
     }
 }

@@ -20,6 +20,7 @@ import dev.genv.enforcer.model.Workload.Container;
 import dev.genv.enforcer.model.Workload.Pod;
 import dev.genv.enforcer.model.Workload.SlurmJob;
 import dev.genv.enforcer.model.Workload.WorkloadSource;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;

@@ -10,6 +10,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
+import dev.genv.enforcer.notification.PersonalDelivery.Limits;
+import dev.genv.enforcer.notification.PersonalDelivery.Outbox;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -21,7 +24,7 @@ class OutboxTest {
     private static final Duration DELAY = Duration.ofSeconds(10);
 
     private final FakeTime time = new FakeTime();
-    private final Outbox<String> outbox = new Outbox<>(DELAY, 2, time.ticker());
+    private final Outbox<String> outbox = new Outbox<>(new Limits(DELAY, 2), time.ticker());
 
     @Test
     void collectsABurstInOneMessage() {

@@ -14,6 +14,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.util.List;
 import java.util.Optional;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.notification;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.notification.WebhookSender.RetryAfter;
+import dev.genv.enforcer.notification.WebhookDelivery.WebhookSender;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.Optional;
@@ -36,10 +36,10 @@ class RetryAfterTest {
 
     @Test
     void missingHeaderIsNoTime() {
-        assertThat(RetryAfter.parse(null, FakeTime.START, LONGEST)).isEmpty();
+        assertThat(WebhookSender.retryAfter(null, FakeTime.START, LONGEST)).isEmpty();
     }
 
     private static Optional<Duration> parse(String value) {
-        return RetryAfter.parse(value, FakeTime.START, LONGEST);
+        return WebhookSender.retryAfter(value, FakeTime.START, LONGEST);
     }
 }

@@ -9,10 +9,12 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
+import dev.genv.enforcer.notification.TerminalDelivery.Terminals;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.linux.UserTerminal;
-import java.io.IOException;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -27,22 +29,21 @@ class TerminalDeliveryTest {
     private final EventLog log = new EventLog();
     private final UserDirectory users = new UserDirectory();
     private final TerminalDelivery delivery = new TerminalDelivery(
-            new NoticeReader(users, false),
-            users,
-            new NoticeText(Optional.empty(), new ViolationRegistry(0)),
+            new MessageSource(users, new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
             Path.of("/proc"),
             "gpu-1",
-            time.ticker());
+            time.ticker(),
+            new SimpleMeterRegistry());
 
     @BeforeEach
-    void requireTerminals() throws IOException {
+    void requireTerminals() throws Exception {
         users.setCurrentUpTo(Long.MAX_VALUE);
         Requirements.root();
         Requirements.program("/usr/bin/script", "bsdutils");
     }
 
     @Test
-    void burstIsOneMessageWithoutControlCharacters() throws IOException {
+    void burstIsOneMessageWithoutControlCharacters() throws Exception {
         try (var terminal = UserTerminal.accepting(uid)) {
             for (var pid = 1; pid <= 5; pid++) {
                 act(pid, uid, "\u001b[2J evil \u0007");
@@ -55,34 +56,34 @@ class TerminalDeliveryTest {
                     .startsWith("\ngenv-enforcer on gpu-1, 2026-11-20 09:22:28 UTC: The service sent SIGTERM")
                     .contains("\\u001b[2J evil \\u0007")
                     .doesNotContainPattern("[\\p{Cntrl}&&[^\\n]]");
-            assertThat(delivery.statistics().figures().sent()).isEqualTo(1);
+            assertThat(delivery.statistics().sent.count()).isEqualTo(1);
         }
     }
 
     @Test
-    void messageIsWrittenOnceEvenIfNobodyReadsIt() throws IOException {
+    void messageIsWrittenOnceEvenIfNobodyReadsIt() throws Exception {
         try (var terminal = UserTerminal.unread(uid)) {
-            var files = new TerminalFiles(Path.of("/dev/pts"));
-            await().until(() -> files.write(terminal.number(), uid, new byte[] {'x'}) == TerminalFiles.Result.NOT_READ);
+            var terminals = Terminals.of(Path.of("/proc"));
+            await().until(() -> terminals.write(terminal.number(), uid, new byte[] {'x'}) == Terminals.Result.NOT_READ);
             act(1, uid, "…");
             delivery.run(log);
             time.pass(Duration.ofSeconds(1));
             delivery.run(log);
-            assertThat(delivery.statistics().figures().sent()).isZero();
-            assertThat(delivery.statistics().figures().waiting()).isZero();
+            assertThat(delivery.statistics().sent.count()).isZero();
+            assertThat(delivery.statistics().waiting()).isZero();
             assertThat(delivery.statistics().problem()).isEmpty();
         }
     }
 
     @Test
-    void rootAndUsersWithoutATerminalGetNothing() {
+    void rootAndUsersWithoutATerminalGetNothing() throws InterruptedException {
         act(1, 0, "…");
         act(2, UserTerminal.newUid(), "…");
         delivery.run(log);
         time.pass(Duration.ofSeconds(1));
         delivery.run(log);
-        assertThat(delivery.statistics().figures().sent()).isZero();
-        assertThat(delivery.statistics().figures().failed()).isZero();
+        assertThat(delivery.statistics().sent.count()).isZero();
+        assertThat(delivery.statistics().failed.count()).isZero();
     }
 
     private void act(int pid, long uid, String message) {

@@ -72,6 +72,7 @@ class WebhookBodiesTest {
     }
 
     private static WebhookBodies bodies(WebhookFormat format) {
-        return new WebhookBodies(format, URI.create("urn:genv-enforcer:gpu-1"), JSON, new SomeFields());
+        var view = new SomeFields();
+        return new WebhookBodies(format, URI.create("urn:genv-enforcer:gpu-1"), JSON, view::violation, view::action);
     }
 }

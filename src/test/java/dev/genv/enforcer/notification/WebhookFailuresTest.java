@@ -26,7 +26,7 @@ class WebhookFailuresTest extends WebhookFixture {
         receiver.use(status(200));
         delivery.run(log);
         assertThat(ids()).containsExactly("a-1", "a-1", "a-1", "b-2");
-        assertThat(delivery.statistics().figures().retried()).isEqualTo(2);
+        assertThat(delivery.statistics().retried.count()).isEqualTo(2);
     }
 
     @Test
@@ -39,12 +39,12 @@ class WebhookFailuresTest extends WebhookFixture {
             time.pass(Duration.ofSeconds(pause));
         }
         assertThat(delivery.statistics().problem()).contains("the receiver answered with the status 500");
-        assertThat(delivery.statistics().figures().waiting()).isEqualTo(1);
-        assertThat(delivery.statistics().figures().oldest()).isEqualTo(Duration.ofSeconds(35));
+        assertThat(delivery.statistics().waiting()).isEqualTo(1);
+        assertThat(delivery.statistics().oldest()).isEqualTo(Duration.ofSeconds(35));
         receiver.use(status(200));
         delivery.run(log);
         assertThat(delivery.statistics().problem()).isEmpty();
-        assertThat(delivery.statistics().figures().oldest()).isZero();
+        assertThat(delivery.statistics().oldest()).isZero();
     }
 
     @Test
@@ -78,7 +78,7 @@ class WebhookFailuresTest extends WebhookFixture {
         assertThat(delivery.statistics().problem().orElseThrow())
                 .contains("410")
                 .contains("restart");
-        assertThat(delivery.statistics().figures().failed()).isEqualTo(1);
+        assertThat(delivery.statistics().failed.count()).isEqualTo(1);
     }
 
     /** Otherwise a receiver that was away for a week would first get the events of that week. */
@@ -91,8 +91,8 @@ class WebhookFailuresTest extends WebhookFixture {
         append("c");
         delivery.run(log);
         assertThat(ids()).containsExactly("a-1", "c-3");
-        assertThat(delivery.statistics().figures().failed()).isEqualTo(2);
-        assertThat(delivery.statistics().figures().waiting()).isEqualTo(1);
+        assertThat(delivery.statistics().failed.count()).isEqualTo(2);
+        assertThat(delivery.statistics().waiting()).isEqualTo(1);
     }
 
     /** Otherwise the receiver gets nothing for a day because of one event. */
@@ -106,8 +106,8 @@ class WebhookFailuresTest extends WebhookFixture {
             time.pass(Duration.ofSeconds(pause));
         }
         assertThat(ids()).containsOnly("a-1").hasSize(3);
-        assertThat(delivery.statistics().figures().failed()).isEqualTo(1);
-        assertThat(delivery.statistics().figures().retried()).isEqualTo(2);
+        assertThat(delivery.statistics().failed.count()).isEqualTo(1);
+        assertThat(delivery.statistics().retried.count()).isEqualTo(2);
         assertThat(delivery.statistics().problem()).contains("the receiver answered with the status " + status);
         delivery.run(log);
         assertThat(ids()).containsExactly("a-1", "a-1", "a-1", "b-2", "c-3");
@@ -149,15 +149,15 @@ class WebhookFailuresTest extends WebhookFixture {
         }
         receiver.use(status(200));
         delivery.run(log);
-        assertThat(delivery.statistics().figures().failed()).isZero();
-        assertThat(delivery.statistics().figures().sent()).isEqualTo(1);
+        assertThat(delivery.statistics().failed.count()).isZero();
+        assertThat(delivery.statistics().sent.count()).isEqualTo(1);
     }
 
     @Test
     void eventThatCannotBeWrittenIsGivenUpToo() throws Exception {
         var failing = delivery(new SomeFields() {
             @Override
-            public Object violation(ViolationRecord violation) {
+            Object violation(ViolationRecord violation) {
                 if (violation.id().equals("a")) {
                     throw new IllegalStateException("a defect");
                 }
@@ -169,7 +169,7 @@ class WebhookFailuresTest extends WebhookFixture {
             failing.run(log);
             time.pass(Duration.ofMinutes(1));
         }
-        assertThat(failing.statistics().figures().failed()).isEqualTo(1);
+        assertThat(failing.statistics().failed.count()).isEqualTo(1);
         assertThat(failing.statistics().problem().orElseThrow()).contains("IllegalStateException");
         failing.run(log);
         assertThat(ids()).containsExactly("b-2");

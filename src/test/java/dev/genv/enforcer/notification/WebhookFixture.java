@@ -10,8 +10,10 @@ import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
+import dev.genv.enforcer.notification.WebhookDelivery.WebhookSender;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.URI;
@@ -81,9 +83,13 @@ abstract class WebhookFixture {
         return delivery(new SomeFields());
     }
 
-    WebhookDelivery delivery(WebhookBodies.View view) {
+    WebhookDelivery delivery(SomeFields view) {
         var bodies = new WebhookBodies(
-                WebhookFormat.CLOUDEVENTS, URI.create("urn:genv-enforcer:gpu-1"), new ObjectMapper(), view);
+                WebhookFormat.CLOUDEVENTS,
+                URI.create("urn:genv-enforcer:gpu-1"),
+                new ObjectMapper(),
+                view::violation,
+                view::action);
         var sender = new WebhookSender(
                 vertx,
                 URI.create("http://127.0.0.1:%d/".formatted(receiver.port())),
@@ -91,7 +97,8 @@ abstract class WebhookFixture {
                 bodies,
                 Duration.ofMinutes(3),
                 time.ticker());
-        var created = new WebhookDelivery(sender, cursors.of(WebhookDelivery.NAME), time.ticker(), NO_JITTER);
+        var created = new WebhookDelivery(
+                sender, cursors.of(WebhookDelivery.NAME), time.ticker(), NO_JITTER, new SimpleMeterRegistry());
         created.begin(log);
         return created;
     }

@@ -12,8 +12,10 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.notification.Delivery.Reply;
+import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
-import dev.genv.enforcer.notification.WebhookSender.Reply;
+import dev.genv.enforcer.notification.WebhookDelivery.WebhookSender;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
@@ -60,7 +62,7 @@ class WebhookSenderTest {
     void sendsACloudEvent() throws Exception {
         try (var receiver = new ScriptedReceiver(status(204))) {
             assertThat(sender(receiver, WebhookFormat.CLOUDEVENTS, LONG).send(NOTICE))
-                    .isEqualTo(new Reply.Accepted());
+                    .isEqualTo(Reply.ACCEPTED);
             var request = receiver.requests().getFirst();
             assertThat(request.line()).isEqualTo("POST /hook?key=1 HTTP/1.1");
             assertThat(request.headers())
@@ -119,9 +121,8 @@ class WebhookSenderTest {
         try (var receiver = new ScriptedReceiver(status(200))) {
             assertThat(sender(receiver, Optional.of(empty), WebhookFormat.TEXT, LONG)
                             .send(NOTICE))
-                    .isInstanceOfSatisfying(
-                            Reply.Failed.class,
-                            failed -> assertThat(failed.why()).contains("after whsec_ it has no key"));
+                    .satisfies(WebhookSenderTest::isFailure)
+                    .satisfies(failed -> assertThat(failed.why()).contains("after whsec_ it has no key"));
         }
     }
 
@@ -131,38 +132,39 @@ class WebhookSenderTest {
             var none = new SecretFile(folder.resolve("none"));
             assertThat(sender(receiver, Optional.of(none), WebhookFormat.TEXT, LONG)
                             .send(NOTICE))
-                    .isInstanceOfSatisfying(
-                            Reply.Failed.class,
-                            failed -> assertThat(failed.why()).contains("No such file"));
+                    .satisfies(WebhookSenderTest::isFailure)
+                    .satisfies(failed -> assertThat(failed.why()).contains("No such file"));
             assertThat(receiver.requests()).isEmpty();
         }
     }
 
     @Test
     void goneReceiverWantsNoMore() throws Exception {
-        assertThat(replyTo(status(410))).isEqualTo(new Reply.Gone());
+        assertThat(replyTo(status(410)))
+                .isEqualTo(new Reply(ReplyKind.GONE, "the receiver wants no more events (status 410)"));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {401, 403, 404, 408, 429, 500, 503})
     void otherStatusIsAFailure(int status) throws Exception {
-        assertThat(replyTo(status(status)))
-                .isEqualTo(new Reply.Failed("the receiver answered with the status " + status, Optional.empty()));
+        assertThat(replyTo(status(status))).isEqualTo(Reply.failed("the receiver answered with the status " + status));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {400, 413, 422})
     void statusThatConcernsTheContentIsARefusal(int status) throws Exception {
         assertThat(replyTo(status(status, "Retry-After: 7")))
-                .isEqualTo(new Reply.Refused(
-                        "the receiver answered with the status " + status, Optional.of(Duration.ofSeconds(7))));
+                .isEqualTo(new Reply(
+                        ReplyKind.REFUSED,
+                        "the receiver answered with the status " + status,
+                        Optional.of(Duration.ofSeconds(7))));
     }
 
     @Test
     void redirectIsNotFollowed() throws Exception {
         try (var other = new ScriptedReceiver(status(200))) {
             var reply = replyTo(status(307, "Location: http://127.0.0.1:%d/".formatted(other.port())));
-            assertThat(reply).isInstanceOf(Reply.Failed.class);
+            isFailure(reply);
             assertThat(other.requests()).isEmpty();
         }
     }
@@ -170,8 +172,8 @@ class WebhookSenderTest {
     @Test
     void retryAfterIsRead() throws Exception {
         assertThat(replyTo(status(429, "Retry-After: 120")))
-                .isInstanceOfSatisfying(
-                        Reply.Failed.class, failed -> assertThat(failed.asked()).contains(Duration.ofMinutes(2)));
+                .satisfies(WebhookSenderTest::isFailure)
+                .satisfies(failed -> assertThat(failed.asked()).contains(Duration.ofMinutes(2)));
     }
 
     @Test
@@ -183,7 +185,7 @@ class WebhookSenderTest {
             }
         };
         try (var receiver = new ScriptedReceiver(endless)) {
-            assertThat(sender(receiver, WebhookFormat.TEXT, LONG).send(NOTICE)).isEqualTo(new Reply.Accepted());
+            assertThat(sender(receiver, WebhookFormat.TEXT, LONG).send(NOTICE)).isEqualTo(Reply.ACCEPTED);
             await().until(() -> receiver.closedByClient() == 1);
         }
     }
@@ -196,7 +198,7 @@ class WebhookSenderTest {
                 out.write("x".repeat(1 << 12).getBytes(StandardCharsets.ISO_8859_1));
             }
         };
-        assertThat(replyTo(endless)).isInstanceOf(Reply.Failed.class);
+        isFailure(replyTo(endless));
     }
 
     /** Otherwise each attempt would leave a connection. */
@@ -207,7 +209,7 @@ class WebhookSenderTest {
             var sender = sender(receiver, WebhookFormat.TEXT, Duration.ofMillis(500));
             await("on a busy machine an attempt may end before it has connected")
                     .until(() -> {
-                        assertThat(sender.send(NOTICE)).isInstanceOf(Reply.Failed.class);
+                        isFailure(sender.send(NOTICE));
                         return receiver.closedByClient() > 0;
                     });
         }
@@ -218,8 +220,12 @@ class WebhookSenderTest {
         try (var reserved = new Socket()) { // nobody else gets the port, and nobody listens on it
             reserved.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             var sender = sender(reserved.getLocalPort(), Optional.empty(), WebhookFormat.TEXT, LONG);
-            assertThat(sender.send(NOTICE)).isInstanceOf(Reply.Failed.class);
+            isFailure(sender.send(NOTICE));
         }
+    }
+
+    private static void isFailure(Reply reply) {
+        assertThat(reply.kind()).isEqualTo(ReplyKind.FAILED);
     }
 
     private static Reply replyTo(ScriptedReceiver.Script script) throws IOException, InterruptedException {
@@ -238,7 +244,9 @@ class WebhookSenderTest {
     }
 
     private static WebhookSender sender(int port, Optional<SecretFile> secret, WebhookFormat format, Duration timeout) {
-        var bodies = new WebhookBodies(format, URI.create("urn:genv-enforcer:gpu-1"), JSON, new SomeFields());
+        var view = new SomeFields();
+        var bodies =
+                new WebhookBodies(format, URI.create("urn:genv-enforcer:gpu-1"), JSON, view::violation, view::action);
         return new WebhookSender(
                 vertx,
                 URI.create("http://127.0.0.1:%d/hook?key=1".formatted(port)),

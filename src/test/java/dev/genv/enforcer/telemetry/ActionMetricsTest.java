@@ -13,8 +13,6 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.telemetry.CycleMetrics.ActionMetrics;
-import dev.genv.enforcer.telemetry.CycleMetrics.ViolationMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -45,7 +43,7 @@ class ActionMetricsTest {
                     .build(),
             NoStore.records(violations),
             time.ticker(),
-            List.of(new ViolationMetrics(registry, violations), new ActionMetrics(registry)));
+            List.of(new CycleMetrics(registry, violations)));
 
     @Test
     void countsTerminationsByRuleSignalAndOutcome() {

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.telemetry;
 
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.telemetry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
 import dev.genv.enforcer.telemetry.GenvCollector.Series;
 import dev.genv.enforcer.telemetry.GenvCollector.SeriesLimit;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.notification.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.net.URI;
 import java.util.Collection;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.notification.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;

@@ -4,7 +4,7 @@ import static dev.genv.enforcer.config.settings.SettingsReading.errors;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
-import dev.genv.enforcer.notification.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -7,18 +7,16 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.record.DeliveryFigures;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.telemetry.CycleMetrics.ActionMetrics;
-import dev.genv.enforcer.telemetry.DeliveryMetrics;
+import dev.genv.enforcer.telemetry.CycleMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
@@ -28,7 +26,7 @@ public final class SampleCycles {
 
     /** Records the figures of a delivery, a termination, a detachment, a skipped action, a missing privilege and an unreachable host. */
     public static void record(MeterRegistry registry) {
-        new DeliveryMetrics(registry).register("mail", () -> new DeliveryFigures(0, 0, 0, 0, 0, Duration.ZERO));
+        var _ = new DeliveryStatistics("mail", Ticker.ofSystem(), registry);
         var node = new FakeHost(host().devices(2)
                         .with(env("a").attached(0, 1))
                         .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)))
@@ -51,7 +49,7 @@ public final class SampleCycles {
                             config,
                             NoStore.records(new ViolationRegistry(10)),
                             Ticker.ofSystem(),
-                            List.of(new ActionMetrics(registry), new HostMetrics(registry)))
+                            List.of(new CycleMetrics(registry, new ViolationRegistry(10)), new HostMetrics(registry)))
                     .runCycle();
         }
     }

@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
 import dev.genv.enforcer.notification.Delivery.RetryDelay;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -19,18 +20,17 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-class DeliveryThreadTest {
+class DeliveryTest {
     private static final Duration LONG = Duration.ofDays(1);
 
     private static final RetryDelay RETRY = new RetryDelay(Duration.ofMillis(50), Duration.ofSeconds(1), () -> 0);
 
     private final EventLog log = new EventLog();
-    private final DeliveryStatistics statistics = new DeliveryStatistics(new FakeTime().ticker());
 
     @Test
     void runsAtItsStartAndAfterEachEvent() {
         var runs = new AtomicInteger();
-        try (var _ = DeliveryThread.start(task(_ -> runs.incrementAndGet()), log, RETRY)) {
+        try (var _ = new Task(_ -> runs.incrementAndGet()).start(log, RETRY)) {
             await().until(() -> runs.get() >= 1);
             var before = runs.get();
             append();
@@ -43,8 +43,7 @@ class DeliveryThreadTest {
     void appendingNeverWaitsForADeliveryThatHangs() {
         var entered = new CountDownLatch(1);
         var interrupted = new CountDownLatch(1);
-        try (var _ = DeliveryThread.start(
-                task(_ -> {
+        try (var _ = new Task(_ -> {
                     entered.countDown();
                     try {
                         Thread.sleep(LONG);
@@ -52,9 +51,8 @@ class DeliveryThreadTest {
                         interrupted.countDown();
                         throw e;
                     }
-                }),
-                log,
-                RETRY)) {
+                })
+                .start(log, RETRY)) {
             await().until(() -> entered.getCount() == 0);
             for (var i = 0; i < 100_000; i++) {
                 append();
@@ -69,17 +67,16 @@ class DeliveryThreadTest {
     @Test
     void defectIsCountedAndAProblemWhileItIsRepeated() {
         var works = new AtomicBoolean();
-        try (var _ = DeliveryThread.start(
-                task(_ -> {
-                    if (works.get()) {
-                        statistics.countSent();
-                    } else {
-                        throw new IllegalStateException("a \u001b defect");
-                    }
-                }),
-                log,
-                RETRY)) {
-            await().until(() -> statistics.figures().failed() >= 3);
+        var task = new Task(statistics -> {
+            if (works.get()) {
+                statistics.countSent();
+            } else {
+                throw new IllegalStateException("a \u001b defect");
+            }
+        });
+        var statistics = task.statistics();
+        try (var _ = task.start(log, RETRY)) {
+            await().until(() -> statistics.failed.count() >= 3);
             assertThat(statistics.problem())
                     .contains("an error in the service: java.lang.IllegalStateException: a \\u001b defect");
             works.set(true);
@@ -91,14 +88,12 @@ class DeliveryThreadTest {
     void newEventsDoNotShortenThePauseAfterADefect() {
         var runs = new AtomicInteger();
         var day = new RetryDelay(LONG, LONG, () -> 0);
-        try (var _ = DeliveryThread.start(
-                task(_ -> {
-                    runs.incrementAndGet();
-                    throw new IllegalStateException("a defect");
-                }),
-                log,
-                day)) {
-            await().until(() -> statistics.figures().failed() == 1);
+        var task = new Task(_ -> {
+            runs.incrementAndGet();
+            throw new IllegalStateException("a defect");
+        });
+        try (var _ = task.start(log, day)) {
+            await().until(() -> task.statistics().failed.count() == 1);
             append();
             await("it sleeps, and does not wait for events").until(() -> isAsleep("delivery-test"));
             assertThat(runs).hasValue(1);
@@ -119,56 +114,35 @@ class DeliveryThreadTest {
     @Test
     void positionIsSetBeforeTheFirstRun() {
         append();
-        var position = new AtomicLong(-1);
+        var begun = new AtomicLong(-1);
         var seen = new AtomicLong(-1);
-        var delivery = new Delivery() {
+        var delivery = new Task(_ -> seen.set(begun.get())) {
             @Override
-            public String name() {
-                return "test";
-            }
-
-            @Override
-            public void begin(EventLog events) {
-                position.set(events.latest());
-            }
-
-            @Override
-            public Duration run(EventLog events) {
-                seen.set(position.get());
-                return LONG;
-            }
-
-            @Override
-            public DeliveryStatistics statistics() {
-                return statistics;
+            void begin(EventLog events) {
+                begun.set(events.latest());
             }
         };
-        try (var _ = DeliveryThread.start(delivery, log, RETRY)) {
+        try (var _ = delivery.start(log, RETRY)) {
             await().until(() -> seen.get() >= 0);
             assertThat(seen).hasValue(1);
         }
     }
 
     private interface Work {
-        void run(EventLog log) throws InterruptedException;
+        void run(DeliveryStatistics statistics) throws InterruptedException;
     }
 
-    private Delivery task(Work work) {
-        return new Task(work, statistics);
-    }
+    private static class Task extends Delivery {
+        private final Work work;
 
-    private record Task(Work work, DeliveryStatistics statistics) implements Delivery {
-        @Override
-        public String name() {
-            return "test";
+        Task(Work work) {
+            super("test", new FakeTime().ticker(), new SimpleMeterRegistry());
+            this.work = work;
         }
 
         @Override
-        public void begin(EventLog log) {}
-
-        @Override
-        public Duration run(EventLog log) throws InterruptedException {
-            work.run(log);
+        Duration run(EventLog log) throws InterruptedException {
+            work.run(statistics());
             return LONG;
         }
     }

@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.linux.Errno;
-import dev.genv.enforcer.notification.TerminalFiles.Result;
+import dev.genv.enforcer.notification.TerminalDelivery.Terminals;
+import dev.genv.enforcer.notification.TerminalDelivery.Terminals.Result;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.UserTerminal;
@@ -15,9 +16,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** With real terminals of another user. */
-class TerminalFilesTest {
+class TerminalsTest {
+    private static final Path PROC = Path.of("/proc");
     private static final Path TERMINALS = Path.of("/dev/pts");
     private final long uid = UserTerminal.newUid();
     private static final byte[] TEXT = "\r\nhello raz\r\n".getBytes(StandardCharsets.UTF_8);
@@ -25,13 +30,48 @@ class TerminalFilesTest {
     @TempDir
     Path folder;
 
-    private final TerminalFiles files = new TerminalFiles(TERMINALS);
+    private final Terminals terminals = new Terminals(PROC, TERMINALS);
+
+    @Test
+    void findsTheTerminalOfAUser() throws IOException {
+        Requirements.root();
+        Requirements.program("/usr/bin/script", "bsdutils");
+        try (var terminal = UserTerminal.accepting(uid)) {
+            assertThat(terminals.byUid().get(uid)).containsExactly(terminal.number());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "'812 (python) S 1 812 812 34816 812 0', 0",
+        "'812 (python) S 1 812 812 34821 812 0', 5",
+        "'812 (a) b (c)) S 1 812 812 34821 812 0', 5",
+        // 300 is 0x12c: its upper bits follow the major number (new_encode_dev of the kernel)
+        "'812 (python) S 1 812 812 1083436 812 0', 300"
+    })
+    void readsTheNumberFromStat(String stat, int number) {
+        assertThat(Terminals.controlling(stat)).contains(number);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "812 (python) S 1 812 812 0 -1 0",
+                "812 (bash) S 1 812 812 1025 812 0", // tty1, a console
+                "812 (bash) S 1 812 812 1088 812 0", // ttyS0, a serial line
+                "812 (python) S 1 812",
+                "",
+                ")"
+            })
+    void processWithoutAPseudoterminalHasNone(String stat) {
+        assertThat(Terminals.controlling(stat)).isEmpty();
+    }
 
     @Test
     void userReadsTheMessage() throws IOException {
         requireTerminals();
         try (var terminal = UserTerminal.accepting(uid)) {
-            assertThat(files.write(terminal.number(), uid, TEXT)).isEqualTo(Result.WRITTEN);
+            assertThat(terminals.write(terminal.number(), uid, TEXT)).isEqualTo(Result.WRITTEN);
             await().until(() -> terminal.screen().contains("hello raz"));
         }
     }
@@ -40,7 +80,7 @@ class TerminalFilesTest {
     void terminalThatRefusesMessagesGetsNone() throws IOException {
         requireTerminals();
         try (var terminal = UserTerminal.refusing(uid)) {
-            assertThat(files.write(terminal.number(), uid, TEXT)).isEqualTo(Result.REFUSED);
+            assertThat(terminals.write(terminal.number(), uid, TEXT)).isEqualTo(Result.REFUSED);
             assertThat(terminal.screen()).isEmpty();
         }
     }
@@ -50,7 +90,7 @@ class TerminalFilesTest {
     void terminalOfAnotherUserGetsNone() throws IOException {
         requireTerminals();
         try (var terminal = UserTerminal.accepting(uid)) {
-            assertThat(files.write(terminal.number(), UserTerminal.newUid(), TEXT))
+            assertThat(terminals.write(terminal.number(), UserTerminal.newUid(), TEXT))
                     .isEqualTo(Result.REFUSED);
             assertThat(terminal.screen()).isEmpty();
         }
@@ -60,13 +100,13 @@ class TerminalFilesTest {
     void terminalThatNobodyReadsDoesNotBlock() throws IOException {
         requireTerminals();
         try (var terminal = UserTerminal.unread(uid)) {
-            await().until(() -> files.write(terminal.number(), uid, TEXT) == Result.NOT_READ);
+            await().until(() -> terminals.write(terminal.number(), uid, TEXT) == Result.NOT_READ);
         }
     }
 
     @Test
     void closedTerminalIsAnError() {
-        assertThatThrownBy(() -> files.write(1_048_000, uid, TEXT))
+        assertThatThrownBy(() -> terminals.write(1_048_000, uid, TEXT))
                 .isInstanceOfSatisfying(
                         Errno.class, error -> assertThat(error.is(Errno.ENOENT)).isTrue());
     }
@@ -77,7 +117,7 @@ class TerminalFilesTest {
         Fifo.at(folder.resolve("7"));
         Files.createSymbolicLink(folder.resolve("8"), Path.of("/dev/tty"));
         var file = Files.writeString(folder.resolve("9"), "");
-        var fake = new TerminalFiles(folder);
+        var fake = new Terminals(PROC, folder);
         for (var number : new int[] {7, 8, 9}) {
             assertThatThrownBy(() -> fake.write(number, 0, TEXT)).hasMessage(folder + " is no devpts");
         }
@@ -87,7 +127,7 @@ class TerminalFilesTest {
     @Test
     void linkToTheTerminalsIsNotFollowed() throws IOException {
         var link = Files.createSymbolicLink(folder.resolve("pts"), TERMINALS);
-        assertThatThrownBy(() -> new TerminalFiles(link).write(0, 0, TEXT)).isInstanceOf(Errno.class);
+        assertThatThrownBy(() -> new Terminals(PROC, link).write(0, 0, TEXT)).isInstanceOf(Errno.class);
     }
 
     private static void requireTerminals() throws IOException {

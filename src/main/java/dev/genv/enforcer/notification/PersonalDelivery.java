@@ -1,0 +1,213 @@
+package dev.genv.enforcer.notification;
+
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.notification.Notice.NoticeKind;
+import dev.genv.enforcer.notification.Notice.PersonalNotice;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** A delivery of messages to users. Events of earlier runs are left out: a user needs to know only what happens now. */
+public abstract class PersonalDelivery<K> extends Delivery {
+    /** The cycle publishes its events a moment before its users are known. */
+    private static final Duration PAUSE = Duration.ofMillis(100);
+
+    final MessageSource source;
+    final Outbox<K> outbox;
+
+    PersonalDelivery(String name, MessageSource source, Limits limits, Ticker ticker, MeterRegistry registry) {
+        super(name, ticker, registry);
+        this.source = source;
+        outbox = new Outbox<>(limits, ticker);
+    }
+
+    /**
+     * What all messages to users are made from.
+     *
+     * @param inAudit whether users are informed of violations on which the service does not act
+     */
+    public record MessageSource(UserDirectory users, NoticeText text, boolean inAudit) {}
+
+    /** How long notices are collected for one message, and how many messages a user gets in an hour at most. */
+    public record Limits(Duration collected, int perHour) {}
+
+    /** Returns who gets the notice; empty if nobody can. */
+    abstract Optional<K> person(PersonalNotice personal);
+
+    /** Delivers what is due. Returns the time after which it needs another call, apart from what is in the outbox. */
+    abstract Optional<Duration> deliver() throws InterruptedException;
+
+    @Override
+    final Duration run(EventLog log) throws InterruptedException {
+        var more = read(log);
+        var next = deliver();
+        showWaiting();
+        return Stream.of(next, outbox.untilDue(), more)
+                .flatMap(Optional::stream)
+                .min(Comparator.naturalOrder())
+                .orElse(IDLE);
+    }
+
+    /** Reads each event once, when its users are known. Returns the time after which further events can be read; empty if there are none. */
+    private Optional<Duration> read(EventLog log) {
+        var last = source.users().currentUpTo();
+        for (var next = next(log); next.isPresent(); next = next(log)) {
+            var event = next.get();
+            if (event.sequence() > last) {
+                return Optional.of(PAUSE);
+            }
+            proceedTo(event.sequence()); // first, so that an event that fails is not read again
+            Notice.of(event).ifPresent(this::collect);
+        }
+        return Optional.empty();
+    }
+
+    private void collect(Notice notice) {
+        notice.personal(source.users(), source.inAudit())
+                .forEach(personal -> person(personal)
+                        .filter(person -> !outbox.add(person, personal))
+                        .ifPresent(_ -> statistics().dropped.increment()));
+    }
+
+    void showWaiting() {
+        statistics().setWaiting(outbox.size(), outbox.oldest().orElse(null));
+    }
+
+    /**
+     * Collects the notices for each person, so that a burst becomes one message, and limits the messages of a person. Not thread-
+     * safe.
+     */
+    static final class Outbox<K> {
+        private static final Duration PERIOD = Duration.ofHours(1);
+        private static final int MOST_PERSONS = 200;
+        private static final int MOST_NOTICES = 10;
+
+        private final Limits limits;
+        private final Ticker ticker;
+        private final Map<K, Pending> pending = new LinkedHashMap<>();
+        /** When each person got the messages of the last hour, oldest first. */
+        private final Map<K, Deque<Long>> sent = new HashMap<>();
+
+        Outbox(Limits limits, Ticker ticker) {
+            this.limits = limits;
+            this.ticker = ticker;
+        }
+
+        /** The notices of one message, and the number of further ones. */
+        record Batch<K>(K person, List<PersonalNotice> notices, int omitted) {}
+
+        /** What a later notice replaces: the same violation and the same process or attachment. */
+        private record Key(String violation, ActionNote.@Nullable Target target) {}
+
+        private static final class Pending {
+            private final Map<Key, PersonalNotice> notices = new LinkedHashMap<>();
+            private final long since;
+            private int omitted;
+
+            Pending(long since) {
+                this.since = since;
+            }
+
+            /** Adds a notice. Of a violation that is over before its user was warned, nothing remains. */
+            void add(PersonalNotice personal) {
+                if (personal.notice().kind() == NoticeKind.RESOLVED
+                        && forget(personal.violation().id())) {
+                    return;
+                }
+                var action = personal.notice().action();
+                var key = new Key(personal.violation().id(), action == null ? null : action.target());
+                if (notices.size() >= MOST_NOTICES && !notices.containsKey(key)) {
+                    omitted++;
+                } else {
+                    notices.put(key, personal);
+                }
+            }
+
+            private boolean forget(String violation) {
+                return notices.values()
+                        .removeIf(each -> each.violation().id().equals(violation)
+                                && each.notice().kind() == NoticeKind.WARNED);
+            }
+        }
+
+        /** Adds a notice; returns false if there is no room for another person. */
+        boolean add(K person, PersonalNotice notice) {
+            if (pending.size() >= MOST_PERSONS && !pending.containsKey(person)) {
+                return false;
+            }
+            pending.computeIfAbsent(person, _ -> new Pending(ticker.mark())).add(notice);
+            pending.values().removeIf(each -> each.notices.isEmpty());
+            return true;
+        }
+
+        /** Removes what is due now, one message after the other. If the action fails, the messages after that one remain. */
+        void takeDue(Consumer<Batch<K>> action) {
+            forgetOldMessages();
+            for (var entries = pending.entrySet().iterator(); entries.hasNext(); ) {
+                var entry = entries.next();
+                var person = entry.getKey();
+                var waiting = entry.getValue();
+                if (untilDue(person, waiting).isZero()) {
+                    entries.remove();
+                    sent.computeIfAbsent(person, _ -> new ArrayDeque<>()).addLast(ticker.mark());
+                    action.accept(new Batch<>(person, List.copyOf(waiting.notices.values()), waiting.omitted));
+                }
+            }
+        }
+
+        boolean isDue() {
+            return untilDue().filter(Duration::isZero).isPresent();
+        }
+
+        /** The time until something is due; empty if nothing waits. */
+        Optional<Duration> untilDue() {
+            return pending.entrySet().stream()
+                    .map(entry -> untilDue(entry.getKey(), entry.getValue()))
+                    .min(Comparator.naturalOrder());
+        }
+
+        long size() {
+            return pending.values().stream()
+                    .mapToLong(each -> each.notices.size() + each.omitted)
+                    .sum();
+        }
+
+        /** When the oldest of the notices was recorded. */
+        Optional<Instant> oldest() {
+            return pending.values().stream()
+                    .flatMap(each -> each.notices.values().stream())
+                    .map(each -> each.notice().at())
+                    .min(Comparator.naturalOrder());
+        }
+
+        private Duration untilDue(K person, Pending notices) {
+            var collected = rest(limits.collected(), ticker, notices.since);
+            var messages = sent.get(person);
+            if (messages == null || messages.size() < limits.perHour()) {
+                return collected;
+            }
+            var permitted = rest(PERIOD, ticker, messages.getFirst());
+            return permitted.compareTo(collected) > 0 ? permitted : collected;
+        }
+
+        private void forgetOldMessages() {
+            sent.values().removeIf(messages -> {
+                messages.removeIf(at -> ticker.since(at).compareTo(PERIOD) >= 0);
+                return messages.isEmpty();
+            });
+        }
+    }
+}
