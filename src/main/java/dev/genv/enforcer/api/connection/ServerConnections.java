@@ -2,11 +2,25 @@ package dev.genv.enforcer.api.connection;
 
 import com.sun.management.UnixOperatingSystemMXBean;
 import io.netty.bootstrap.ChannelInitializerExtension;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.ServerChannel;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.ReferenceCountUtil;
 import java.lang.management.ManagementFactory;
+import java.util.LinkedHashSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * Limits the connections of each port that the service listens on. Netty loads it as a service, because Quarkus has no such limit for
@@ -44,12 +58,121 @@ public final class ServerConnections extends ChannelInitializerExtension {
     }
 
     private static void admit(Channel channel, ServerChannel listener, ConnectionLimit limit) {
-        var connection = new ClientConnection(channel, ClientAddress.of(channel), listener.eventLoop());
+        var connection = new ClientConnection(channel, ClientConnection.address(channel), listener.eventLoop());
         channel.closeFuture().addListener(_ -> {
             limit.remove(connection);
             connection.forget();
         });
         PipelineLimit.add(channel);
         limit.admit(connection).ifPresent(ClientConnection::close);
+    }
+
+    /**
+     * The open connections of one port. A new one is always admitted. Above the limit of its address or of all, the oldest connection
+     * without a request in progress is closed, or else the oldest one.
+     */
+    static final class ConnectionLimit {
+        private final int total;
+        private final int perAddress;
+        /** Ordered from the oldest. */
+        private final Set<ClientConnection> open = new LinkedHashSet<>();
+
+        ConnectionLimit(int total, int perAddress) {
+            this.total = total;
+            this.perAddress = perAddress;
+        }
+
+        /** Adds a connection, and returns the connection that must be closed for it. */
+        synchronized Optional<ClientConnection> admit(ClientConnection connection) {
+            var victim = victim(each -> each.address().equals(connection.address()), perAddress)
+                    .or(() -> victim(_ -> true, total));
+            victim.ifPresent(open::remove);
+            open.add(connection);
+            return victim;
+        }
+
+        synchronized void remove(ClientConnection connection) {
+            open.remove(connection);
+        }
+
+        private Optional<ClientConnection> victim(Predicate<ClientConnection> counted, int most) {
+            var connections = open.stream().filter(counted).toList();
+            if (connections.size() < most) {
+                return Optional.empty();
+            }
+            return connections.stream()
+                    .filter(ClientConnection::isIdle)
+                    .findFirst()
+                    .or(() -> Optional.of(connections.getFirst()));
+        }
+    }
+
+    /** Closes a connection that sends many requests before it reads their responses: Vert.x keeps all of them in memory. */
+    static final class PipelineLimit extends ChannelDuplexHandler {
+        static final int MAX_PENDING_REQUESTS = 8;
+
+        private int open;
+
+        /** Adds a limit to the pipeline of a new connection, after the HTTP codec. */
+        static void add(Channel channel) {
+            channel.pipeline().addFirst(new CodecWaiter());
+        }
+
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object message) {
+            if (message instanceof HttpRequest request) {
+                open++;
+                request.headers().remove(HttpHeaderNames.UPGRADE); // an upgrade to HTTP/2, which would have no limit
+            }
+            if (open > MAX_PENDING_REQUESTS) {
+                ReferenceCountUtil.release(message);
+                var _ = context.close();
+                return;
+            }
+            context.fireChannelRead(message);
+        }
+
+        @Override
+        public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+            var interim = message instanceof HttpResponse response
+                    && response.status().equals(HttpResponseStatus.CONTINUE);
+            if (message instanceof LastHttpContent && !interim) {
+                open--;
+            }
+            var _ = context.write(message, promise);
+        }
+
+        /**
+         * Waits for the codec. A port that supports HTTP/2 adds it when the first bytes are not those of HTTP/2, so these bytes are passed
+         * on one by one. A connection with HTTP/2 is closed, because it would have no limit.
+         */
+        private static final class CodecWaiter extends ChannelInboundHandlerAdapter {
+            private static final int HTTP2_PREFACE = 24;
+
+            private int passed;
+
+            @Override
+            public void channelRead(ChannelHandlerContext context, Object message) {
+                var bytes = (ByteBuf) message;
+                var pipeline = context.pipeline();
+                while (pipeline.get(HttpResponseEncoder.class) == null && bytes.isReadable()) {
+                    passed++;
+                    if (passed >= HTTP2_PREFACE) {
+                        bytes.release();
+                        var _ = context.close();
+                        return;
+                    }
+                    context.fireChannelRead(bytes.readRetainedSlice(1));
+                }
+                var encoder = pipeline.context(HttpResponseEncoder.class);
+                if (encoder == null) {
+                    bytes.release();
+                    return;
+                }
+                pipeline.addAfter(encoder.name(), null, new PipelineLimit());
+                context.fireChannelRead(bytes);
+                pipeline.remove(this);
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.api.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.api.connection.ServerConnections.PipelineLimit;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
