@@ -8,10 +8,22 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
+import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.io.SequenceInputStream;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Semaphore;
 
 /**
  * Reads the bodies of plan requests on the event loop, so that a slow client occupies neither a thread nor a permit for plans.
+ *
+ * <p>All limits are shares of the heap: the service exits if it runs out of memory, and the cycles need it too. Two plans are computed
+ * at the same time. Each takes up to three times the memory of its tree for the objects of the plan, and a growing buffer needs up to
+ * three times its content. With the reading of the past, all this is at most three quarters of the heap.
  */
 @Singleton
 public class PlanBodies {
@@ -24,10 +36,43 @@ public class PlanBodies {
 
     private static final String KEY = PlanBody.class.getName();
 
-    private final PlanMemory memory;
+    private static final int BODIES_SHARE = 16;
+    private static final int TREE_SHARE = 24;
+    private static final int ANSWER_SHARE = 48;
+    private static final int FLEET_SHARE = 16;
 
-    PlanBodies(PlanMemory memory) {
-        this.memory = memory;
+    /** A permit for each kibibyte of the bodies that arrive. */
+    final Semaphore memory;
+
+    private final long heap;
+
+    @Inject
+    PlanBodies() {
+        this(Runtime.getRuntime().maxMemory());
+    }
+
+    PlanBodies(long heap) {
+        this.heap = heap;
+        memory = new Semaphore((int) (heap / BODIES_SHARE / 1024));
+    }
+
+    /** Returns the size limit of one body, so that one request cannot use all the memory for bodies. */
+    int largestBody() {
+        return (int) Math.min(PlanResource.LARGEST_BODY, heap / BODIES_SHARE / 2);
+    }
+
+    /** Returns the limit of a parsed body. */
+    long largestTree() {
+        return heap / TREE_SHARE;
+    }
+
+    /** Returns the limit of the plan of an observed fleet. */
+    long largestFleet() {
+        return heap / FLEET_SHARE;
+    }
+
+    int largestAnswer() {
+        return (int) Math.min(PlanResource.LARGEST_BODY, heap / ANSWER_SHARE);
     }
 
     /**
@@ -47,7 +92,7 @@ public class PlanBodies {
 
     private void receive(RoutingContext context) {
         if (RequestLimits.isPlan(context)) {
-            new Reading(context, new PlanBody(memory)).begin();
+            new Reading(context, new PlanBody()).begin();
         } else {
             context.next();
         }
@@ -112,6 +157,85 @@ public class PlanBodies {
             over = true;
             context.vertx().cancelTimer(timer);
             body.close();
+        }
+    }
+
+    /** The body of a plan request while it arrives. It holds no more memory than it has reserved, even if the pieces are small. */
+    final class PlanBody implements AutoCloseable {
+        private static final int FIRST_BLOCK = 1 << 10;
+        private static final int LARGEST_BLOCK = 1 << 16;
+
+        private List<byte[]> blocks = new ArrayList<>();
+        private int lastFilled;
+        private int permits;
+        private long length;
+        private int users = 1;
+
+        /** Adds the next piece. Refuses a body that is too long, or for which other bodies leave no memory. */
+        void add(byte[] piece) {
+            length += piece.length;
+            if (length > largestBody()) {
+                throw new ApiException(413, "the body is larger than %d bytes".formatted(largestBody()));
+            }
+            for (var from = 0; from < piece.length; ) {
+                if (blocks.isEmpty() || lastFilled == blocks.getLast().length) {
+                    addBlock();
+                }
+                var last = blocks.getLast();
+                var count = Math.min(piece.length - from, last.length - lastFilled);
+                System.arraycopy(piece, from, last, lastFilled, count);
+                lastFilled += count;
+                from += count;
+            }
+        }
+
+        private void addBlock() {
+            var size = blocks.isEmpty() ? FIRST_BLOCK : Math.min(LARGEST_BLOCK, 2 * blocks.getLast().length);
+            if (!reserve(size >> 10)) {
+                throw new ApiException(503, "other plan requests use all the memory for plans; try again soon");
+            }
+            blocks.add(new byte[size]);
+            lastFilled = 0;
+        }
+
+        private synchronized boolean reserve(int kibibytes) {
+            if (users == 0 || !memory.tryAcquire(kibibytes)) {
+                return false;
+            }
+            permits += kibibytes;
+            return true;
+        }
+
+        /** Opens the body, once. */
+        InputStream open() {
+            var streams = new ArrayList<InputStream>();
+            for (var i = 0; i < blocks.size(); i++) {
+                var block = blocks.get(i);
+                streams.add(new ByteArrayInputStream(block, 0, i == blocks.size() - 1 ? lastFilled : block.length));
+            }
+            blocks = new ArrayList<>();
+            return new SequenceInputStream(Collections.enumeration(streams));
+        }
+
+        /**
+         * Keeps the reservation until one more {@link #close}: a plan that is being computed needs it even if the client has
+         * disconnected. Refuses if it was already released.
+         */
+        synchronized PlanBody retain() {
+            if (users == 0) {
+                throw new ApiException(408, "the client has disconnected");
+            }
+            users++;
+            return this;
+        }
+
+        @Override
+        public synchronized void close() {
+            users--;
+            if (users == 0) {
+                memory.release(permits);
+                permits = 0;
+            }
         }
     }
 }

@@ -24,10 +24,10 @@ public class RequestLimits {
 
     private static final String INVALID_REQUEST = "this is not a valid request";
 
-    private final PlanMemory memory;
+    private final PlanBodies bodies;
 
-    RequestLimits(PlanMemory memory) {
-        this.memory = memory;
+    RequestLimits(PlanBodies bodies) {
+        this.bodies = bodies;
     }
 
     void register(@Observes Filters filters) {
@@ -84,7 +84,7 @@ public class RequestLimits {
             return;
         }
         var plan = isPlan(request);
-        var largest = plan ? memory.largestBody() : LARGEST_OTHER;
+        var largest = plan ? bodies.largestBody() : LARGEST_OTHER;
         if (declaredLength(request) > largest) {
             HttpErrors.send(request, 413, "the body is larger than %d bytes".formatted(largest));
         } else if (!plan && request.request().headers().contains(HttpHeaders.TRANSFER_ENCODING)) {
