@@ -1,6 +1,5 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.api.security.HostFilter.HealthPath;
 import dev.genv.enforcer.model.Sha256;
 import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
@@ -39,7 +38,7 @@ public class BearerTokenFilter {
     }
 
     private void check(RoutingContext request) {
-        if (HealthPath.matches(request)) {
+        if (HostFilter.isHealth(request)) {
             request.next();
             return;
         }

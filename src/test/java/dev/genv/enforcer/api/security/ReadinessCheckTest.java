@@ -2,6 +2,7 @@ package dev.genv.enforcer.api.security;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.api.security.HealthChecks.ReadinessCheck;
 import dev.genv.enforcer.api.view.HostView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
