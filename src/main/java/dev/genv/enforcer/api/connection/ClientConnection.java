@@ -1,7 +1,18 @@
 package dev.genv.enforcer.api.connection;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
-import io.netty.util.AttributeKey;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.ReferenceCountUtil;
 import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.net.impl.ConnectionBase;
@@ -16,13 +27,15 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A connection of a client. It is closed if no complete request head arrives in time, regardless of how many bytes arrive. */
-public final class ClientConnection {
+/**
+ * A connection of a client. It is closed if no complete request head arrives in time, regardless of how many bytes arrive, and if
+ * the client sends many requests before it reads their responses: Vert.x keeps all of them in memory.
+ */
+public final class ClientConnection extends ChannelDuplexHandler {
     /** Also the time limit of an idle connection. */
     static final Duration HEAD_TIMEOUT = Duration.ofSeconds(10);
 
-    private static final AttributeKey<ClientConnection> KEY =
-            AttributeKey.valueOf(ClientConnection.class, "connection");
+    static final int MAX_PENDING_REQUESTS = 8;
 
     private final Channel channel;
     private final Object address;
@@ -36,7 +49,7 @@ public final class ClientConnection {
         this.channel = channel;
         this.address = address;
         this.timer = timer;
-        channel.attr(KEY).set(this);
+        channel.pipeline().addFirst(new CodecWaiter());
         awaitHead();
     }
 
@@ -86,11 +99,15 @@ public final class ClientConnection {
         awaitHead();
     }
 
+    private synchronized boolean isAboveLimit() {
+        return requests > MAX_PENDING_REQUESTS;
+    }
+
     synchronized boolean isIdle() {
         return requests == 0;
     }
 
-    void close() {
+    void end() {
         closeAtOnce(channel);
     }
 
@@ -102,7 +119,7 @@ public final class ClientConnection {
 
     private synchronized void awaitHead() {
         if (requests == 0 && !closed) {
-            timeout = timer.schedule(this::close, HEAD_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+            timeout = timer.schedule(this::end, HEAD_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
         }
     }
 
@@ -112,33 +129,84 @@ public final class ClientConnection {
         }
     }
 
-    /** Records for each connection of both ports when a request begins and when it is answered. */
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+        if (message instanceof HttpRequest request) {
+            beginRequest();
+            request.headers().remove(HttpHeaderNames.UPGRADE); // an upgrade to HTTP/2, which would have no limit
+        }
+        if (isAboveLimit()) {
+            ReferenceCountUtil.release(message);
+            var _ = context.close();
+            return;
+        }
+        context.fireChannelRead(message);
+    }
+
+    @Override
+    public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+        var interim =
+                message instanceof HttpResponse response && response.status().equals(HttpResponseStatus.CONTINUE);
+        if (message instanceof LastHttpContent && !interim) {
+            endRequest();
+        }
+        var _ = context.write(message, promise);
+    }
+
+    /**
+     * Waits for the codec. A port that supports HTTP/2 adds it when the first bytes are not those of HTTP/2, so these bytes are passed
+     * on one by one. A connection with HTTP/2 is closed, because it would have no limit.
+     */
+    private final class CodecWaiter extends ChannelInboundHandlerAdapter {
+        private static final int HTTP2_PREFACE = 24;
+
+        private int passed;
+
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object message) {
+            var bytes = (ByteBuf) message;
+            var pipeline = context.pipeline();
+            while (pipeline.get(HttpResponseEncoder.class) == null && bytes.isReadable()) {
+                passed++;
+                if (passed >= HTTP2_PREFACE) {
+                    bytes.release();
+                    var _ = context.close();
+                    return;
+                }
+                context.fireChannelRead(bytes.readRetainedSlice(1));
+            }
+            var encoder = pipeline.context(HttpResponseEncoder.class);
+            if (encoder == null) {
+                bytes.release();
+                return;
+            }
+            pipeline.addAfter(encoder.name(), null, ClientConnection.this);
+            context.fireChannelRead(bytes);
+            pipeline.remove(this);
+        }
+    }
+
+    /** Refuses, on both ports, further requests of a client that does not read its responses: each would need memory. */
     @Singleton
-    public static class OpenRequests {
+    public static class StalledClientFilter {
         /** Runs before all handlers that may answer. */
         private static final int FIRST = 3000;
 
         void register(@Observes Filters filters) {
-            filters.register(OpenRequests::track, FIRST);
+            filters.register(StalledClientFilter::check, FIRST);
         }
 
         void register(@Observes ManagementInterface management) {
-            management.router().route().order(-FIRST).handler(OpenRequests::track);
+            management.router().route().order(-FIRST).handler(StalledClientFilter::check);
         }
 
-        private static void track(RoutingContext request) {
+        private static void check(RoutingContext request) {
             var channel = channel(request);
-            if (!channel.isWritable()) {
-                // A client that does not read its responses gets no further one, which would need memory.
+            if (channel.isWritable()) {
+                request.next();
+            } else {
                 closeAtOnce(channel);
-                return;
             }
-            var connection = channel.attr(KEY).get();
-            if (connection != null) { // a port without a limit has none
-                connection.beginRequest();
-                request.addEndHandler(_ -> connection.endRequest());
-            }
-            request.next();
         }
     }
 }

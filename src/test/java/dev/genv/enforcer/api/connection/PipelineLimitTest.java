@@ -2,7 +2,6 @@ package dev.genv.enforcer.api.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.api.connection.ServerConnections.PipelineLimit;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
@@ -30,31 +29,31 @@ class PipelineLimitTest {
 
     @Test
     void passesOnRequestsUpToTheLimit() {
-        send(REQUEST.repeat(PipelineLimit.MAX_PENDING_REQUESTS));
-        assertThat(requests()).isEqualTo(PipelineLimit.MAX_PENDING_REQUESTS);
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS));
+        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
     void closesTheConnectionAboveTheLimit() {
-        send(REQUEST.repeat(PipelineLimit.MAX_PENDING_REQUESTS + 1));
-        assertThat(requests()).isEqualTo(PipelineLimit.MAX_PENDING_REQUESTS);
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS + 1));
+        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isFalse();
     }
 
     @Test
     void countsOnlyUnansweredRequests() {
-        for (var i = 0; i < 3 * PipelineLimit.MAX_PENDING_REQUESTS; i++) {
+        for (var i = 0; i < 3 * ClientConnection.MAX_PENDING_REQUESTS; i++) {
             send(REQUEST);
             answer(HttpResponseStatus.OK);
         }
-        assertThat(requests()).isEqualTo(3 * PipelineLimit.MAX_PENDING_REQUESTS);
+        assertThat(requests()).isEqualTo(3 * ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
     void countsAnInterimResponseAsNoAnswer() {
-        for (var i = 0; i <= PipelineLimit.MAX_PENDING_REQUESTS; i++) {
+        for (var i = 0; i <= ClientConnection.MAX_PENDING_REQUESTS; i++) {
             send(REQUEST);
             answer(HttpResponseStatus.CONTINUE);
         }
@@ -81,8 +80,8 @@ class PipelineLimitTest {
     @Test
     void limitsRequestsOfACodecAddedLater() {
         channel = withDetection();
-        send(REQUEST.repeat(PipelineLimit.MAX_PENDING_REQUESTS + 1));
-        assertThat(requests()).isEqualTo(PipelineLimit.MAX_PENDING_REQUESTS);
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS + 1));
+        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isFalse();
     }
 
@@ -113,9 +112,13 @@ class PipelineLimitTest {
                 .count();
     }
 
+    private static void limit(EmbeddedChannel channel) {
+        var _ = new ClientConnection(channel, "a", channel.eventLoop());
+    }
+
     private static EmbeddedChannel withCodec() {
         var channel = new EmbeddedChannel();
-        PipelineLimit.add(channel);
+        limit(channel);
         channel.pipeline().addLast(new HttpRequestDecoder(), new HttpResponseEncoder());
         return channel;
     }
@@ -123,7 +126,7 @@ class PipelineLimitTest {
     /** A port that also knows HTTP/2 adds the codec when a byte is not that of its preface. */
     private static EmbeddedChannel withDetection() {
         var channel = new EmbeddedChannel();
-        PipelineLimit.add(channel);
+        limit(channel);
         channel.pipeline().addLast(new ChannelInboundHandlerAdapter() {
             private final StringBuilder begun = new StringBuilder();
 
