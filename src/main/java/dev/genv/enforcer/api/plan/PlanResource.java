@@ -160,7 +160,7 @@ public class PlanResource {
                         violation.user(),
                         violation.environment(),
                         violation.devices(),
-                        ProcessView.of(violation.processes()));
+                        violation.processes().stream().map(ProcessView::of).toList());
             }
         }
 

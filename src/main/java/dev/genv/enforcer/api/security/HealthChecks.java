@@ -7,6 +7,8 @@ import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.SafeText;
+import jakarta.enterprise.inject.Produces;
+import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.eclipse.microprofile.health.HealthCheck;
@@ -16,46 +18,42 @@ import org.eclipse.microprofile.health.Liveness;
 import org.eclipse.microprofile.health.Readiness;
 import org.eclipse.microprofile.health.Startup;
 
-/** The checks of health, by which a platform decides whether to restart the container. */
-public final class HealthChecks {
-    private HealthChecks() {}
+/** The checks by which a platform decides whether to restart the container. */
+@Singleton
+public class HealthChecks {
+    private static final int LONGEST_REASON = 1000;
+    private static final int MAX_REPORTED = 20;
+    private final Enforcer enforcer;
+    private final CycleSchedule cycleSchedule;
+    private final GpuLossDetector gpus;
+    private final ApiToken token;
+
+    HealthChecks(Enforcer enforcer, CycleSchedule cycleSchedule, GpuLossDetector gpus, ApiToken token) {
+        this.enforcer = enforcer;
+        this.cycleSchedule = cycleSchedule;
+        this.gpus = gpus;
+        this.token = token;
+    }
 
     /** Startup: a cycle has ended, with any result. */
+    @Produces
+    @Singleton
     @Startup
-    public static class StartupCheck implements HealthCheck {
-        private final Enforcer enforcer;
-
-        StartupCheck(Enforcer enforcer) {
-            this.enforcer = enforcer;
-        }
-
-        @Override
-        public HealthCheckResponse call() {
-            return HealthCheckResponse.named("first cycle")
-                    .status(enforcer.latest().isPresent())
-                    .build();
-        }
+    HealthCheck startup() {
+        return () -> HealthCheckResponse.named("first cycle")
+                .status(enforcer.latest().isPresent())
+                .build();
     }
 
     /**
      * Liveness: cycles end in time by the monotonic clock, and the container has access to the GPUs. Otherwise the platform should
      * restart the container.
      */
+    @Produces
+    @Singleton
     @Liveness
-    public static class LivenessCheck implements HealthCheck {
-        private static final int LONGEST_REASON = 1000;
-        private final Enforcer enforcer;
-        private final CycleSchedule cycleSchedule;
-        private final GpuLossDetector gpus;
-
-        LivenessCheck(Enforcer enforcer, CycleSchedule cycleSchedule, GpuLossDetector gpus) {
-            this.enforcer = enforcer;
-            this.cycleSchedule = cycleSchedule;
-            this.gpus = gpus;
-        }
-
-        @Override
-        public HealthCheckResponse call() {
+    HealthCheck liveness() {
+        return () -> {
             var since = enforcer.sinceLatest();
             var answer = HealthCheckResponse.named("cycles").withData("seconds_since_last_cycle", since.toSeconds());
             var reason = cycleSchedule.isStalled(since)
@@ -63,28 +61,18 @@ public final class HealthChecks {
                     : gpus.reason().map(why -> SafeText.escape(why, LONGEST_REASON));
             reason.ifPresent(why -> answer.withData("reason", why));
             return answer.status(reason.isEmpty()).build();
-        }
+        };
     }
 
     /**
      * Readiness: the last cycle is recent, it observed the node completely, and no privilege is missing. With many machines over SSH, one
      * of them is often down, so one observed machine is enough; the metrics show the others.
      */
+    @Produces
+    @Singleton
     @Readiness
-    public static class ReadinessCheck implements HealthCheck {
-        private static final int MAX_REPORTED = 20;
-        private final Enforcer enforcer;
-        private final CycleSchedule cycleSchedule;
-        private final ApiToken token;
-
-        ReadinessCheck(Enforcer enforcer, CycleSchedule cycleSchedule, ApiToken token) {
-            this.enforcer = enforcer;
-            this.cycleSchedule = cycleSchedule;
-            this.token = token;
-        }
-
-        @Override
-        public HealthCheckResponse call() {
+    HealthCheck readiness() {
+        return () -> {
             var answer = HealthCheckResponse.named("last cycle");
             var latest = enforcer.latest();
             if (latest.isEmpty()) {
@@ -99,35 +87,38 @@ public final class HealthChecks {
                     .filter(host -> !isFine(host))
                     .limit(MAX_REPORTED)
                     .forEach(host -> answer.withData(host.host(), problems(host)));
-            var ready = report.fleet().remote()
-                    ? report.error() == null
-                            && (report.hosts().isEmpty()
-                                    || report.hosts().stream().anyMatch(ReadinessCheck::isFine))
-                    : report.isComplete() && report.hosts().stream().allMatch(ReadinessCheck::isFine);
-            if (ready && token.problem().isPresent()) {
-                return notReady(
-                        answer, "the API token is unknown: " + token.problem().get());
+            if (!isReady(report)) {
+                return notReady(answer, reason(report));
             }
-            return ready ? answer.up().build() : notReady(answer, reason(report));
-        }
+            return token.problem()
+                    .map(problem -> notReady(answer, "the API token is unknown: " + problem))
+                    .orElseGet(() -> answer.up().build());
+        };
+    }
 
-        private static String reason(CycleReport report) {
-            if (report.error() != null) {
-                return "the last cycle failed: " + report.error();
-            }
-            return report.isComplete() ? "privileges are missing" : "the last cycle could not observe everything";
-        }
+    private static boolean isReady(CycleReport report) {
+        var hosts = report.hosts();
+        return report.fleet().remote()
+                ? report.error() == null && (hosts.isEmpty() || hosts.stream().anyMatch(HealthChecks::isFine))
+                : report.isComplete() && hosts.stream().allMatch(HealthChecks::isFine);
+    }
 
-        private static boolean isFine(HostReport host) {
-            return host.isComplete() && host.missingPrivileges().isEmpty();
+    private static String reason(CycleReport report) {
+        if (report.error() != null) {
+            return "the last cycle failed: " + report.error();
         }
+        return report.isComplete() ? "privileges are missing" : "the last cycle could not observe everything";
+    }
 
-        private static String problems(HostReport host) {
-            return host.problems().stream().map(Problem::detail).collect(Collectors.joining("; "));
-        }
+    private static boolean isFine(HostReport host) {
+        return host.isComplete() && host.missingPrivileges().isEmpty();
+    }
 
-        private static HealthCheckResponse notReady(HealthCheckResponseBuilder answer, String reason) {
-            return answer.withData("reason", reason).down().build();
-        }
+    private static String problems(HostReport host) {
+        return host.problems().stream().map(Problem::detail).collect(Collectors.joining("; "));
+    }
+
+    private static HealthCheckResponse notReady(HealthCheckResponseBuilder answer, String reason) {
+        return answer.withData("reason", reason).down().build();
     }
 }
