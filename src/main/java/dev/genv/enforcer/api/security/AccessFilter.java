@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.security;
 
+import dev.genv.enforcer.model.Sha256;
 import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.http.HttpHeaders;
@@ -8,6 +9,8 @@ import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.Set;
@@ -15,35 +18,47 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Refuses requests that a foreign web page sends through a user's browser. Health is exempt, because a probe may use any
- * host name.
+ * Refuses requests that a foreign web page sends through a user's browser, and requests without the configured token. Health is
+ * exempt, because a probe may use any host name and has no token.
  */
 @Singleton
-public class HostFilter {
-    /** So a foreign page does not learn whether there is a token. */
-    private static final int BEFORE_THE_TOKEN = 2000;
+public class AccessFilter {
+    /** Before the check of the token, so a foreign page does not learn whether there is one. */
+    private static final int HOST = 2000;
+    /** Before all other handlers, also for paths that do not exist. */
+    private static final int TOKEN = 1000;
 
     /** A request target with an authority, which takes the place of Host. Vert.x finds the path in the same way. */
     private static final Pattern ABSOLUTE_FORM = Pattern.compile("(?!/).*?://(?<authority>[^/]*).*", Pattern.DOTALL);
+
+    private static final Pattern BEARER = Pattern.compile("(?i:bearer) +([!-~]+) *");
 
     /** Health and below, without characters that a router rewrites: dots, escapes and double slashes may mean another path. */
     private static final Pattern HEALTH = Pattern.compile("/q/health(/[A-Za-z0-9-]+)*/?");
 
     private final AllowedHosts hosts;
+    private final ApiToken token;
 
-    HostFilter(AllowedHosts hosts) {
+    AccessFilter(AllowedHosts hosts, ApiToken token) {
         this.hosts = hosts;
+        this.token = token;
     }
 
     void register(@Observes Filters filters) {
-        filters.register(this::check, BEFORE_THE_TOKEN);
+        filters.register(this::checkHost, HOST);
+        if (token.isRequired()) {
+            filters.register(this::checkToken, TOKEN);
+        }
     }
 
     void register(@Observes ManagementInterface management) {
-        management.router().route().order(-BEFORE_THE_TOKEN).handler(this::check);
+        management.router().route().order(-HOST).handler(this::checkHost);
+        if (token.isRequired()) {
+            management.router().route().order(-TOKEN).handler(this::checkToken);
+        }
     }
 
-    private void check(RoutingContext request) {
+    private void checkHost(RoutingContext request) {
         var headers = request.request().headers();
         var named = headers.getAll(HttpHeaders.HOST);
         var nameless = named.isEmpty() && request.request().version() == HttpVersion.HTTP_1_0; // which no browser sends
@@ -65,8 +80,35 @@ public class HostFilter {
         }
     }
 
+    private void checkToken(RoutingContext request) {
+        if (isHealth(request)) {
+            request.next();
+            return;
+        }
+        var expected = token.current();
+        if (expected.isEmpty()) {
+            HttpErrors.send(request, 503, "the token cannot be read; the log shows the reason");
+        } else if (hasToken(request, expected.get())) {
+            request.next();
+        } else {
+            request.response().putHeader("WWW-Authenticate", "Bearer");
+            HttpErrors.send(request, 401, "expected the header Authorization: Bearer with the token");
+        }
+    }
+
+    /** Compares in a time that does not depend on the token. */
+    private static boolean hasToken(RoutingContext request, String expected) {
+        var headers = request.request().headers().getAll(HttpHeaders.AUTHORIZATION);
+        var bearer = BEARER.matcher(headers.size() == 1 ? headers.getFirst() : "");
+        return bearer.matches() && MessageDigest.isEqual(sha256(bearer.group(1)), sha256(expected));
+    }
+
+    private static byte[] sha256(String text) {
+        return Sha256.digest(text.getBytes(StandardCharsets.US_ASCII));
+    }
+
     /** Whether it is a health check, which needs neither token nor host name. */
-    static boolean isHealth(RoutingContext request) {
+    private static boolean isHealth(RoutingContext request) {
         var path = request.request().path();
         return path != null && HEALTH.matcher(path).matches();
     }
