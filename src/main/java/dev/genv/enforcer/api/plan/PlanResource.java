@@ -2,7 +2,7 @@ package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.api.plan.PlanBodies.PlanBody;
+import dev.genv.enforcer.api.plan.RequestLimits.PlanBody;
 import dev.genv.enforcer.api.query.FleetMemory;
 import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.security.ApiException;
@@ -50,14 +50,14 @@ public class PlanResource {
 
     private final Enforcer enforcer;
     private final PlanReplay replay;
-    private final PlanBodies bodies;
+    private final RequestLimits limits;
     private final ObjectMapper json;
     private final Semaphore permits = new Semaphore(MAX_CONCURRENT);
 
-    PlanResource(Enforcer enforcer, PlanReplay replay, PlanBodies bodies, ObjectMapper json) {
+    PlanResource(Enforcer enforcer, PlanReplay replay, RequestLimits limits, ObjectMapper json) {
         this.enforcer = enforcer;
         this.replay = replay;
-        this.bodies = bodies;
+        this.limits = limits;
         this.json = json;
     }
 
@@ -82,7 +82,7 @@ public class PlanResource {
         if (!permits.tryAcquire()) {
             throw new ApiException(503, "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
         }
-        try (var body = PlanBodies.of(request).retain()) {
+        try (var body = RequestLimits.bodyOf(request).retain()) {
             return period.isPresent()
                     ? write(replay(request, body, period.get()), "choose a shorter period")
                     : write(PlanView.of(check(body)), "request fewer hosts at once");
@@ -92,7 +92,7 @@ public class PlanResource {
     }
 
     private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
-        var query = new PlanRequest(body.open(), bodies.largestTree());
+        var query = new PlanRequest(body.open(), limits.largestTree());
         if (query.snapshots().isPresent()) {
             throw new ApiException(400, "since replays the recorded past, so the body cannot have snapshots");
         }
@@ -100,7 +100,7 @@ public class PlanResource {
     }
 
     private Plan check(PlanBody body) {
-        var request = new PlanRequest(body.open(), bodies.largestTree());
+        var request = new PlanRequest(body.open(), limits.largestTree());
         var policy = request.policy().orElseGet(enforcer::policy);
         var fleet = request.snapshots()
                 .map(hosts -> new Fleet(hosts, enforcer.isRemote() || hosts.size() > 1))
@@ -114,22 +114,22 @@ public class PlanResource {
                 .orElseThrow(() -> new ApiException(503, "no cycle has ended yet, and the body has no snapshots"));
         var bytes = ENTRY
                 * fleet.snapshots().stream().mapToLong(FleetMemory::entries).sum();
-        if (bytes > bodies.largestFleet()) {
+        if (bytes > limits.largestFleet()) {
             throw new ApiException(
                     413,
                     "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
-                            .formatted(bytes, bodies.largestFleet()));
+                            .formatted(bytes, limits.largestFleet()));
         }
         return fleet;
     }
 
     private byte[] write(Object view, String advice) {
-        var out = new BoundedOutput(bodies.largestAnswer());
+        var out = new BoundedOutput(limits.largestAnswer());
         try {
             json.writeValue(out, view);
         } catch (BoundedOutput.FullException e) {
             throw new ApiException(
-                    413, "the plan is larger than %d bytes; %s".formatted(bodies.largestAnswer(), advice));
+                    413, "the plan is larger than %d bytes; %s".formatted(limits.largestAnswer(), advice));
         } catch (IOException e) {
             throw new IllegalStateException("a plan cannot be written as JSON", e);
         }

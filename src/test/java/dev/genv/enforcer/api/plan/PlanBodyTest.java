@@ -3,7 +3,7 @@ package dev.genv.enforcer.api.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.api.plan.PlanBodies.PlanBody;
+import dev.genv.enforcer.api.plan.RequestLimits.PlanBody;
 import dev.genv.enforcer.api.security.ApiException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -13,12 +13,12 @@ import org.junit.jupiter.api.Test;
 
 class PlanBodyTest {
     private static final long HEAP = 192L << 20;
-    private final PlanBodies bodies = new PlanBodies(HEAP);
+    private final RequestLimits limits = new RequestLimits(HEAP);
 
     @Test
     void returnsAllBytesHoweverTheyAreSplit() throws IOException {
         var text = "0123456789".repeat(30_000).getBytes(StandardCharsets.US_ASCII);
-        var body = bodies.new PlanBody();
+        var body = limits.new PlanBody();
         for (int from = 0, size = 1; from < text.length; from += size, size = size % 70_001 * 2 + 1) {
             body.add(Arrays.copyOfRange(text, from, Math.min(text.length, from + size)));
         }
@@ -27,7 +27,7 @@ class PlanBodyTest {
 
     @Test
     void refusesABodyAboveTheLimit() {
-        var body = bodies.new PlanBody();
+        var body = limits.new PlanBody();
         var piece = new byte[1 << 20];
         for (var i = 0; i < 6; i++) {
             body.add(piece);
@@ -37,29 +37,29 @@ class PlanBodyTest {
 
     @Test
     void limitsTheMemoryOfAllBodiesTogether() {
-        var many = new ArrayList<PlanBody>();
+        var bodies = new ArrayList<PlanBody>();
         for (var i = 0; i < 12_288; i++) { // each byte takes a block of one kibibyte
-            var body = bodies.new PlanBody();
+            var body = limits.new PlanBody();
             body.add(new byte[1]);
-            many.add(body);
+            bodies.add(body);
         }
-        assertThatThrownBy(() -> bodies.new PlanBody().add(new byte[1]))
+        assertThatThrownBy(() -> limits.new PlanBody().add(new byte[1]))
                 .isInstanceOfSatisfying(
                         ApiException.class, e -> assertThat(e.status()).isEqualTo(503));
-        many.forEach(PlanBody::close);
-        bodies.new PlanBody().add(new byte[1 << 20]);
+        bodies.forEach(PlanBody::close);
+        limits.new PlanBody().add(new byte[1 << 20]);
     }
 
     @Test
     void keepsItsMemoryUntilThePlanIsComputed() {
-        var body = bodies.new PlanBody();
+        var body = limits.new PlanBody();
         body.add(new byte[1]);
-        var all = bodies.memory.availablePermits();
+        var all = limits.memory.availablePermits();
         body.retain();
         body.close(); // the client closed the connection
-        assertThat(bodies.memory.availablePermits()).isEqualTo(all);
+        assertThat(limits.memory.availablePermits()).isEqualTo(all);
         body.close(); // the plan is complete
-        assertThat(bodies.memory.availablePermits()).isEqualTo(all + 1);
+        assertThat(limits.memory.availablePermits()).isEqualTo(all + 1);
         assertThatThrownBy(body::retain).hasMessage("the client has disconnected");
     }
 }
