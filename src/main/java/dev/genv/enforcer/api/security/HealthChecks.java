@@ -18,7 +18,7 @@ import org.eclipse.microprofile.health.Liveness;
 import org.eclipse.microprofile.health.Readiness;
 import org.eclipse.microprofile.health.Startup;
 
-/** The checks by which a platform decides whether to restart the container. */
+/** What a platform such as Kubernetes asks for: whether the service has started, lives, and is ready. */
 @Singleton
 public class HealthChecks {
     private static final int LONGEST_REASON = 1000;
