@@ -1,8 +1,7 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.api.connection.ClientAddress;
+import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
-import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.report.ReportResource;
 import dev.genv.enforcer.api.report.UsersResource;
@@ -51,7 +50,7 @@ public class ResponseLimits {
     void check(RoutingContext request) {
         var path = IGNORED.matcher(request.normalizedPath()).replaceAll("");
         var ofPath = slots.get(path.startsWith(USERS) ? UsersResource.PATH : path);
-        var address = ClientAddress.of(request);
+        var address = ClientConnection.address(request);
         if (ofPath == null) {
             request.next();
         } else if (ofPath.take(address)) {
@@ -69,9 +68,7 @@ public class ResponseLimits {
     private static void releaseAtEnd(RoutingContext request, Runnable release, Duration longest) {
         var isReleased = new AtomicBoolean();
         var deadline = request.vertx()
-                .setTimer(
-                        longest.toMillis(),
-                        _ -> ForcedClose.close(request.request().connection()));
+                .setTimer(longest.toMillis(), _ -> ClientConnection.closeAtOnce(ClientConnection.channel(request)));
         request.addEndHandler(_ -> {
             if (isReleased.compareAndSet(false, true)) {
                 request.vertx().cancelTimer(deadline);

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.api.security.AllowedHosts;
-import dev.genv.enforcer.api.security.TokenFile;
+import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
+import dev.genv.enforcer.api.security.ApiToken.TokenFile;
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;

@@ -75,7 +75,7 @@ final class StreamService {
         new AsciiJsonCustomizer().customize(json);
         var vertx = Vertx.vertx();
         var router = Router.router(vertx);
-        new EventStreams(log, json, new EventReaders(EventReaders.HEARTBEAT, new ClientSlots(64, 64))).register(router);
+        new EventStreams(log, json, EventStreams.HEARTBEAT, new ClientSlots(64, 64)).register(router);
         vertx.createHttpServer()
                 .requestHandler(router)
                 .listen(0, "localhost")

@@ -1,20 +1,41 @@
 package dev.genv.enforcer.api.connection;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
-import io.netty.util.AttributeKey;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.ReferenceCountUtil;
+import io.quarkus.vertx.http.ManagementInterface;
+import io.quarkus.vertx.http.runtime.filters.Filters;
+import io.vertx.core.net.impl.ConnectionBase;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Singleton;
+import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A connection of a client. It is closed if no complete request head arrives in time, regardless of how many bytes arrive. */
-final class ClientConnection {
+/**
+ * A connection of a client. It is closed if no complete request head arrives in time, regardless of how many bytes arrive, and if
+ * the client sends many requests before it reads their responses: Vert.x keeps all of them in memory.
+ */
+public final class ClientConnection extends ChannelDuplexHandler {
     /** Also the time limit of an idle connection. */
     static final Duration HEAD_TIMEOUT = Duration.ofSeconds(10);
 
-    private static final AttributeKey<ClientConnection> KEY =
-            AttributeKey.valueOf(ClientConnection.class, "connection");
+    static final int MAX_PENDING_REQUESTS = 8;
 
     private final Channel channel;
     private final Object address;
@@ -28,13 +49,38 @@ final class ClientConnection {
         this.channel = channel;
         this.address = address;
         this.timer = timer;
-        channel.attr(KEY).set(this);
+        channel.pipeline().addFirst(new CodecWaiter());
         awaitHead();
     }
 
-    /** Returns the connection of a channel; null if its port has no limit. */
-    static @Nullable ClientConnection of(Channel channel) {
-        return channel.attr(KEY).get();
+    public static Channel channel(RoutingContext request) {
+        return ((ConnectionBase) request.request().connection()).channel();
+    }
+
+    /** Returns the key of the client that sent a request. */
+    public static Object address(RoutingContext request) {
+        return address(channel(request));
+    }
+
+    /**
+     * Returns a key that all connections from an address share. All clients behind a proxy have the address of the proxy: a header
+     * that names the client is not used, because every client can send it. A client on the same machine can choose any loopback
+     * address, so all of them count as one.
+     */
+    static Object address(Channel channel) {
+        if (!(channel.remoteAddress() instanceof InetSocketAddress inet)) {
+            return "unknown";
+        }
+        return inet.getAddress().isLoopbackAddress() ? "loopback" : inet.getAddress();
+    }
+
+    /**
+     * Closes a connection at once, also if the client does not read: the close of Vert.x waits until everything has been sent. Any
+     * thread may call it.
+     */
+    public static void closeAtOnce(Channel channel) {
+        // From the first handler on, there is none that could delay it.
+        var _ = Objects.requireNonNull(channel.pipeline().firstContext()).close();
     }
 
     Object address() {
@@ -53,12 +99,16 @@ final class ClientConnection {
         awaitHead();
     }
 
+    private synchronized boolean isAboveLimit() {
+        return requests > MAX_PENDING_REQUESTS;
+    }
+
     synchronized boolean isIdle() {
         return requests == 0;
     }
 
-    void close() {
-        ForcedClose.close(channel);
+    void end() {
+        closeAtOnce(channel);
     }
 
     /** Releases all resources. */
@@ -69,13 +119,94 @@ final class ClientConnection {
 
     private synchronized void awaitHead() {
         if (requests == 0 && !closed) {
-            timeout = timer.schedule(this::close, HEAD_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+            timeout = timer.schedule(this::end, HEAD_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
         }
     }
 
     private void stopTimeout() {
         if (timeout != null) {
             timeout.cancel(false);
+        }
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+        if (message instanceof HttpRequest request) {
+            beginRequest();
+            request.headers().remove(HttpHeaderNames.UPGRADE); // an upgrade to HTTP/2, which would have no limit
+        }
+        if (isAboveLimit()) {
+            ReferenceCountUtil.release(message);
+            var _ = context.close();
+            return;
+        }
+        context.fireChannelRead(message);
+    }
+
+    @Override
+    public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+        var interim =
+                message instanceof HttpResponse response && response.status().equals(HttpResponseStatus.CONTINUE);
+        if (message instanceof LastHttpContent && !interim) {
+            endRequest();
+        }
+        var _ = context.write(message, promise);
+    }
+
+    /**
+     * Waits for the codec. A port that supports HTTP/2 adds it when the first bytes are not those of HTTP/2, so these bytes are passed
+     * on one by one. A connection with HTTP/2 is closed, because it would have no limit.
+     */
+    private final class CodecWaiter extends ChannelInboundHandlerAdapter {
+        private static final int HTTP2_PREFACE = 24;
+
+        private int passed;
+
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object message) {
+            var bytes = (ByteBuf) message;
+            var pipeline = context.pipeline();
+            while (pipeline.get(HttpResponseEncoder.class) == null && bytes.isReadable()) {
+                passed++;
+                if (passed >= HTTP2_PREFACE) {
+                    bytes.release();
+                    var _ = context.close();
+                    return;
+                }
+                context.fireChannelRead(bytes.readRetainedSlice(1));
+            }
+            var encoder = pipeline.context(HttpResponseEncoder.class);
+            if (encoder == null) {
+                bytes.release();
+                return;
+            }
+            pipeline.addAfter(encoder.name(), null, ClientConnection.this);
+            context.fireChannelRead(bytes);
+            pipeline.remove(this);
+        }
+    }
+
+    /** Refuses, on both ports, further requests of a client that does not read its responses: each would need memory. */
+    @Singleton
+    public static class StalledClientFilter {
+        /** Runs before all handlers that may answer. */
+        private static final int FIRST = 3000;
+
+        void register(@Observes Filters filters) {
+            filters.register(StalledClientFilter::check, FIRST);
+        }
+
+        void register(@Observes ManagementInterface management) {
+            management.router().route().order(-FIRST).handler(StalledClientFilter::check);
+        }
+
+        private static void check(RoutingContext request) {
+            var channel = channel(request);
+            if (channel.isWritable()) {
+                request.next();
+            } else {
+                closeAtOnce(channel);
+            }
         }
     }
 }

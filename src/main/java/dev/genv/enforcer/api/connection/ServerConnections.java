@@ -7,6 +7,10 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ServerChannel;
 import java.lang.management.ManagementFactory;
+import java.util.LinkedHashSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * Limits the connections of each port that the service listens on. Netty loads it as a service, because Quarkus has no such limit for
@@ -44,12 +48,51 @@ public final class ServerConnections extends ChannelInitializerExtension {
     }
 
     private static void admit(Channel channel, ServerChannel listener, ConnectionLimit limit) {
-        var connection = new ClientConnection(channel, ClientAddress.of(channel), listener.eventLoop());
+        var connection = new ClientConnection(channel, ClientConnection.address(channel), listener.eventLoop());
         channel.closeFuture().addListener(_ -> {
             limit.remove(connection);
             connection.forget();
         });
-        PipelineLimit.add(channel);
-        limit.admit(connection).ifPresent(ClientConnection::close);
+        limit.admit(connection).ifPresent(ClientConnection::end);
+    }
+
+    /**
+     * The open connections of one port. A new one is always admitted. Above the limit of its address or of all, the oldest connection
+     * without a request in progress is closed, or else the oldest one.
+     */
+    static final class ConnectionLimit {
+        private final int total;
+        private final int perAddress;
+        /** Ordered from the oldest. */
+        private final Set<ClientConnection> open = new LinkedHashSet<>();
+
+        ConnectionLimit(int total, int perAddress) {
+            this.total = total;
+            this.perAddress = perAddress;
+        }
+
+        /** Adds a connection, and returns the connection that must be closed for it. */
+        synchronized Optional<ClientConnection> admit(ClientConnection connection) {
+            var victim = victim(each -> each.address().equals(connection.address()), perAddress)
+                    .or(() -> victim(_ -> true, total));
+            victim.ifPresent(open::remove);
+            open.add(connection);
+            return victim;
+        }
+
+        synchronized void remove(ClientConnection connection) {
+            open.remove(connection);
+        }
+
+        private Optional<ClientConnection> victim(Predicate<ClientConnection> counted, int most) {
+            var connections = open.stream().filter(counted).toList();
+            if (connections.size() < most) {
+                return Optional.empty();
+            }
+            return connections.stream()
+                    .filter(ClientConnection::isIdle)
+                    .findFirst()
+                    .or(() -> Optional.of(connections.getFirst()));
+        }
     }
 }

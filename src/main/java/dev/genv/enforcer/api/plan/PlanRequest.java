@@ -49,7 +49,7 @@ final class PlanRequest {
     }
 
     Optional<Policy> policy() {
-        return body.has("policy") ? Optional.of(PlanPolicy.read(body.path("policy"))) : Optional.empty();
+        return body.has("policy") ? Optional.of(readPolicy(body.path("policy"))) : Optional.empty();
     }
 
     Optional<List<Snapshot>> snapshots() {
@@ -77,7 +77,7 @@ final class PlanRequest {
         return Optional.of(snapshots);
     }
 
-    static void checkNames(JsonNode node, Set<String> known, String what) {
+    private static void checkNames(JsonNode node, Set<String> known, String what) {
         checkObject(node, what);
         for (var property : node.properties()) {
             if (!known.contains(property.getKey())) {
@@ -93,85 +93,83 @@ final class PlanRequest {
         }
     }
 
-    static void checkObject(JsonNode node, String what) {
+    private static void checkObject(JsonNode node, String what) {
         if (!node.isObject()) {
             throw new ApiException(400, what + " is not an object");
         }
     }
 
-    /** The policy of a plan request. A rule has one field, which is true or false, or a field for each of its limits. */
-    static final class PlanPolicy {
-        private PlanPolicy() {}
+    /**
+     * Reads a policy that stands alone: a rule that it does not name is off. A rule has one field, which is true or false, or a field
+     * for each of its limits.
+     */
+    private static Policy readPolicy(JsonNode policy) {
+        var names = Rules.definitions().stream()
+                .flatMap(PlanRequest::fields)
+                .map(PlanRequest::name)
+                .collect(Collectors.toUnmodifiableSet());
+        checkNames(policy, names, "policy");
+        var configs = new HashMap<RuleDefinition, RuleConfig>();
+        Rules.definitions().forEach(rule -> configs.put(rule, config(policy, rule)));
+        return new Policy(configs);
+    }
 
-        /** Reads a policy that stands alone: a rule that it does not name is off. */
-        static Policy read(JsonNode policy) {
-            var names = Rules.definitions().stream()
-                    .flatMap(PlanPolicy::fields)
-                    .map(PlanPolicy::name)
-                    .collect(Collectors.toUnmodifiableSet());
-            PlanRequest.checkNames(policy, names, "policy");
-            var configs = new HashMap<RuleDefinition, RuleConfig>();
-            Rules.definitions().forEach(rule -> configs.put(rule, config(policy, rule)));
-            return new Policy(configs);
+    private static RuleConfig config(JsonNode policy, RuleDefinition rule) {
+        if (!rule.hasLimit()) {
+            return RuleConfig.of(flag(policy, name(rule.modeSetting())) ? RuleMode.ENFORCE : RuleMode.OFF);
         }
-
-        private static RuleConfig config(JsonNode policy, RuleDefinition rule) {
-            if (!rule.hasLimit()) {
-                return RuleConfig.of(flag(policy, name(rule.modeSetting())) ? RuleMode.ENFORCE : RuleMode.OFF);
+        Integer limit = null;
+        Map<String, Integer> limitsOfUsers = Map.of();
+        for (var field : fields(rule).toList()) {
+            var node = policy.path(name(field));
+            var path = "policy." + name(field);
+            if (field.kind() == Kind.LIMIT) {
+                limit = limit(node, path);
+            } else {
+                limitsOfUsers = limitsOfUsers(node, path);
             }
-            Integer limit = null;
-            Map<String, Integer> limitsOfUsers = Map.of();
-            for (var field : fields(rule).toList()) {
-                var node = policy.path(name(field));
-                var path = "policy." + name(field);
-                if (field.kind() == Kind.LIMIT) {
-                    limit = limit(node, path);
-                } else {
-                    limitsOfUsers = limitsOfUsers(node, path);
+        }
+        // Without a limit the rule finds nothing.
+        return new RuleConfig(RuleMode.ENFORCE, new Limits(limit, limitsOfUsers));
+    }
+
+    private static Stream<RuleSetting> fields(RuleDefinition rule) {
+        return rule.settings().stream().filter(setting -> setting.kind() != Kind.MODE || !rule.hasLimit());
+    }
+
+    private static String name(RuleSetting setting) {
+        return setting.name().replace('-', '_');
+    }
+
+    private static boolean flag(JsonNode policy, String name) {
+        var node = policy.path(name);
+        if (!node.isMissingNode() && !node.isBoolean()) {
+            throw new ApiException(400, "policy.%s is neither true nor false".formatted(name));
+        }
+        return node.booleanValue();
+    }
+
+    private static Map<String, Integer> limitsOfUsers(JsonNode node, String path) {
+        var limits = new HashMap<String, Integer>();
+        if (!node.isMissingNode() && !node.isNull()) {
+            checkObject(node, path);
+            for (var user : node.properties()) {
+                var limit = limit(user.getValue(), path + "." + user.getKey());
+                if (limit != null) {
+                    limits.put(user.getKey(), limit);
                 }
             }
-            // Without a limit the rule finds nothing.
-            return new RuleConfig(RuleMode.ENFORCE, new Limits(limit, limitsOfUsers));
         }
+        return limits;
+    }
 
-        private static Stream<RuleSetting> fields(RuleDefinition rule) {
-            return rule.settings().stream().filter(setting -> setting.kind() != Kind.MODE || !rule.hasLimit());
+    private static @Nullable Integer limit(JsonNode node, String path) {
+        if (node.isMissingNode() || node.isNull()) {
+            return null;
         }
-
-        private static String name(RuleSetting setting) {
-            return setting.name().replace('-', '_');
+        if (!node.isIntegralNumber() || !node.canConvertToInt() || node.intValue() < 0) {
+            throw new ApiException(400, path + " is not a whole number from 0");
         }
-
-        private static boolean flag(JsonNode policy, String name) {
-            var node = policy.path(name);
-            if (!node.isMissingNode() && !node.isBoolean()) {
-                throw new ApiException(400, "policy.%s is neither true nor false".formatted(name));
-            }
-            return node.booleanValue();
-        }
-
-        private static Map<String, Integer> limitsOfUsers(JsonNode node, String path) {
-            var limits = new HashMap<String, Integer>();
-            if (!node.isMissingNode() && !node.isNull()) {
-                PlanRequest.checkObject(node, path);
-                for (var user : node.properties()) {
-                    var limit = limit(user.getValue(), path + "." + user.getKey());
-                    if (limit != null) {
-                        limits.put(user.getKey(), limit);
-                    }
-                }
-            }
-            return limits;
-        }
-
-        private static @Nullable Integer limit(JsonNode node, String path) {
-            if (node.isMissingNode() || node.isNull()) {
-                return null;
-            }
-            if (!node.isIntegralNumber() || !node.canConvertToInt() || node.intValue() < 0) {
-                throw new ApiException(400, path + " is not a whole number from 0");
-            }
-            return node.intValue();
-        }
+        return node.intValue();
     }
 }

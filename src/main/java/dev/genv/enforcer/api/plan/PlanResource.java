@@ -1,16 +1,22 @@
 package dev.genv.enforcer.api.plan;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.api.plan.RequestLimits.PlanBody;
 import dev.genv.enforcer.api.query.FleetMemory;
 import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.security.ApiException;
-import dev.genv.enforcer.api.view.PlanView;
+import dev.genv.enforcer.api.view.ProcessView;
 import dev.genv.enforcer.api.view.ReplayView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.Violation;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.POST;
@@ -20,6 +26,7 @@ import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.UriInfo;
 import java.io.IOException;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import org.eclipse.microprofile.openapi.annotations.Operation;
@@ -27,6 +34,7 @@ import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
+import org.jspecify.annotations.Nullable;
 
 /** Computes what a policy would do, and executes nothing. */
 @Path(PlanResource.PATH)
@@ -42,14 +50,14 @@ public class PlanResource {
 
     private final Enforcer enforcer;
     private final PlanReplay replay;
-    private final PlanMemory memory;
+    private final RequestLimits limits;
     private final ObjectMapper json;
     private final Semaphore permits = new Semaphore(MAX_CONCURRENT);
 
-    PlanResource(Enforcer enforcer, PlanReplay replay, PlanMemory memory, ObjectMapper json) {
+    PlanResource(Enforcer enforcer, PlanReplay replay, RequestLimits limits, ObjectMapper json) {
         this.enforcer = enforcer;
         this.replay = replay;
-        this.memory = memory;
+        this.limits = limits;
         this.json = json;
     }
 
@@ -74,7 +82,7 @@ public class PlanResource {
         if (!permits.tryAcquire()) {
             throw new ApiException(503, "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
         }
-        try (var body = PlanBodies.of(request).retain()) {
+        try (var body = RequestLimits.bodyOf(request).retain()) {
             return period.isPresent()
                     ? write(replay(request, body, period.get()), "choose a shorter period")
                     : write(PlanView.of(check(body)), "request fewer hosts at once");
@@ -84,7 +92,7 @@ public class PlanResource {
     }
 
     private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
-        var query = new PlanRequest(body.open(), memory.largestTree());
+        var query = new PlanRequest(body.open(), limits.largestTree());
         if (query.snapshots().isPresent()) {
             throw new ApiException(400, "since replays the recorded past, so the body cannot have snapshots");
         }
@@ -92,7 +100,7 @@ public class PlanResource {
     }
 
     private Plan check(PlanBody body) {
-        var request = new PlanRequest(body.open(), memory.largestTree());
+        var request = new PlanRequest(body.open(), limits.largestTree());
         var policy = request.policy().orElseGet(enforcer::policy);
         var fleet = request.snapshots()
                 .map(hosts -> new Fleet(hosts, enforcer.isRemote() || hosts.size() > 1))
@@ -106,25 +114,84 @@ public class PlanResource {
                 .orElseThrow(() -> new ApiException(503, "no cycle has ended yet, and the body has no snapshots"));
         var bytes = ENTRY
                 * fleet.snapshots().stream().mapToLong(FleetMemory::entries).sum();
-        if (bytes > memory.largestFleet()) {
+        if (bytes > limits.largestFleet()) {
             throw new ApiException(
                     413,
                     "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
-                            .formatted(bytes, memory.largestFleet()));
+                            .formatted(bytes, limits.largestFleet()));
         }
         return fleet;
     }
 
     private byte[] write(Object view, String advice) {
-        var out = new BoundedOutput(memory.largestAnswer());
+        var out = new BoundedOutput(limits.largestAnswer());
         try {
             json.writeValue(out, view);
         } catch (BoundedOutput.FullException e) {
             throw new ApiException(
-                    413, "the plan is larger than %d bytes; %s".formatted(memory.largestAnswer(), advice));
+                    413, "the plan is larger than %d bytes; %s".formatted(limits.largestAnswer(), advice));
         } catch (IOException e) {
             throw new IllegalStateException("a plan cannot be written as JSON", e);
         }
         return out.toByteArray();
+    }
+
+    /**
+     * The result of a plan request.
+     *
+     * @param actions the actions that would be executed, without those of rules in audit mode
+     */
+    public record PlanView(List<Found> violations, List<Planned> actions) {
+
+        /** A violation that is not recorded. */
+        public record Found(
+                String rule,
+                @Nullable String host,
+                String message,
+                @Nullable String user,
+                @Nullable String environment,
+                List<Integer> devices,
+                List<ProcessView> processes) {
+            static Found of(Violation violation) {
+                return new Found(
+                        violation.rule().name(),
+                        violation.host(),
+                        violation.message(),
+                        violation.user(),
+                        violation.environment(),
+                        violation.devices(),
+                        violation.processes().stream().map(ProcessView::of).toList());
+            }
+        }
+
+        /** An action; only the fields of its type are present. */
+        @JsonInclude(JsonInclude.Include.NON_NULL)
+        public record Planned(
+                String type,
+                String host,
+                @Nullable Integer pid,
+                @Nullable List<Integer> devices,
+                @Nullable String environment,
+                @Nullable Integer device,
+                List<String> rules) {
+            static Planned of(PlannedAction planned) {
+                var rules = planned.rules().stream().map(RuleDefinition::name).toList();
+                return switch (planned.action()) {
+                    case Action.Terminate(var host, var process, var _) ->
+                        new Planned("terminate", host, process.pid(), process.devices(), null, null, rules);
+                    case Action.Detach(var host, var environment, var device, var attachment) ->
+                        new Planned("detach", host, null, null, environment.eid(), device, rules);
+                };
+            }
+        }
+
+        public static PlanView of(Plan plan) {
+            return new PlanView(
+                    plan.violations().stream().map(Found::of).toList(),
+                    plan.actions().stream()
+                            .filter(PlannedAction::enforced)
+                            .map(Planned::of)
+                            .toList());
+        }
     }
 }

@@ -27,31 +27,29 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
     /** Parses a query for a list. */
     public static ViolationFilter of(Map<String, List<String>> query) {
         var parameters = new QueryParameters(query, PARAMETERS);
-        var which = subject(parameters);
-        which = and(which, parameters.get("status"), ViolationFilter::status);
-        which = and(which, parameters.get("since"), ViolationFilter::since);
+        var which = subject(parameters)
+                .and(matching(parameters, "status", ViolationFilter::status))
+                .and(matching(parameters, "since", ViolationFilter::since));
         return new ViolationFilter(which, limit(parameters.get("limit")));
     }
 
     /** Parses the parameters for what a violation concerns. */
     public static Predicate<ViolationRecord> subject(QueryParameters parameters) {
-        Predicate<ViolationRecord> which = entry -> true;
-        which = and(which, parameters.get("rule"), ViolationFilter::rule);
-        which = and(
-                which,
-                parameters.get("user"),
-                user -> entry -> user.equals(entry.violation().user()));
-        return and(
-                which,
-                parameters.get("host"),
-                host -> entry -> host.equals(entry.violation().host()));
+        return matching(parameters, "rule", ViolationFilter::rule)
+                .and(matching(
+                        parameters,
+                        "user",
+                        user -> entry -> user.equals(entry.violation().user())))
+                .and(matching(
+                        parameters,
+                        "host",
+                        host -> entry -> host.equals(entry.violation().host())));
     }
 
-    private static Predicate<ViolationRecord> and(
-            Predicate<ViolationRecord> before,
-            @Nullable String value,
-            Function<String, Predicate<ViolationRecord>> reader) {
-        return value == null ? before : before.and(reader.apply(value));
+    private static Predicate<ViolationRecord> matching(
+            QueryParameters parameters, String name, Function<String, Predicate<ViolationRecord>> reader) {
+        var value = parameters.get(name);
+        return value == null ? _ -> true : reader.apply(value);
     }
 
     private static Predicate<ViolationRecord> status(String value) {

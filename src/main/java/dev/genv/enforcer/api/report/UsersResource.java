@@ -1,16 +1,40 @@
 package dev.genv.enforcer.api.report;
 
 import dev.genv.enforcer.api.security.ApiException;
+import dev.genv.enforcer.api.view.ProcessView;
+import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.Rules;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
+import java.time.LocalDateTime;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
+import org.jspecify.annotations.Nullable;
 
 /** The users of the fleet. */
 @Path(UsersResource.PATH)
@@ -47,5 +71,219 @@ public class UsersResource {
         return error == null
                 ? new ApiException(404, "no observed host and no violation knows a user \"%s\"".formatted(name))
                 : new ApiException(503, "the last cycle failed: " + error);
+    }
+
+    /**
+     * What is known of a user.
+     *
+     * @param user the name, or the uid of a user without a name
+     * @param deviceLimit the number of devices that the user may hold; null without a limit
+     * @param devicesHeld the number of devices that the limit counts
+     * @param devices the attached devices
+     * @param processes the processes in the user's environments, and those of the user's uids
+     * @param violations the active ones, and then the latest resolved ones, each the newest first
+     */
+    public record UserView(
+            String user,
+            @Nullable Integer deviceLimit,
+            int devicesHeld,
+            List<AttachedView> devices,
+            List<UserProcessView> processes,
+            List<ViolationView> violations) {
+
+        /**
+         * A device that is attached to an environment of the user.
+         *
+         * @param since when it was attached, in the host's local time, as genv recorded it; null if that is unreadable
+         * @param counted whether the limit counts it: every part of the host was observed, the GPU tool lists the device, and the owner of
+         *     the environment is not disputed
+         */
+        public record AttachedView(
+                String host,
+                int device,
+                String environment,
+                @Nullable LocalDateTime since,
+                boolean counted) {}
+
+        /** A process on the devices; its environment is null if it belongs to none or if that is unknown. */
+        public record UserProcessView(
+                String host, @Nullable String environment, List<UsageView> devices, ProcessView process) {}
+
+        /** The use of a device, with the memory in bytes; null if the driver does not report it. */
+        public record UsageView(int device, @Nullable Long usedBytes) {}
+    }
+
+    /** Collects what is known of a user. A user is identified as in the quota: by name, or by uid without one. */
+    static final class UserReport {
+        /** The largest number of devices, processes and active violations: users choose how many they have. */
+        static final int MAX_ENTRIES = 1000;
+
+        static final int MAX_RESOLVED = 100;
+
+        private final String user;
+        private final Policy policy;
+        private final ViolationRegistry registry;
+        private final Map<String, UserOnHost> hosts;
+
+        UserReport(String user, Policy policy, ViolationRegistry registry, Optional<CycleReport> latest) {
+            this.user = user;
+            this.policy = policy;
+            this.registry = registry;
+            hosts = latest.stream()
+                    .flatMap(report -> report.hosts().stream())
+                    .map(host -> new UserOnHost(user, host))
+                    .collect(Collectors.toMap(UserOnHost::host, Function.identity()));
+        }
+
+        /** Returns the view; empty if neither a host nor a violation knows the user. */
+        Optional<UserView> view() {
+            var violations = Stream.concat(
+                            find(ViolationRecord::active, MAX_ENTRIES), find(entry -> !entry.active(), MAX_RESOLVED))
+                    .toList();
+            if (violations.isEmpty() && hosts.values().stream().noneMatch(UserOnHost::isKnown)) {
+                return Optional.empty();
+            }
+            return Optional.of(new UserView(
+                    user, limit(), devicesHeld(), each(UserOnHost::devices), each(UserOnHost::processes), violations));
+        }
+
+        private Stream<ViolationView> find(Predicate<ViolationRecord> which, int most) {
+            return registry.find(which.and(this::concerns), most).stream().map(ViolationView::of);
+        }
+
+        /** Whether it is a violation of the user, or one of a process of the user. */
+        private boolean concerns(ViolationRecord entry) {
+            var violation = entry.violation();
+            var host = violation.host() == null ? null : hosts.get(violation.host());
+            return user.equals(violation.user())
+                    || (host != null && violation.processes().stream().anyMatch(host::owns));
+        }
+
+        /** Only one rule has limits. */
+        private @Nullable Integer limit() {
+            return Rules.definitions().stream()
+                    .flatMapToInt(rule -> policy.limitsOf(rule).limitFor(user).stream())
+                    .boxed()
+                    .findFirst()
+                    .orElse(null);
+        }
+
+        /** A device that several environments of the user share counts once. */
+        private int devicesHeld() {
+            return hosts.values().stream()
+                    .mapToInt(host -> (int) host.devices()
+                            .filter(UserView.AttachedView::counted)
+                            .map(UserView.AttachedView::device)
+                            .distinct()
+                            .count())
+                    .sum();
+        }
+
+        private <T> List<T> each(Function<UserOnHost, Stream<T>> part) {
+            return hosts.values().stream()
+                    .sorted(Comparator.comparing(UserOnHost::host))
+                    .flatMap(part)
+                    .limit(MAX_ENTRIES)
+                    .toList();
+        }
+    }
+
+    /** What the last cycle observed of a user on one host. */
+    static final class UserOnHost {
+        private static final Pattern UID = Pattern.compile("[1-9][0-9]{0,9}");
+
+        private final Snapshot snapshot;
+        private final Map<String, Environment> environments;
+        private final Set<Long> uids;
+        private final boolean isAccount;
+
+        UserOnHost(String user, HostReport report) {
+            snapshot = report.snapshot();
+            environments = snapshot.environments().stream()
+                    .filter(environment ->
+                            environment.user().filter(user::equals).isPresent())
+                    .collect(Collectors.toMap(Environment::eid, environment -> environment, (first, _) -> first));
+            uids = new HashSet<>();
+            report.accounts().uidOf(user).ifPresent(uids::add);
+            if (UID.matcher(user).matches()) {
+                uids.add(Long.valueOf(user));
+            }
+            if (uids.isEmpty()) {
+                // A user of a directory service has no local account. Root's processes are nobody's because of a
+                // record.
+                environments.values().stream()
+                        .filter(environment -> !environment.ownership().isDisputed())
+                        .map(Environment::uid)
+                        .filter(uid -> uid != null && uid != 0)
+                        .forEach(uids::add);
+            }
+            isAccount = report.accounts().uidOf(user).isPresent()
+                    || (UID.matcher(user).matches()
+                            && !report.accounts().namesOf(Long.parseLong(user)).isEmpty());
+        }
+
+        String host() {
+            return snapshot.host();
+        }
+
+        /** Whether the host knows the user: an account, an environment or a process. */
+        boolean isKnown() {
+            return isAccount
+                    || !environments.isEmpty()
+                    || snapshot.allProcesses().stream().anyMatch(this::owns);
+        }
+
+        /** Whether the process has a uid of the user, or a subordinate uid. */
+        boolean owns(GpuProcess process) {
+            return process.uid() != null
+                    && (uids.contains(process.uid())
+                            || uids.contains(snapshot.subordinateUids().ownerOf(process.uid())));
+        }
+
+        Stream<UserView.AttachedView> devices() {
+            return snapshot.devices().stream()
+                    .flatMap(device -> device.attachments().stream()
+                            .flatMap(attachment -> Stream.ofNullable(environments.get(attachment.eid()))
+                                    .map(environment -> attached(device, attachment, environment))));
+        }
+
+        private UserView.AttachedView attached(Device device, Attachment attachment, Environment environment) {
+            return new UserView.AttachedView(
+                    snapshot.host(),
+                    device.index(),
+                    environment.eid(),
+                    since(attachment),
+                    snapshot.isComplete()
+                            && snapshot.listedDevices().contains(device.index())
+                            && !environment.ownership().isDisputed());
+        }
+
+        private static @Nullable LocalDateTime since(Attachment attachment) {
+            var at = attachment.attachedAt();
+            return at.equals(LocalDateTime.MIN) ? null : at;
+        }
+
+        Stream<UserView.UserProcessView> processes() {
+            return snapshot.allProcesses().stream()
+                    .filter(process -> owns(process) || environmentOf(process) != null)
+                    .map(this::view);
+        }
+
+        private @Nullable Environment environmentOf(GpuProcess process) {
+            return process.membership() instanceof Membership.InEnvironment(var eid) ? environments.get(eid) : null;
+        }
+
+        private UserView.UserProcessView view(GpuProcess process) {
+            var environment = process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null;
+            return new UserView.UserProcessView(
+                    snapshot.host(),
+                    environment,
+                    process.usage().stream()
+                            .map(use -> new UserView.UsageView(
+                                    use.device(),
+                                    use.memory() == null ? null : use.memory().bytes()))
+                            .toList(),
+                    ProcessView.of(process));
+        }
     }
 }

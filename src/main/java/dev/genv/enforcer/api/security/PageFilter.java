@@ -13,16 +13,33 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.HexFormat;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Sends the files of the page. They hold no data, so they need no token: without them a browser could not ask for it. They are
+ * Adds headers to every response, errors included, with which a browser runs only the page's own scripts and talks only to this
+ * service. Responses of the API have them too, in case a browser shows one.
+ *
+ * <p>Sends the files of the page. They hold no data, so they need no token: without them a browser could not ask for it. They are
  * validated at every load, so that a browser never mixes the files of two versions of the service.
  */
 @Singleton
 public class PageFilter {
+    /** Before the first filter that can answer. */
+    private static final int FIRST = 3000;
+
+    private static final String CONTENT_SECURITY_POLICY =
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none';"
+                    + " form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+    private static final Map<String, String> HEADERS = Map.of(
+            "Content-Security-Policy", CONTENT_SECURITY_POLICY,
+            "X-Content-Type-Options", "nosniff",
+            "Referrer-Policy", "no-referrer",
+            "Cross-Origin-Opener-Policy", "same-origin",
+            "Cross-Origin-Resource-Policy", "same-origin");
+
     /** After the check of the host name and before the check of the token. */
     private static final int BEFORE_THE_TOKEN = 1500;
 
@@ -30,29 +47,24 @@ public class PageFilter {
     private final Map<String, PageFile> files = new ConcurrentHashMap<>();
 
     void register(@Observes Filters filters) {
+        filters.register(PageFilter::addHeaders, FIRST);
         filters.register(this::send, BEFORE_THE_TOKEN);
+    }
+
+    private static void addHeaders(RoutingContext request) {
+        HEADERS.forEach(request.response()::putHeader);
+        request.next();
     }
 
     private void send(RoutingContext request) {
         var path = request.request().path();
         var method = request.request().method();
         var reads = method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD);
-        var file = path != null && reads && PageFile.isPath(path) ? find(path) : Optional.<PageFile>empty();
-        if (file.isPresent()) {
-            send(request, file.get(), method.equals(HttpMethod.GET));
-        } else {
+        var file = path != null && reads && PageFile.isPath(path) ? files.computeIfAbsent(path, PageFile::read) : null;
+        if (file == null) {
             request.next();
-        }
-    }
-
-    private Optional<PageFile> find(String path) {
-        try {
-            var known = files.get(path);
-            var file = known == null ? PageFile.read(path) : Optional.of(known);
-            file.ifPresent(found -> files.putIfAbsent(path, found));
-            return file;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+        } else {
+            send(request, file, method.equals(HttpMethod.GET));
         }
     }
 
@@ -84,16 +96,18 @@ public class PageFilter {
             return PATH.matcher(path).matches();
         }
 
-        /** Reads a file from the class path, at a path for which {@link #isPath} is true; empty if there is none. */
-        static Optional<PageFile> read(String path) throws IOException {
+        /** Reads a file from the class path, at a path for which {@link #isPath} is true; null if there is none. */
+        static @Nullable PageFile read(String path) {
             var name = path.equals("/") ? "/index.html" : path;
             try (InputStream file = PageFile.class.getResourceAsStream(FOLDER + name)) {
                 if (file == null) {
-                    return Optional.empty();
+                    return null;
                 }
                 var content = file.readAllBytes();
                 var etag = "\"" + HexFormat.of().formatHex(Sha256.digest(content), 0, 16) + "\"";
-                return Optional.of(new PageFile(contentType(name), etag, Buffer.buffer(content)));
+                return new PageFile(contentType(name), etag, Buffer.buffer(content));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
             }
         }
 

@@ -69,7 +69,8 @@ final class EventFrames {
     /** Returns the event that has a reader read the present state. */
     Buffer gap(long position, Instant at, GapReason reason) {
         try {
-            return frame(id(position), GapView.TYPE, json.writeValueAsBytes(GapView.of(at, reason)));
+            var view = new GapView("gap", at, reason.name().toLowerCase(Locale.ROOT));
+            return frame(id(position), view.type(), json.writeValueAsBytes(view));
         } catch (IOException e) {
             throw new IllegalStateException("a gap cannot be written as JSON", e);
         }
@@ -111,13 +112,7 @@ final class EventFrames {
     }
 
     /** The data of the event {@code gap}: the client must read the present state again. */
-    public record GapView(String type, Instant at, String reason) {
-        static final String TYPE = "gap";
-
-        static GapView of(Instant at, EventFrames.GapReason reason) {
-            return new GapView(TYPE, at, reason.name().toLowerCase(Locale.ROOT));
-        }
-    }
+    public record GapView(String type, Instant at, String reason) {}
 
     /** The data of an event; only the fields of its type are present. */
     @JsonInclude(JsonInclude.Include.NON_NULL)

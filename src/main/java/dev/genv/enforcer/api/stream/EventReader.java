@@ -1,33 +1,43 @@
 package dev.genv.enforcer.api.stream;
 
+import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.stream.EventFrames.GapReason;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.EventLog;
+import io.netty.channel.Channel;
+import io.netty.handler.timeout.IdleStateHandler;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.ext.web.RoutingContext;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client that follows the events. It is only a position in the event log: events are taken from the log when the connection can take
- * more bytes, so no events are queued for it. All methods except {@link #wake} run on the thread of the connection.
+ * The connection of a client that follows the events. It is only a position in the event log: events are taken from the log when the
+ * connection can take more bytes, so no events are queued for it. All methods except {@link #close} and {@link #wake} run on the
+ * thread of the connection.
  */
 final class EventReader {
     /** No further event is written while more bytes wait for the client. */
     static final int QUEUE_BYTES = 64 << 10;
 
+    /** A client whose network failed keeps its slot for so long. The others connect again. */
+    private static final Duration LONGEST = Duration.ofHours(1);
     /** Then the other connections of the thread take their turn. */
     private static final int PAGE = 100;
 
-    private static final Buffer HEARTBEAT = Buffer.buffer(":\n");
+    private static final Buffer COMMENT = Buffer.buffer(":\n");
 
     private final Source source;
     private final Context context;
+    private final Channel channel;
     private final HttpServerResponse response;
     private final AtomicBoolean isDue = new AtomicBoolean();
+    private Duration age = Duration.ZERO;
     private long position;
     private boolean isFull;
     private boolean isEnded;
@@ -35,14 +45,31 @@ final class EventReader {
     /** What a reader reads. */
     record Source(EventLog log, EventFrames frames, Predicate<Event> filter) {}
 
-    EventReader(Source source, Context context, HttpServerResponse response) {
+    /** Takes the connection of a request, which gets no other response. */
+    EventReader(RoutingContext request, Source source) {
         this.source = source;
-        this.context = context;
-        this.response = response;
+        context = request.vertx().getOrCreateContext();
+        channel = ClientConnection.channel(request);
+        response = request.response();
     }
 
-    /** Begins after the last event that the client knows; null for a client that wants the events from now on. */
-    void start(@Nullable EventId known) {
+    /**
+     * Sends the events after the last one that the client knows until the connection is closed; null for a client that wants the
+     * events from now on.
+     */
+    void open(@Nullable EventId known, Duration heartbeat, Runnable closed) {
+        if (channel.pipeline().get(IdleStateHandler.class) != null) {
+            channel.pipeline().remove(IdleStateHandler.class); // it would disconnect a client that sends nothing
+        }
+        var timer = context.owner().setPeriodic(heartbeat.toMillis(), _ -> beat(heartbeat));
+        var subscription = source.log.subscribe(this::wake);
+        channel.closeFuture()
+                .addListener(_ -> context.runOnContext(_ -> {
+                    end();
+                    context.owner().cancelTimer(timer);
+                    subscription.close();
+                    closed.run();
+                }));
         response.setWriteQueueMaxSize(QUEUE_BYTES).drainHandler(_ -> {
             isFull = false;
             wake();
@@ -56,8 +83,18 @@ final class EventReader {
         send();
     }
 
+    /** Closes the connection soon, also if the client does not read. Any thread may call it. */
+    void close() {
+        context.runOnContext(_ -> disconnect());
+    }
+
+    long queuedBytes() {
+        var queue = channel.unsafe().outboundBuffer();
+        return queue == null ? 0 : queue.totalPendingWriteBytes();
+    }
+
     /** Sends new events soon. Any thread may call it. */
-    void wake() {
+    private void wake() {
         if (isDue.compareAndSet(false, true)) {
             context.runOnContext(_ -> {
                 isDue.set(false); // before the events are read, so that one after them is not missed
@@ -68,21 +105,30 @@ final class EventReader {
 
     /**
      * Shows the client and all proxies that the connection is alive. It also passes on the position, which moves with events that
-     * the filter leaves out. Returns whether the client reads; if not, its buffer was full since the last call.
+     * the filter leaves out. Disconnects a client that does not read: its buffer was full since the last call.
      */
-    boolean beat() {
-        if (!response.writeQueueFull()) {
-            write(HEARTBEAT);
+    private void beat(Duration heartbeat) {
+        age = age.plus(heartbeat);
+        var isStalled = isFull;
+        if (response.writeQueueFull()) {
+            isFull = true;
+        } else {
+            isStalled = false;
+            write(COMMENT);
             write(source.frames.position(position));
-            return true;
         }
-        var wasFull = isFull;
-        isFull = true;
-        return !wasFull;
+        if (isStalled || age.compareTo(LONGEST) > 0) {
+            disconnect();
+        }
+    }
+
+    private void disconnect() {
+        end();
+        ClientConnection.closeAtOnce(channel);
     }
 
     /** Ends the response if the client can still receive its end. Nothing is written after this. */
-    void end() {
+    private void end() {
         if (!isEnded) {
             isEnded = true;
             if (!response.closed() && !response.writeQueueFull()) {

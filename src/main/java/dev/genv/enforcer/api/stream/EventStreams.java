@@ -1,6 +1,7 @@
 package dev.genv.enforcer.api.stream;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.query.ViolationFilter;
@@ -9,7 +10,6 @@ import dev.genv.enforcer.api.security.HttpErrors;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -25,9 +25,11 @@ import jakarta.annotation.Priority;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -39,9 +41,14 @@ import org.jspecify.annotations.Nullable;
  */
 @Singleton
 public class EventStreams {
-    static final String EVENTS = "/events";
-    static final String VIOLATIONS = "/violations/stream";
-    static final String TYPE = "text/event-stream";
+    /** A large share, because all clients behind a proxy have the same address. */
+    static final int MAX_OF_AN_ADDRESS = 32;
+    /** Each takes a connection and at most the bytes of its buffer and of one event. */
+    private static final int MAX_READERS = 64;
+    /** Less than the usual time limits of proxies. */
+    static final Duration HEARTBEAT = Duration.ofSeconds(15);
+
+    private static final String TYPE = "text/event-stream";
 
     /** The same as the header, for clients that cannot set one. */
     private static final String LAST_EVENT_ID = "last_event_id";
@@ -54,52 +61,56 @@ public class EventStreams {
 
     private final EventLog log;
     private final EventFrames frames;
-    private final EventReaders readers;
+    private final Duration heartbeat;
+    private final ClientSlots slots;
+    private final Set<EventReader> readers = ConcurrentHashMap.newKeySet();
+    private volatile boolean stopped;
 
     @Inject
     EventStreams(EventLog log, ObjectMapper json, MeterRegistry registry) {
-        this(
-                log,
-                json,
-                new EventReaders(
-                        EventReaders.HEARTBEAT,
-                        new ClientSlots(EventReaders.MAX_READERS, EventReaders.MAX_OF_AN_ADDRESS)));
-        Gauge.builder("genv.enforcer.stream.readers", readers, EventReaders::count)
+        this(log, json, HEARTBEAT, new ClientSlots(MAX_READERS, MAX_OF_AN_ADDRESS));
+        Gauge.builder("genv.enforcer.stream.readers", readers, Set::size)
                 .description("Clients that follow the events")
                 .register(registry);
-        FunctionCounter.builder("genv.enforcer.stream.readers.refused", readers, EventReaders::refused)
+        FunctionCounter.builder("genv.enforcer.stream.readers.refused", slots, ClientSlots::refused)
                 .description("Clients that were refused because too many follow the events")
                 .register(registry);
     }
 
-    EventStreams(EventLog log, ObjectMapper json, EventReaders readers) {
+    EventStreams(EventLog log, ObjectMapper json, Duration heartbeat, ClientSlots slots) {
         this.log = log;
         frames = new EventFrames(log, json);
-        this.readers = readers;
+        this.heartbeat = heartbeat;
+        this.slots = slots;
     }
 
     void register(@Observes Router router) {
-        router.route(EVENTS).handler(request -> handle(request, EventFilter::of));
-        router.route(VIOLATIONS).handler(request -> handle(request, EventFilter::ofViolations));
+        router.route("/events").handler(request -> handle(request, false));
+        router.route("/violations/stream").handler(request -> handle(request, true));
     }
 
-    /** A client that follows the events must not delay the end of the service. */
+    /** Disconnects all clients, and admits no further one: they must not delay the end of the service. */
     void stop(@Observes @Priority(FIRST) ShutdownEvent event) {
-        readers.stop();
+        stopped = true;
+        readers.forEach(EventReader::close);
     }
 
-    EventReaders readers() {
+    Set<EventReader> readers() {
         return readers;
+    }
+
+    long refused() {
+        return slots.refused();
     }
 
     EventFrames frames() {
         return frames;
     }
 
-    private void handle(RoutingContext request, Function<QueryParameters, EventFilter> filter) {
+    private void handle(RoutingContext request, boolean onlyViolations) {
         try {
             if (isGet(request) && accepts(request)) {
-                follow(request, filter);
+                follow(request, onlyViolations);
             }
         } catch (ApiException e) {
             HttpErrors.send(request, e.status(), String.valueOf(e.getMessage()));
@@ -131,9 +142,9 @@ public class EventStreams {
                 && Set.of("event-stream", "*").contains(accepted.subComponent());
     }
 
-    private void follow(RoutingContext request, Function<QueryParameters, EventFilter> filter) {
+    private void follow(RoutingContext request, boolean onlyViolations) {
         var parameters = new QueryParameters(query(request), PARAMETERS);
-        var source = new EventReader.Source(log, frames, filter.apply(parameters));
+        var source = new EventReader.Source(log, frames, filter(parameters, onlyViolations));
         var known = lastEventId(request, parameters);
         var response = request.response();
         response.putHeader(HttpHeaders.CONTENT_TYPE, TYPE)
@@ -144,11 +155,29 @@ public class EventStreams {
             return;
         }
         response.setChunked(true);
-        if (!readers.add(request, source, known)) {
+        if (!add(request, source, known)) {
             response.setChunked(false).putHeader("Retry-After", RETRY_AFTER);
             HttpErrors.send(
                     request, 503, "too many clients follow the events, in all or from this address; try again later");
         }
+    }
+
+    /** Returns whether there was a slot for the client; if not, nothing was sent. */
+    private boolean add(RoutingContext request, EventReader.Source source, @Nullable EventId known) {
+        var address = ClientConnection.address(request);
+        if (stopped || !slots.take(address)) {
+            return false;
+        }
+        var reader = new EventReader(request, source);
+        readers.add(reader);
+        reader.open(known, heartbeat, () -> {
+            readers.remove(reader);
+            slots.release(address);
+        });
+        if (stopped) {
+            reader.close();
+        }
+        return true;
     }
 
     /** The header comes first: a client that connects again has the same parameters as before, and a newer header. */
@@ -175,38 +204,20 @@ public class EventStreams {
     }
 
     /**
-     * The events that a reader receives.
-     *
-     * @param others which hosts' problems, and whether the start of the service; null for events of violations only
+     * Returns which events a client receives. A rule and a user belong to violations only, so with one of them it receives neither
+     * problems nor the start of the service.
      */
-    record EventFilter(
-            Predicate<ViolationRecord> violations, @Nullable Predicate<@Nullable String> others)
-            implements Predicate<Event> {
-
-        /** Selects the events of violations. */
-        static EventFilter ofViolations(QueryParameters parameters) {
-            return new EventFilter(ViolationFilter.subject(parameters), null);
-        }
-
-        /** Selects events of all kinds. A rule and a user belong to violations only. */
-        static EventFilter of(QueryParameters parameters) {
-            var host = parameters.get("host");
-            var onlyViolations = parameters.get("rule") != null || parameters.get("user") != null;
-            return new EventFilter(
-                    ViolationFilter.subject(parameters),
-                    onlyViolations ? null : its -> host == null || host.equals(its));
-        }
-
-        @Override
-        public boolean test(Event event) {
-            return switch (event.content()) {
-                case EventContent.ViolationOpened(var violation) -> violations.test(violation);
-                case EventContent.ActionRecorded(var violation, var _) -> violations.test(violation);
-                case EventContent.ViolationResolved(var violation) -> violations.test(violation);
-                case EventContent.ProblemBegan(var host, var _) -> others != null && others.test(host);
-                case EventContent.ProblemEnded(var host, var _) -> others != null && others.test(host);
-                case EventContent.ServiceStarted _ -> others != null && others.test(null);
-            };
-        }
+    private static Predicate<Event> filter(QueryParameters parameters, boolean onlyViolations) {
+        var violations = ViolationFilter.subject(parameters);
+        var host = parameters.get("host");
+        var others = !onlyViolations && parameters.get("rule") == null && parameters.get("user") == null;
+        return event -> switch (event.content()) {
+            case EventContent.ViolationOpened(var violation) -> violations.test(violation);
+            case EventContent.ActionRecorded(var violation, var _) -> violations.test(violation);
+            case EventContent.ViolationResolved(var violation) -> violations.test(violation);
+            case EventContent.ProblemBegan(var its, var _) -> others && (host == null || host.equals(its));
+            case EventContent.ProblemEnded(var its, var _) -> others && (host == null || host.equals(its));
+            case EventContent.ServiceStarted _ -> others && host == null;
+        };
     }
 }

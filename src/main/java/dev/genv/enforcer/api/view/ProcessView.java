@@ -5,7 +5,6 @@ import dev.genv.enforcer.model.Workload;
 import dev.genv.enforcer.model.Workload.Container;
 import dev.genv.enforcer.model.Workload.Pod;
 import dev.genv.enforcer.model.Workload.SlurmJob;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,16 +27,14 @@ public record ProcessView(
     /** By what the membership was decided, such as {@code environ}. */
     public record MembershipView(String by) {}
 
-    public static List<ProcessView> of(List<GpuProcess> processes) {
-        return processes.stream()
-                .map(process -> new ProcessView(
-                        process.pid(),
-                        process.id().startTime(),
-                        process.command(),
-                        process.uid(),
-                        new MembershipView(process.membershipBy().label()),
-                        WorkloadView.of(process.workload())))
-                .toList();
+    public static ProcessView of(GpuProcess process) {
+        return new ProcessView(
+                process.pid(),
+                process.id().startTime(),
+                process.command(),
+                process.uid(),
+                new MembershipView(process.membershipBy().label()),
+                WorkloadView.of(process.workload()));
     }
 
     /**

@@ -91,7 +91,7 @@ public record ViolationView(
                 violation.user(),
                 violation.environment(),
                 violation.devices(),
-                ProcessView.of(violation.processes()),
+                violation.processes().stream().map(ProcessView::of).toList(),
                 entry.firstSeen(),
                 entry.lastSeen(),
                 entry.cycles(),

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.api.security.TokenFile;
+import dev.genv.enforcer.api.security.ApiToken.TokenFile;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.SecretFile;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.api.security.AllowedHosts;
+import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
 import dev.genv.enforcer.config.settings.SettingConverter.ChoiceConverter;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.notification.Addresses;

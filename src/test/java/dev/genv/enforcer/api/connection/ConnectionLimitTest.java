@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class ConnectionLimitTest {
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
-    private final ConnectionLimit limit = new ConnectionLimit(4, 3);
+    private final ServerConnections.ConnectionLimit limit = new ServerConnections.ConnectionLimit(4, 3);
 
     @AfterEach
     void stopTimer() {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.api.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.api.plan.RequestLimits.PlanBody;
 import dev.genv.enforcer.api.security.ApiException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -12,12 +13,12 @@ import org.junit.jupiter.api.Test;
 
 class PlanBodyTest {
     private static final long HEAP = 192L << 20;
-    private final PlanMemory memory = new PlanMemory(HEAP);
+    private final RequestLimits limits = new RequestLimits(HEAP);
 
     @Test
     void returnsAllBytesHoweverTheyAreSplit() throws IOException {
         var text = "0123456789".repeat(30_000).getBytes(StandardCharsets.US_ASCII);
-        var body = new PlanBody(memory);
+        var body = limits.new PlanBody();
         for (int from = 0, size = 1; from < text.length; from += size, size = size % 70_001 * 2 + 1) {
             body.add(Arrays.copyOfRange(text, from, Math.min(text.length, from + size)));
         }
@@ -26,7 +27,7 @@ class PlanBodyTest {
 
     @Test
     void refusesABodyAboveTheLimit() {
-        var body = new PlanBody(memory);
+        var body = limits.new PlanBody();
         var piece = new byte[1 << 20];
         for (var i = 0; i < 6; i++) {
             body.add(piece);
@@ -38,27 +39,27 @@ class PlanBodyTest {
     void limitsTheMemoryOfAllBodiesTogether() {
         var bodies = new ArrayList<PlanBody>();
         for (var i = 0; i < 12_288; i++) { // each byte takes a block of one kibibyte
-            var body = new PlanBody(memory);
+            var body = limits.new PlanBody();
             body.add(new byte[1]);
             bodies.add(body);
         }
-        assertThatThrownBy(() -> new PlanBody(memory).add(new byte[1]))
+        assertThatThrownBy(() -> limits.new PlanBody().add(new byte[1]))
                 .isInstanceOfSatisfying(
                         ApiException.class, e -> assertThat(e.status()).isEqualTo(503));
         bodies.forEach(PlanBody::close);
-        new PlanBody(memory).add(new byte[1 << 20]);
+        limits.new PlanBody().add(new byte[1 << 20]);
     }
 
     @Test
     void keepsItsMemoryUntilThePlanIsComputed() {
-        var body = new PlanBody(memory);
+        var body = limits.new PlanBody();
         body.add(new byte[1]);
-        var all = memory.bodies().availablePermits();
+        var all = limits.memory.availablePermits();
         body.retain();
         body.close(); // the client closed the connection
-        assertThat(memory.bodies().availablePermits()).isEqualTo(all);
+        assertThat(limits.memory.availablePermits()).isEqualTo(all);
         body.close(); // the plan is complete
-        assertThat(memory.bodies().availablePermits()).isEqualTo(all + 1);
+        assertThat(limits.memory.availablePermits()).isEqualTo(all + 1);
         assertThatThrownBy(body::retain).hasMessage("the client has disconnected");
     }
 }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.api.security;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

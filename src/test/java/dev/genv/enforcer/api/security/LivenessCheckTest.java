@@ -20,7 +20,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import org.eclipse.microprofile.health.HealthCheck;
 import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.HealthCheckResponse.Status;
 import org.junit.jupiter.api.AfterEach;
@@ -97,14 +99,15 @@ class LivenessCheckTest {
 
     private final class Service {
         private final Enforcer enforcer;
-        private final LivenessCheck live;
+        private final HealthCheck live;
 
         Service(boolean remote) {
             var gpus = new GpuLossDetector();
             var config =
                     EnforcerConfigBuilder.enforcerConfig(node).remote(remote).build();
             enforcer = new Enforcer(config, NoStore.records(new ViolationRegistry(10)), time.ticker(), List.of(gpus));
-            live = new LivenessCheck(enforcer, new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
+            var schedule = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5));
+            live = new HealthChecks(enforcer, schedule, gpus, new ApiToken(Optional.empty())).liveness();
         }
 
         HealthCheckResponse afterCycles(int count) {

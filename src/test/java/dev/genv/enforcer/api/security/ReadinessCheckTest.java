@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.api.view.HostView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
@@ -26,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.eclipse.microprofile.health.HealthCheck;
 import org.eclipse.microprofile.health.HealthCheckResponse.Status;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -37,12 +39,16 @@ class ReadinessCheckTest {
     private final FakeHost other = new FakeHost(HostBuilder.host("gpu-2"));
     private final Enforcer enforcer = enforcer(false, host);
     private final Enforcer fleet = enforcer(true, host, other);
-    private final ReadinessCheck ready =
-            new ReadinessCheck(enforcer, new CycleSchedule(LONG_TIMEOUT, LONG_TIMEOUT), NO_TOKEN);
+    private final HealthCheck ready = readiness(enforcer);
 
     private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
         var config = EnforcerConfigBuilder.enforcerConfig(hosts).remote(remote).build();
         return new Enforcer(config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of());
+    }
+
+    private static HealthCheck readiness(Enforcer enforcer) {
+        var schedule = new CycleSchedule(LONG_TIMEOUT, LONG_TIMEOUT);
+        return new HealthChecks(enforcer, schedule, new GpuLossDetector(), NO_TOKEN).readiness();
     }
 
     @AfterEach
@@ -53,7 +59,7 @@ class ReadinessCheckTest {
 
     @Test
     void isUpWhenOneMachineIsObservedAndNamesTheOthers() {
-        var ofFleet = new ReadinessCheck(fleet, new CycleSchedule(LONG_TIMEOUT, LONG_TIMEOUT), NO_TOKEN);
+        var ofFleet = readiness(fleet);
         host.observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
@@ -95,10 +101,7 @@ class ReadinessCheckTest {
                         .with(GpuProcessBuilder.process(1).uses(0)))
                 .answerWith(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
         enforcing.runCycle();
-        assertThat(new ReadinessCheck(enforcing, new CycleSchedule(LONG_TIMEOUT, LONG_TIMEOUT), NO_TOKEN)
-                        .call()
-                        .getStatus())
-                .isEqualTo(Status.DOWN);
+        assertThat(readiness(enforcing).call().getStatus()).isEqualTo(Status.DOWN);
         assertThat(HostView.of(enforcing.latest().orElseThrow()).getFirst().missingPrivileges())
                 .containsExactly("KILL");
         enforcing.stop();

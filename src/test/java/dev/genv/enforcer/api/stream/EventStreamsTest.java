@@ -169,7 +169,7 @@ class EventStreamsTest extends StreamFixture {
     @Test
     void theNumberOfClientsOfAnAddressIsBounded() throws Exception {
         var clients = new ArrayList<SseClient>();
-        for (var i = 0; i < EventReaders.MAX_OF_AN_ADDRESS; i++) {
+        for (var i = 0; i < EventStreams.MAX_OF_AN_ADDRESS; i++) {
             clients.add(connect("/events"));
             assertThat(clients.getLast().response().statusCode()).isEqualTo(200);
         }
@@ -177,8 +177,8 @@ class EventStreamsTest extends StreamFixture {
         assertThat(refused.status()).isEqualTo(503);
         assertThat(refused.head().toLowerCase(Locale.ROOT))
                 .contains("retry-after: 10", "content-type: application/problem+json");
-        assertThat(streams().readers().count()).isEqualTo(EventReaders.MAX_OF_AN_ADDRESS);
-        assertThat(streams().readers().refused()).isEqualTo(1);
+        assertThat(streams().readers().size()).isEqualTo(EventStreams.MAX_OF_AN_ADDRESS);
+        assertThat(streams().refused()).isEqualTo(1);
 
         clients.getFirst().close();
         Awaitility.await()
@@ -195,7 +195,7 @@ class EventStreamsTest extends StreamFixture {
 
         assertThat(client.next().type()).isEqualTo("end");
         assertThat(new RawHttp(port()).get("/events").status()).isEqualTo(503);
-        Awaitility.await().atMost(HANG).until(() -> streams().readers().count() == 0);
+        Awaitility.await().atMost(HANG).until(() -> streams().readers().size() == 0);
     }
 
     @ParameterizedTest

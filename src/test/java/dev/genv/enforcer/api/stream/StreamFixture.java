@@ -60,8 +60,7 @@ abstract class StreamFixture {
     EventStreams streams() {
         var known = streams;
         if (known == null) {
-            known = new EventStreams(
-                    log, json(), new EventReaders(heartbeat, new ClientSlots(64, EventReaders.MAX_OF_AN_ADDRESS)));
+            known = new EventStreams(log, json(), heartbeat, new ClientSlots(64, EventStreams.MAX_OF_AN_ADDRESS));
             streams = known;
         }
         return known;

@@ -17,7 +17,7 @@ import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-class PipelineLimitTest {
+class PendingRequestsTest {
     private static final String REQUEST = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
     private EmbeddedChannel channel = withCodec();
@@ -29,31 +29,31 @@ class PipelineLimitTest {
 
     @Test
     void passesOnRequestsUpToTheLimit() {
-        send(REQUEST.repeat(PipelineLimit.MAX_PENDING_REQUESTS));
-        assertThat(requests()).isEqualTo(PipelineLimit.MAX_PENDING_REQUESTS);
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS));
+        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
     void closesTheConnectionAboveTheLimit() {
-        send(REQUEST.repeat(PipelineLimit.MAX_PENDING_REQUESTS + 1));
-        assertThat(requests()).isEqualTo(PipelineLimit.MAX_PENDING_REQUESTS);
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS + 1));
+        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isFalse();
     }
 
     @Test
     void countsOnlyUnansweredRequests() {
-        for (var i = 0; i < 3 * PipelineLimit.MAX_PENDING_REQUESTS; i++) {
+        for (var i = 0; i < 3 * ClientConnection.MAX_PENDING_REQUESTS; i++) {
             send(REQUEST);
             answer(HttpResponseStatus.OK);
         }
-        assertThat(requests()).isEqualTo(3 * PipelineLimit.MAX_PENDING_REQUESTS);
+        assertThat(requests()).isEqualTo(3 * ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
     void countsAnInterimResponseAsNoAnswer() {
-        for (var i = 0; i <= PipelineLimit.MAX_PENDING_REQUESTS; i++) {
+        for (var i = 0; i <= ClientConnection.MAX_PENDING_REQUESTS; i++) {
             send(REQUEST);
             answer(HttpResponseStatus.CONTINUE);
         }
@@ -80,8 +80,8 @@ class PipelineLimitTest {
     @Test
     void limitsRequestsOfACodecAddedLater() {
         channel = withDetection();
-        send(REQUEST.repeat(PipelineLimit.MAX_PENDING_REQUESTS + 1));
-        assertThat(requests()).isEqualTo(PipelineLimit.MAX_PENDING_REQUESTS);
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS + 1));
+        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isFalse();
     }
 
@@ -112,9 +112,13 @@ class PipelineLimitTest {
                 .count();
     }
 
+    private static void limit(EmbeddedChannel channel) {
+        var _ = new ClientConnection(channel, "a", channel.eventLoop());
+    }
+
     private static EmbeddedChannel withCodec() {
         var channel = new EmbeddedChannel();
-        PipelineLimit.add(channel);
+        limit(channel);
         channel.pipeline().addLast(new HttpRequestDecoder(), new HttpResponseEncoder());
         return channel;
     }
@@ -122,7 +126,7 @@ class PipelineLimitTest {
     /** A port that also knows HTTP/2 adds the codec when a byte is not that of its preface. */
     private static EmbeddedChannel withDetection() {
         var channel = new EmbeddedChannel();
-        PipelineLimit.add(channel);
+        limit(channel);
         channel.pipeline().addLast(new ChannelInboundHandlerAdapter() {
             private final StringBuilder begun = new StringBuilder();
 
