@@ -34,8 +34,7 @@ class ArchitectureTest {
             entry("observation", List.of("host", "model", "genv", "gpu", "linux")),
             entry("enforcement", List.of("observation", "policy", "host", "model", "genv", "linux")),
             entry("node", List.of("enforcement", "host", "model", "genv", "gpu", "linux")),
-            entry("store", List.of("enforcement", "policy", "model", "linux")),
-            entry("journal", List.of("store", "recording", "enforcement", "policy", "model", "genv", "linux")),
+            entry("store", List.of("enforcement", "policy", "model", "genv", "linux")),
             entry("remote", List.of("enforcement", "host", "model", "genv", "gpu", "linux")),
             entry("recording", List.of("store", "enforcement", "observation", "policy", "host", "model", "genv")),
             entry(
@@ -53,7 +52,6 @@ class ArchitectureTest {
                             "observation",
                             "node",
                             "store",
-                            "journal",
                             "remote",
                             "recording",
                             "api",
