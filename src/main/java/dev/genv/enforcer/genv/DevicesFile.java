@@ -38,14 +38,14 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
             try {
                 devices.add(device(new Fields(entry), problems));
             } catch (UnreadableException e) {
-                Entries.report(problems, Entries.problem("device " + Entries.name(entry.path("index")), e));
+                Entries.report(problems, "device " + Entries.name(entry.path("index")), e);
             }
         }
         var merged = Entries.mergeSame(
                 devices.stream(),
                 Device::index,
                 DevicesFile::merged,
-                index -> Entries.report(problems, Entries.problem("device " + index, "is there more than once")));
+                index -> Entries.report(problems, "device " + index, "is there more than once"));
         return new DevicesFile(merged, List.copyOf(problems));
     }
 
@@ -70,24 +70,17 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
     }
 
     public static void write(List<Device> devices, JsonGenerator out) throws IOException {
+        var json = new JsonStream(out);
         out.writeStartObject();
-        out.writeArrayFieldStart("devices");
-        for (var device : devices) {
-            out.writeStartObject();
+        json.objects("devices", devices, device -> {
             out.writeNumberField("index", device.index());
             out.writeStringField("total_memory", device.totalMemory());
-            out.writeArrayFieldStart("attachments");
-            for (var attachment : device.attachments()) {
-                out.writeStartObject();
+            json.objects("attachments", device.attachments(), attachment -> {
                 out.writeStringField("eid", attachment.eid());
                 out.writeStringField("gpu_memory", attachment.gpuMemory());
                 out.writeStringField("time", attachment.time());
-                out.writeEndObject();
-            }
-            out.writeEndArray();
-            out.writeEndObject();
-        }
-        out.writeEndArray();
+            });
+        });
         out.writeEndObject();
     }
 
@@ -149,7 +142,7 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
             try {
                 attachments.add(attachment(index, new Fields(entry), problems));
             } catch (UnreadableException e) {
-                Entries.report(problems, Entries.problem("an attachment of device " + index, e));
+                Entries.report(problems, "an attachment of device " + index, e);
             }
         }
         var lenient = new OptionalFields("device " + index, problems);

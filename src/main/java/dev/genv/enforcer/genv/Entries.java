@@ -23,12 +23,15 @@ public final class Entries {
 
     private Entries() {}
 
+    static void report(List<Problem> problems, String entry, UnreadableException why) {
+        report(problems, entry, String.valueOf(why.getMessage()));
+    }
+
     /** Adds a problem up to a limit; at the limit, adds that there are more. */
-    public static void report(List<Problem> problems, Problem problem) {
-        if (problems.size() < MAX_PROBLEMS) {
-            problems.add(problem);
-        } else if (problems.size() == MAX_PROBLEMS) {
-            problems.add(new Problem(ProblemCode.ENTRY_UNREADABLE, "and more entries like these"));
+    static void report(List<Problem> problems, String entry, String why) {
+        if (problems.size() <= MAX_PROBLEMS) {
+            var detail = problems.size() < MAX_PROBLEMS ? entry + " " + why : "and more entries like these";
+            problems.add(new Problem(ProblemCode.ENTRY_UNREADABLE, detail));
         }
     }
 
@@ -46,14 +49,6 @@ public final class Entries {
             throw new UnreadableException("has no \"" + name + "\"");
         }
         return entries;
-    }
-
-    public static Problem problem(String entry, UnreadableException why) {
-        return problem(entry, String.valueOf(why.getMessage()));
-    }
-
-    public static Problem problem(String entry, String why) {
-        return new Problem(ProblemCode.ENTRY_UNREADABLE, entry + " " + why);
     }
 
     /** Returns one value for each id, in the order of the ids: values with the same id are merged, and the id is reported. */
@@ -108,8 +103,23 @@ public final class Entries {
             }
         }
 
+        /** Returns the valid values of an array; none if it is invalid as a whole. A value is null if it is invalid. */
+        <T> List<T> readEach(Reading<List<JsonNode>> array, Function<JsonNode, @Nullable T> value, String why) {
+            var nodes = read(array);
+            if (nodes == null) {
+                return List.of();
+            }
+            var values = nodes.stream()
+                    .flatMap(node -> Stream.ofNullable(value.apply(node)))
+                    .toList();
+            if (values.size() < nodes.size()) {
+                report(why);
+            }
+            return values;
+        }
+
         public void report(String why) {
-            Entries.report(problems, problem(entry, why));
+            Entries.report(problems, entry, why);
         }
 
         public interface Reading<T> {

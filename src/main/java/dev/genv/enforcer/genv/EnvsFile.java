@@ -42,14 +42,14 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
                 var eid = fields.id("eid");
                 environments.add(environment(eid, fields, new OptionalFields("environment " + eid, problems)));
             } catch (UnreadableException e) {
-                Entries.report(problems, Entries.problem("an environment", e));
+                Entries.report(problems, "an environment", e);
             }
         }
         var merged = Entries.mergeSame(
                 environments.stream(),
                 Environment::eid,
                 EnvsFile::merged,
-                eid -> Entries.report(problems, Entries.problem("environment " + eid, "is there more than once")));
+                eid -> Entries.report(problems, "environment " + eid, "is there more than once"));
         return new EnvsFile(merged, List.copyOf(problems));
     }
 
@@ -62,41 +62,22 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
     }
 
     public static void write(List<Environment> environments, JsonGenerator out) throws IOException {
+        var json = new JsonStream(out);
         out.writeStartObject();
-        out.writeArrayFieldStart("envs");
-        for (var environment : environments) {
-            out.writeStartObject();
+        json.objects("envs", environments, environment -> {
             out.writeStringField("eid", environment.eid());
-            write("uid", environment.uid(), out);
+            json.number("uid", environment.uid());
             out.writeStringField("creation", environment.creation());
             out.writeStringField("username", environment.username());
-            out.writeObjectFieldStart("config");
-            out.writeStringField("name", environment.config().name());
-            out.writeStringField("gpu_memory", environment.config().gpuMemory());
-            write("gpus", environment.config().gpus(), out);
-            out.writeEndObject();
-            out.writeArrayFieldStart("pids");
-            for (var pid : environment.pids()) {
-                out.writeNumber(pid);
-            }
-            out.writeEndArray();
-            out.writeArrayFieldStart("kernel_ids");
-            for (var kernel : environment.kernelIds()) {
-                out.writeString(kernel);
-            }
-            out.writeEndArray();
-            out.writeEndObject();
-        }
-        out.writeEndArray();
+            json.object("config", environment.config(), config -> {
+                out.writeStringField("name", config.name());
+                out.writeStringField("gpu_memory", config.gpuMemory());
+                json.number("gpus", config.gpus());
+            });
+            json.numbers("pids", environment.pids());
+            json.texts("kernel_ids", environment.kernelIds());
+        });
         out.writeEndObject();
-    }
-
-    private static void write(String name, @Nullable Number value, JsonGenerator out) throws IOException {
-        if (value == null) {
-            out.writeNullField(name);
-        } else {
-            out.writeNumberField(name, value.longValue());
-        }
     }
 
     public Map<String, Environment> byId() {
@@ -112,9 +93,14 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
                 lenient.read(() -> fields.textOrNull("username")),
                 requireNonNullElse(lenient.read(() -> fields.textOrNull("creation")), ""),
                 config(fields.child("config"), lenient),
-                pids(requireNonNullElse(lenient.read(() -> fields.array("pids")), List.of()), lenient),
-                kernelIds(
-                        requireNonNullElse(lenient.read(() -> fields.arrayOrNone("kernel_ids")), List.of()), lenient));
+                lenient.readEach(
+                        () -> fields.array("pids"),
+                        node -> node.isIntegralNumber() && node.canConvertToInt() ? node.intValue() : null,
+                        "has a pid that is not a whole number"),
+                lenient.readEach(
+                        () -> fields.arrayOrNone("kernel_ids"),
+                        JsonNode::textValue,
+                        "has a kernel id that is not text"));
     }
 
     /**
@@ -173,28 +159,6 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
                 lenient.read(() -> new Fields(node).textOrNull("name")),
                 lenient.read(() -> new Fields(node).textOrNull("gpu_memory")),
                 lenient.read(() -> new Fields(node).countOrNull("gpus")));
-    }
-
-    private static List<Integer> pids(List<JsonNode> nodes, OptionalFields lenient) {
-        var pids = nodes.stream()
-                .filter(node -> node.isIntegralNumber() && node.canConvertToInt())
-                .map(JsonNode::intValue)
-                .toList();
-        if (pids.size() < nodes.size()) {
-            lenient.report("has a pid that is not a whole number");
-        }
-        return pids;
-    }
-
-    private static List<String> kernelIds(List<JsonNode> nodes, OptionalFields lenient) {
-        var ids = nodes.stream()
-                .filter(JsonNode::isTextual)
-                .map(JsonNode::textValue)
-                .toList();
-        if (ids.size() < nodes.size()) {
-            lenient.report("has a kernel id that is not text");
-        }
-        return ids;
     }
 
     private record Owner(@Nullable Long uid, @Nullable String username) {}

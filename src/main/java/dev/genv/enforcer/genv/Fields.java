@@ -29,10 +29,10 @@ public final class Fields {
 
     @Nullable
     public String textOrNull(String name) throws UnreadableException {
-        var node = object.path(name);
-        if (node.isNull() || node.isMissingNode()) {
+        if (isAbsent(name)) {
             return null;
         }
+        var node = object.path(name);
         if (!node.isTextual()) {
             throw new UnreadableException("has a " + name + " that is not text");
         }
@@ -47,34 +47,32 @@ public final class Fields {
     }
 
     public int index(String name) throws UnreadableException {
-        var node = object.path(name);
-        if (!node.isIntegralNumber() || !node.canConvertToInt() || node.intValue() < 0) {
-            throw new UnreadableException("has an " + name + " that is not a number from 0");
-        }
-        return node.intValue();
+        return (int) number(name, 0, Integer.MAX_VALUE, "has an " + name + " that is not a number from 0");
     }
 
     public long uid(String name) throws UnreadableException {
-        var node = object.path(name);
-        if (!node.isIntegralNumber()
-                || !node.canConvertToLong()
-                || node.longValue() < 0
-                || node.longValue() > LARGEST_UID) {
-            throw new UnreadableException("has a " + name + " that is not a user's number");
-        }
-        return node.longValue();
+        return number(name, 0, LARGEST_UID, "has a " + name + " that is not a user's number");
     }
 
     @Nullable
     public Integer countOrNull(String name) throws UnreadableException {
+        var why = "has a " + name + " that is not a whole number";
+        return isAbsent(name) ? null : (int) number(name, Integer.MIN_VALUE, Integer.MAX_VALUE, why);
+    }
+
+    private long number(String name, long smallest, long largest, String why) throws UnreadableException {
         var node = object.path(name);
-        if (node.isNull() || node.isMissingNode()) {
-            return null;
+        if (!node.isIntegralNumber()
+                || !node.canConvertToLong()
+                || node.longValue() < smallest
+                || node.longValue() > largest) {
+            throw new UnreadableException(why);
         }
-        if (!node.isIntegralNumber() || !node.canConvertToInt()) {
-            throw new UnreadableException("has a " + name + " that is not a whole number");
-        }
-        return node.intValue();
+        return node.longValue();
+    }
+
+    private boolean isAbsent(String name) {
+        return object.path(name).isNull() || object.path(name).isMissingNode();
     }
 
     /** Returns an array; empty if absent, because older versions of genv did not write it. */

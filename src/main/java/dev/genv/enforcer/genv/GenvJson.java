@@ -52,7 +52,8 @@ public final class GenvJson {
      *     it may be a misplaced secret
      */
     public static JsonNode read(byte[] bytes) throws UnreadableException {
-        return read(new ByteArrayInputStream(bytes), MAX_BYTES).orElseThrow(() -> new UnreadableException("is empty"));
+        return readUpTo(MAX_BYTES, new ByteArrayInputStream(bytes))
+                .orElseThrow(() -> new UnreadableException("is empty"));
     }
 
     /**
@@ -61,10 +62,6 @@ public final class GenvJson {
      * @throws UnreadableException.TooLarge if the values would take more bytes of heap
      */
     public static Optional<JsonNode> readUpTo(long maxBytes, InputStream json) throws UnreadableException {
-        return read(json, maxBytes);
-    }
-
-    private static Optional<JsonNode> read(InputStream json, long maxBytes) throws UnreadableException {
         // Decoded while it is read: a copy of the whole text would need up to four times the memory of the bytes.
         var text = new InputStreamReader(json, StandardCharsets.UTF_8.newDecoder());
         try (var parser = new TreeLimitedParser(MAPPER.createParser(text), maxBytes)) {

@@ -2,23 +2,26 @@ package dev.genv.enforcer.genv;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.genv.Entries.OptionalFields;
+import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.Workload;
-import dev.genv.enforcer.model.Workload.Container;
-import dev.genv.enforcer.model.Workload.Pod;
-import dev.genv.enforcer.model.Workload.SlurmJob;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -26,30 +29,33 @@ import org.jspecify.annotations.Nullable;
 public final class SnapshotJson {
     private SnapshotJson() {}
 
-    /** Writes the snapshot as a stream: a tree of a large state would need many times the memory of the state. */
     public static void write(Snapshot snapshot, JsonGenerator out) throws IOException {
+        var json = new JsonStream(out);
         out.writeStartObject();
-        out.writeObjectFieldStart("processes");
-        out.writeArrayFieldStart("processes");
-        for (var process : snapshot.processes()) {
-            out.writeStartObject();
-            out.writeNumberField("pid", process.pid());
-            out.writeArrayFieldStart("used_gpu_memory");
-            for (var use : process.usage()) {
-                out.writeStartObject();
-                out.writeNumberField("index", use.device());
-                out.writeStringField("gpu_memory", text(use.memory()));
-                out.writeEndObject();
-            }
-            out.writeEndArray();
-            writeMembership(process, out);
-            WorkloadJson.write(process.workload(), out);
-            out.writeEndObject();
+        json.object(
+                "processes",
+                snapshot.processes(),
+                all -> json.objects("processes", all, process -> {
+                    out.writeNumberField("pid", process.pid());
+                    json.objects("used_gpu_memory", process.usage(), use -> {
+                        out.writeNumberField("index", use.device());
+                        out.writeStringField("gpu_memory", text(use.memory()));
+                    });
+                    writeMembership(process, json);
+                    writeWorkload(process.workload(), json);
+                }));
+        if (!snapshot.unlisted().memory().isEmpty()) {
+            json.object("gpu_unlisted", snapshot.unlisted(), unlisted -> writeUnlisted(unlisted, json));
         }
-        out.writeEndArray();
-        out.writeEndObject();
-        UnlistedJson.write(snapshot.unlisted(), out);
-        writeMissing(snapshot.missing(), out);
+        // Only if a part is missing: its list is empty then, although there may be entries.
+        if (!snapshot.missing().isEmpty()) {
+            json.texts(
+                    "not_observed",
+                    snapshot.missing().stream()
+                            .sorted()
+                            .map(SnapshotPart::label)
+                            .toList());
+        }
         out.writeFieldName("envs");
         EnvsFile.write(snapshot.environments(), out);
         out.writeFieldName("devices");
@@ -57,23 +63,57 @@ public final class SnapshotJson {
         out.writeEndObject();
     }
 
-    /** Only if a part is missing: its list is empty then, although there may be entries. */
-    private static void writeMissing(Set<SnapshotPart> missing, JsonGenerator out) throws IOException {
-        if (!missing.isEmpty()) {
-            out.writeArrayFieldStart("not_observed");
-            for (var part : new TreeSet<>(missing)) {
-                out.writeString(part.label());
-            }
-            out.writeEndArray();
-        }
+    private static void writeMembership(GpuProcess process, JsonStream json) throws IOException {
+        json.out().writeStringField("user", process.account());
+        json.out()
+                .writeStringField(
+                        "eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
+        json.object("membership", process.membershipBy(), by -> json.out().writeStringField("by", by.label()));
     }
 
-    static void writeMembership(GpuProcess process, JsonGenerator out) throws IOException {
-        out.writeStringField("user", process.account());
-        out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
-        out.writeObjectFieldStart("membership");
-        out.writeStringField("by", process.membershipBy().label());
-        out.writeEndObject();
+    /** Writes to which workload a process belongs. genv has no such part. */
+    private static void writeWorkload(@Nullable Workload workload, JsonStream json) throws IOException {
+        var out = json.out();
+        json.object("workload", workload, known -> {
+            out.writeStringField("unit", known.unit());
+            json.object("container", known.container(), container -> {
+                out.writeStringField("id", container.id());
+                out.writeStringField("engine", container.engine());
+                out.writeStringField("by", container.by().label());
+            });
+            json.object("pod", known.pod(), pod -> out.writeStringField("uid", pod.uid()));
+            json.object("slurm_job", known.slurmJob(), job -> {
+                out.writeStringField("id", job.id());
+                out.writeStringField("by", job.by().label());
+            });
+        });
+    }
+
+    /** Writes the memory and the processes that the GPU tool does not list. genv has no such part. */
+    private static void writeUnlisted(Unlisted unlisted, JsonStream json) throws IOException {
+        var out = json.out();
+        json.objects("devices", new TreeMap<>(unlisted.memory()).entrySet(), device -> {
+            out.writeNumberField("index", device.getKey());
+            out.writeStringField("gpu_memory", text(device.getValue()));
+        });
+        json.objects("processes", unlisted.holders(), holder -> {
+            var process = holder.process();
+            out.writeNumberField("pid", process.pid());
+            out.writeNumberField("start_time", process.id().startTime());
+            json.number("uid", process.uid());
+            out.writeStringField("command", process.command());
+            json.numbers("devices", process.devices());
+            json.numbers("used_devices", holder.used());
+            writeMembership(process, json);
+            out.writeStringField(
+                    "membership_unknown",
+                    process.membership() instanceof Membership.Unknown(var reason, var _) ? reason : null);
+            out.writeStringField(
+                    "immune",
+                    process.immunity() == null ? null : process.immunity().reason());
+            out.writeNumberField("since", holder.since());
+            writeWorkload(process.workload(), json);
+        });
     }
 
     /**
@@ -118,114 +158,76 @@ public final class SnapshotJson {
         return memory == null ? null : memory.mebibytes() + "mi";
     }
 
-    /** The part of a snapshot for memory and processes that the GPU tool does not list. genv has no such part. */
-    static final class UnlistedJson {
-        private UnlistedJson() {}
-
-        /** Writes the field {@code gpu_unlisted}; nothing if everything is listed. */
-        static void write(Unlisted unlisted, JsonGenerator out) throws IOException {
-            if (unlisted.memory().isEmpty()) {
-                return;
+    /**
+     * The processes of a snapshot in genv's form. An invalid entry is dropped, an invalid field is ignored, and everything else
+     * counts.
+     *
+     * @param processes each with the membership that its environ names; uids and start times are unknown
+     */
+    record ProcessesJson(List<GpuProcess> processes, List<Problem> problems) {
+        /**
+         * Parses {@code {"processes": […]}}.
+         *
+         * @throws UnreadableException if it has another form
+         */
+        static ProcessesJson of(JsonNode root) throws UnreadableException {
+            var byPid = new LinkedHashMap<Integer, GpuProcess>();
+            var problems = new ArrayList<Problem>();
+            for (var entry : new Fields(root).array("processes")) {
+                try {
+                    var fields = new Fields(entry);
+                    var pid = fields.index("pid");
+                    var lenient = new OptionalFields("process " + pid, problems);
+                    var usage = usage(fields.array("used_gpu_memory"), lenient);
+                    var process = new GpuProcess(
+                            new ProcessId(pid, 0), null, "", membership(entry.path("eid"), lenient), merged(usage));
+                    if (byPid.putIfAbsent(pid, process) != null) {
+                        throw new UnreadableException(pid + " is there more than once");
+                    }
+                } catch (UnreadableException e) {
+                    Entries.report(problems, "a process", e);
+                }
             }
-            out.writeObjectFieldStart("gpu_unlisted");
-            out.writeArrayFieldStart("devices");
-            for (var device : new TreeMap<>(unlisted.memory()).entrySet()) {
-                out.writeStartObject();
-                out.writeNumberField("index", device.getKey());
-                out.writeStringField("gpu_memory", device.getValue().mebibytes() + "mi");
-                out.writeEndObject();
-            }
-            out.writeEndArray();
-            out.writeArrayFieldStart("processes");
-            for (var holder : unlisted.holders()) {
-                write(holder, out);
-            }
-            out.writeEndArray();
-            out.writeEndObject();
+            return new ProcessesJson(List.copyOf(byPid.values()), List.copyOf(problems));
         }
 
-        private static void write(Unlisted.Holder holder, JsonGenerator out) throws IOException {
-            var process = holder.process();
-            out.writeStartObject();
-            out.writeNumberField("pid", process.pid());
-            out.writeNumberField("start_time", process.id().startTime());
-            if (process.uid() == null) {
-                out.writeNullField("uid");
-            } else {
-                out.writeNumberField("uid", process.uid());
+        private static List<DeviceUsage> usage(List<JsonNode> entries, OptionalFields lenient) {
+            var usage = new ArrayList<DeviceUsage>();
+            for (var entry : entries) {
+                var device = lenient.read(() -> new Fields(entry).index("index"));
+                if (device != null) {
+                    usage.add(new DeviceUsage(device, lenient.read(() -> memory(new Fields(entry)))));
+                }
             }
-            out.writeStringField("command", process.command());
-            writeNumbers("devices", process.devices(), out);
-            writeNumbers("used_devices", holder.used(), out);
-            SnapshotJson.writeMembership(process, out);
-            out.writeStringField(
-                    "membership_unknown",
-                    process.membership() instanceof Membership.Unknown(var reason, var _) ? reason : null);
-            out.writeStringField(
-                    "immune",
-                    process.immunity() == null ? null : process.immunity().reason());
-            out.writeNumberField("since", holder.since());
-            WorkloadJson.write(process.workload(), out);
-            out.writeEndObject();
+            return usage;
         }
 
-        private static void writeNumbers(String name, List<Integer> numbers, JsonGenerator out) throws IOException {
-            out.writeArrayFieldStart(name);
-            for (var number : numbers) {
-                out.writeNumber(number);
-            }
-            out.writeEndArray();
-        }
-    }
-
-    /** The part of a process in a snapshot that tells to which workload it belongs. genv has no such part. */
-    static final class WorkloadJson {
-        private WorkloadJson() {}
-
-        static void write(@Nullable Workload workload, JsonGenerator out) throws IOException {
-            if (workload == null) {
-                out.writeNullField("workload");
-                return;
-            }
-            out.writeObjectFieldStart("workload");
-            out.writeStringField("unit", workload.unit());
-            write(workload.container(), out);
-            write(workload.pod(), out);
-            write(workload.slurmJob(), out);
-            out.writeEndObject();
+        /** With MIG, a process can have several entries for one device. */
+        private static List<DeviceUsage> merged(List<DeviceUsage> usage) {
+            var byDevice = new TreeMap<Integer, DeviceUsage>();
+            usage.forEach(use -> byDevice.merge(use.device(), use, DeviceUsage::plus));
+            return List.copyOf(byDevice.values());
         }
 
-        private static void write(@Nullable Container container, JsonGenerator out) throws IOException {
-            if (container == null) {
-                out.writeNullField("container");
-                return;
+        private static Membership membership(JsonNode eid, OptionalFields lenient) {
+            if (eid.isTextual()) {
+                return Environ.named(eid.textValue().getBytes(StandardCharsets.UTF_8));
             }
-            out.writeObjectFieldStart("container");
-            out.writeStringField("id", container.id());
-            out.writeStringField("engine", container.engine());
-            out.writeStringField("by", container.by().label());
-            out.writeEndObject();
+            if (eid.isNull() || eid.isMissingNode()) {
+                return new Membership.Outside();
+            }
+            lenient.report("has an eid that is not text");
+            return new Membership.Unknown("its environment's id is not text");
         }
 
-        private static void write(@Nullable Pod pod, JsonGenerator out) throws IOException {
-            if (pod == null) {
-                out.writeNullField("pod");
-                return;
+        /** genv writes {@code [N/A]mi} if the driver does not report the memory. */
+        private static @Nullable Memory memory(Fields usage) throws UnreadableException {
+            var text = usage.textOrNull("gpu_memory");
+            if (text == null || text.startsWith("[")) {
+                return null;
             }
-            out.writeObjectFieldStart("pod");
-            out.writeStringField("uid", pod.uid());
-            out.writeEndObject();
-        }
-
-        private static void write(@Nullable SlurmJob job, JsonGenerator out) throws IOException {
-            if (job == null) {
-                out.writeNullField("slurm_job");
-                return;
-            }
-            out.writeObjectFieldStart("slurm_job");
-            out.writeStringField("id", job.id());
-            out.writeStringField("by", job.by().label());
-            out.writeEndObject();
+            return Memory.parse(text)
+                    .orElseThrow(() -> new UnreadableException("has an amount of memory that cannot be read: " + text));
         }
     }
 }

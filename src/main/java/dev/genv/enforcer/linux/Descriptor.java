@@ -3,7 +3,6 @@ package dev.genv.enforcer.linux;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -20,14 +19,11 @@ import java.util.Arrays;
  * for each.
  */
 public final class Descriptor implements AutoCloseable {
-    private static final int O_NOCTTY = 0400;
-    private static final int O_CLOEXEC = 02000000;
     private static final int BUFFER = 8 << 10;
     /** The kernel's PATH_MAX, with the zero byte. */
     private static final int LONGEST_PATH = 4096;
 
     private static final NativeFunction OPEN = NativeFunction.variadic("open", 2, JAVA_INT, ADDRESS, JAVA_INT);
-    private static final NativeFunction READ = NativeFunction.of("read", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
 
     private static final ThreadLocal<MemorySegment> BUFFERS =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(BUFFER));
@@ -80,7 +76,7 @@ public final class Descriptor implements AutoCloseable {
         var buffer = BUFFERS.get();
         MemorySegment.copy(bytes, 0, buffer, JAVA_BYTE, 0, bytes.length);
         buffer.set(JAVA_BYTE, bytes.length, (byte) 0);
-        try (var file = new Descriptor((int) OPEN.call(buffer, O_CLOEXEC | O_NOCTTY))) {
+        try (var file = new Descriptor((int) OPEN.call(buffer, FileCalls.O_CLOEXEC | FileCalls.O_NOCTTY))) {
             return file.read(limit);
         } catch (Errno e) {
             throw e.of(path);
@@ -101,7 +97,7 @@ public final class Descriptor implements AutoCloseable {
         var content = new byte[0];
         var size = 0;
         while (size < limit) {
-            var count = (int) READ.call(number, buffer, (long) Math.min(BUFFER, limit - size));
+            var count = (int) FileCalls.READ.call(number, buffer, (long) Math.min(BUFFER, limit - size));
             if (count == 0) {
                 break; // only this is the end: a read can return less than there is
             }

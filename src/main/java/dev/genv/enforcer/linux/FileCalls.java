@@ -22,15 +22,14 @@ public final class FileCalls {
     public static final int O_WRONLY = 1;
     public static final int O_CREAT = 0100;
     public static final int O_EXCL = 0200;
-    public static final int O_APPEND = 02000;
     // Only these two flags differ between the architectures (asm/fcntl.h).
     private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");
     public static final int O_PATH = 010000000;
     public static final int O_DIRECTORY = ARM ? 040000 : 0200000;
     private static final int O_NOFOLLOW = ARM ? 0100000 : 0400000;
-    private static final int O_NOCTTY = 0400;
+    static final int O_NOCTTY = 0400;
     private static final int O_NONBLOCK = 04000;
-    private static final int O_CLOEXEC = 02000000;
+    static final int O_CLOEXEC = 02000000;
 
     /** In bytes. Freed native memory of the size of a file would stay allocated to the service. */
     public static final int BUFFER = 64 << 10;
@@ -48,10 +47,9 @@ public final class FileCalls {
     private static final NativeFunction OPENAT =
             NativeFunction.variadic("openat", 3, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT);
     private static final NativeFunction CLOSE = NativeFunction.of("close", JAVA_INT, JAVA_INT);
-    private static final NativeFunction READ = NativeFunction.of("read", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
+    static final NativeFunction READ = NativeFunction.of("read", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
     private static final NativeFunction WRITE = NativeFunction.of("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
     private static final NativeFunction FSYNC = NativeFunction.of("fsync", JAVA_INT, JAVA_INT);
-    private static final NativeFunction FTRUNCATE = NativeFunction.of("ftruncate", JAVA_INT, JAVA_INT, JAVA_LONG);
     private static final NativeFunction GETEUID = NativeFunction.of("geteuid", JAVA_INT);
     private static final NativeFunction GETEGID = NativeFunction.of("getegid", JAVA_INT);
     private static final NativeFunction GETGROUPS = NativeFunction.of("getgroups", JAVA_INT, JAVA_INT, ADDRESS);
@@ -112,11 +110,6 @@ public final class FileCalls {
 
     public static void fsync(int descriptor) throws Errno {
         FSYNC.call(descriptor);
-    }
-
-    /** Cuts a file to this number of bytes. */
-    public static void ftruncate(int descriptor, long size) throws Errno {
-        FTRUNCATE.call(descriptor, size);
     }
 
     public static long effectiveUid() throws Errno {

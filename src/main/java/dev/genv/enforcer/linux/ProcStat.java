@@ -1,7 +1,9 @@
 package dev.genv.enforcer.linux;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * The content of {@code /proc/PID/stat} (see proc_pid_stat(5)).
@@ -24,7 +26,7 @@ public record ProcStat(
     private static final int KERNEL_THREAD = 0x0020_0000;
     // Fields are numbered from 1; the third is the first one after the name.
     private static final int CUT = 3;
-    private static final int LAST = 51;
+    private static final Pattern SEPARATOR = Pattern.compile("[ \n]");
 
     /**
      * The place of a process among the others.
@@ -60,7 +62,7 @@ public record ProcStat(
             throw new IOException("stat has no name");
         }
         try {
-            var fields = new Fields(text, close + 2);
+            var fields = new Fields(List.of(SEPARATOR.split(text.substring(close + 2))));
             return new ProcStat(
                     text.substring(open + 1, close),
                     text.charAt(close + 2),
@@ -74,42 +76,18 @@ public record ProcStat(
         }
     }
 
-    /** The fields after the name, without a copy of any: an observation parses hundreds of them. */
-    private static final class Fields {
-        private final String text;
-        private final int first;
-        /** The index after each field, from the third on. */
-        private final int[] ends = new int[LAST - CUT + 1];
-
-        Fields(String text, int first) {
-            this.text = text;
-            this.first = first;
-            var count = 0;
-            for (var i = first; i <= text.length() && count < ends.length; i++) {
-                if (i == text.length() || text.charAt(i) == ' ' || text.charAt(i) == '\n') {
-                    ends[count++] = i;
-                }
-            }
-        }
-
+    /** The fields after the name. */
+    private record Fields(List<String> texts) {
         long number(int field) {
-            return Long.parseLong(text, begin(field), end(field), 10);
+            return Long.parseLong(texts.get(field - CUT));
         }
 
         int integer(int field) {
-            return Integer.parseInt(text, begin(field), end(field), 10);
+            return Integer.parseInt(texts.get(field - CUT));
         }
 
         long address(int field) {
-            return Long.parseUnsignedLong(text, begin(field), end(field), 10);
-        }
-
-        private int begin(int field) {
-            return field == CUT ? first : ends[field - CUT - 1] + 1;
-        }
-
-        private int end(int field) {
-            return ends[field - CUT];
+            return Long.parseUnsignedLong(texts.get(field - CUT));
         }
     }
 

@@ -8,7 +8,10 @@ import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The parsed content of a file. The file is read once, and again after each change. */
+/**
+ * The parsed content of a file. The file is read once, and again after each change. Equal statuses mean equal content, because users
+ * cannot set the change time.
+ */
 public final class WatchedFile<T> {
     static final Duration QUIET = Duration.ofSeconds(2);
 
@@ -42,11 +45,12 @@ public final class WatchedFile<T> {
 
     /** Returns the present content. An exception tells why it cannot be read. */
     public synchronized T current() throws IOException {
-        try (var file = open()) {
+        var path = locator.locate();
+        try (var file = open(path)) {
             var status = file.status(); // before it is read: what is written later is a change
             if (content == null || !status.equals(lastStatus)) {
                 content = null;
-                content = parser.parse(file.read(largest));
+                content = parser.parse(read(path, file));
                 lastStatus = status;
             }
             return content;
@@ -55,15 +59,16 @@ public final class WatchedFile<T> {
 
     /** The same; empty if the file was written a moment ago and may be incomplete. */
     public synchronized Optional<T> currentIfSettled(Instant when) throws IOException {
-        try (var file = open()) {
+        var path = locator.locate();
+        try (var file = open(path)) {
             var status = file.status();
             if (content == null || !status.equals(lastStatus)) {
                 var age = Duration.between(Instant.EPOCH.plusNanos(status.modified()), when);
                 if (age.abs().compareTo(QUIET) < 0) {
                     return Optional.empty();
                 }
-                var next = parser.parse(file.read(largest));
-                try (var after = open()) {
+                var next = parser.parse(read(path, file));
+                try (var after = open(locator.locate())) {
                     if (!after.status().equals(status)) {
                         return Optional.empty();
                     }
@@ -75,10 +80,9 @@ public final class WatchedFile<T> {
         }
     }
 
-    private OpenFile open() throws IOException {
-        var path = locator.locate();
+    private static Descriptor open(Path path) throws IOException {
         try {
-            return new OpenFile(path, Descriptor.openRegular(path));
+            return Descriptor.openRegular(path);
         } catch (NoSuchFileException e) {
             var missing = new NoSuchFileException(path.toString(), null, "there is no such file");
             missing.initCause(e);
@@ -86,27 +90,15 @@ public final class WatchedFile<T> {
         }
     }
 
-    /** Its path is for messages only. Equal statuses mean equal content, because users cannot set the change time. */
-    private record OpenFile(Path path, Descriptor descriptor) implements AutoCloseable {
-        FileStatus status() throws Errno {
-            return descriptor.status();
-        }
-
-        byte[] read(int largest) throws IOException {
-            try {
-                var content = descriptor.read(largest + 1);
-                if (content.length > largest) {
-                    throw new FileTooLargeException(path, largest);
-                }
-                return content;
-            } catch (Errno e) {
-                throw e.of(path.toString());
+    private byte[] read(Path path, Descriptor file) throws IOException {
+        try {
+            var bytes = file.read(largest + 1);
+            if (bytes.length > largest) {
+                throw new FileTooLargeException(path, largest);
             }
-        }
-
-        @Override
-        public void close() throws IOException {
-            descriptor.close();
+            return bytes;
+        } catch (Errno e) {
+            throw e.of(path.toString());
         }
     }
 

@@ -2,8 +2,8 @@ package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.gpu.ToolException;
 import dev.genv.enforcer.linux.FileTree;
-import dev.genv.enforcer.linux.TrustedOwners;
-import dev.genv.enforcer.linux.TrustedOwners.UntrustedException;
+import dev.genv.enforcer.linux.FileTree.TrustedOwners;
+import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.gpu;
+package dev.genv.enforcer.observation.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -9,10 +9,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class GpuStatusLineTest {
+class DeviceStatusLinesTest {
     @Test
     void readsEachField() {
-        assertThat(GpuStatusLine.parse(List.of("1, 220, 16384, -3, 100", "0,1,2,61,0")))
+        assertThat(DeviceStatuses.parse(List.of("1, 220, 16384, -3, 100", "0,1,2,61,0")))
                 .containsExactly(
                         new DeviceStatus(0, 61, 0, Memory.ofMebibytes(1), Memory.ofMebibytes(2)),
                         new DeviceStatus(1, -3, 100, Memory.ofMebibytes(220), Memory.ofMebibytes(16384)));
@@ -28,7 +28,7 @@ class GpuStatusLineTest {
                 "0, 1234567890123, 99999999999999999999, 61 C, 5 %"
             })
     void anotherTextIsUnknown(String line) {
-        assertThat(GpuStatusLine.parse(List.of(line))).containsExactly(new DeviceStatus(0, null, null, null, null));
+        assertThat(DeviceStatuses.parse(List.of(line))).containsExactly(new DeviceStatus(0, null, null, null, null));
     }
 
     @ParameterizedTest
@@ -43,12 +43,12 @@ class GpuStatusLineTest {
                 "[GPU is lost], 1, 2, 3, 4"
             })
     void anotherLineIsLeftOut(String line) {
-        assertThat(GpuStatusLine.parse(List.of(line))).isEmpty();
+        assertThat(DeviceStatuses.parse(List.of(line))).isEmpty();
     }
 
     @Test
     void theFirstLineOfADeviceCounts() {
-        assertThat(GpuStatusLine.parse(List.of("0, 1, 2, 3, 4", "0, 5, 6, 7, 8")))
+        assertThat(DeviceStatuses.parse(List.of("0, 1, 2, 3, 4", "0, 5, 6, 7, 8")))
                 .containsExactly(new DeviceStatus(0, 3, 4, Memory.ofMebibytes(1), Memory.ofMebibytes(2)));
     }
 }
