@@ -19,8 +19,8 @@ public interface DataSettings {
     Optional<@WithConverter(Paths.AbsolutePath.class) Path> dataDir();
 
     /**
-     * Largest size of the database in its folder. Half of it is for recorded observations, a quarter for violations, actions and
-     * events, and an eighth for the history. Above these limits, the service deletes the oldest entries of the host with the most
+     * Largest size of the database in its folder. Three eighths of it are for recorded observations, a quarter for
+     * violations, actions and events, and an eighth for the history. Above these limits, the service deletes the oldest entries of the host with the most
      * bytes.
      */
     @WithDefault("256MiB")
