@@ -1,5 +1,6 @@
 package dev.genv.enforcer.recording;
 
+import dev.genv.enforcer.recording.Picture.PictureCodec;
 import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.store.Sql;
 import dev.genv.enforcer.store.StoreException;

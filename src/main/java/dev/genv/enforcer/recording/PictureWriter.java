@@ -1,6 +1,7 @@
 package dev.genv.enforcer.recording;
 
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.recording.Picture.PictureCodec;
 import dev.genv.enforcer.store.Sql;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;

@@ -14,6 +14,7 @@ import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.recording.Replay.ReplayedHost;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.time.Duration;
 import java.time.Instant;
