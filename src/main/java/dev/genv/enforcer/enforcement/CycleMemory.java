@@ -109,6 +109,7 @@ final class CycleMemory {
     void commit(List<Event> ofCycle, Instant at) {
         var progress = records.registry().progress();
         var events = unwritten.with(ofCycle);
+        var open = intents.open(); // first: one that is missing here has its result in the others
         var attempts = intents.unstored();
         var cycle = new SavedCycle(
                 counted.mark(),
@@ -123,7 +124,7 @@ final class CycleMemory {
                 .with(history.save())
                 .with(terminations.save())
                 .with(records.deliveries().save());
-        var commit = new CycleCommit(cycle, state, records.registry().save(), events, attempts);
+        var commit = new CycleCommit(cycle, state, records.registry().save(), events, attempts, open);
         if (records.store().commit(commit)) {
             unwritten.recordWritten(events);
             intents.stored(attempts);

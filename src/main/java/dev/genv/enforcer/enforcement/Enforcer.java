@@ -86,10 +86,10 @@ public final class Enforcer {
         terminations =
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, ticker);
+        memory = new CycleMemory(records, clock, history, terminations, ticker);
         if (records.hasLost()) {
             safeguards.holdSigterm(limits.killAfter() == null ? PERHAPS_SIGNALLED : limits.killAfter());
         }
-        memory = new CycleMemory(records, clock, history, terminations, ticker);
         dispatcher =
                 new ActionDispatcher(workers, config.actionTimeout(), this::recordResult, memory.intents(), ticker);
         var next = new NextActions(safeguards, terminations, ticker);

@@ -67,7 +67,7 @@ public final class ProblemLog {
                 .collect(Collectors.toMap(ProblemLog::withoutDetail, Function.identity(), (first, _) -> first));
     }
 
-    /** What does not change: the text up to the first colon, which is the name of the delivery or of the journal's file. */
+    /** What does not change: the text up to the first colon, which is the name of the delivery or of the folder of the database. */
     private static HostProblem withoutDetail(HostProblem problem) {
         var detail = problem.problem().detail();
         var end = detail.indexOf(':');

@@ -3,7 +3,6 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
@@ -36,8 +35,7 @@ public final class Records {
         this.atStart = new ArrayList<>(atStart);
         restored = store.restore();
         notRestored.addAll(restored.unreadable());
-        var last = restored.cycle().map(SavedCycle::lastEvent).orElse(0L);
-        restore("events", () -> events.continueFrom(store::id, restored.events(), last));
+        restore("events", () -> events.continueFrom(store::id, restored.events(), restored.lastEvent()));
         restore("deliveries", () -> deliveries.restore(restored.state()));
         restored.cycle()
                 .ifPresent(cycle -> restore("violations", () -> {
@@ -82,7 +80,7 @@ public final class Records {
 
     /** Whether something that earlier runs stored is lost, so that it is unknown whom they signalled. */
     boolean hasLost() {
-        return restored.hasLost();
+        return restored.hasLost() || !notRestored.isEmpty();
     }
 
     /** The events of the start, and of violations that are over since the last run. */

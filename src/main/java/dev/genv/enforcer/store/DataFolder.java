@@ -191,10 +191,11 @@ final class DataFolder implements AutoCloseable {
                     FileCalls.status(directory).isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
                             && FileCalls.status(lock).isSameFile(FileCalls.status(directory, LOCK))
                             && file.isSameFile(FileCalls.status(directory, DATABASE));
+            var before = log;
             if (isInPlace) {
                 log = exists(LOG) ? FileCalls.status(directory, LOG) : null;
             }
-            return isInPlace;
+            return isInPlace && (before == null || (log != null && log.isSameFile(before)));
         } catch (IOException e) {
             return false; // such as a file that is missing
         }

@@ -11,6 +11,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -94,7 +95,10 @@ public final class Database implements AutoCloseable {
 
     private record Task<T>(Work<T> work, CompletableFuture<T> result) {}
 
-    private record Opened(Connection connection, @Nullable DataFolder folder) {
+    private record Opened(
+            Connection connection,
+            @Nullable DataFolder folder,
+            @Nullable UUID id) {
         void close() {
             try {
                 connection.close();
@@ -126,23 +130,27 @@ public final class Database implements AutoCloseable {
      */
     public <T> Optional<T> start(Work<T> work) {
         try {
-            return Optional.of(call(work, startLimit));
+            return Optional.of(call(work, startLimit, true));
         } catch (StoreException e) {
             hasLost = isThere;
             problem = e.problem();
             LOG.warnf("The service runs without what earlier runs left: %s", e.getMessage());
+            id.set(UUID.randomUUID()); // so that a database that is opened later stays as it is
             return Optional.empty();
-        } finally {
-            id.compareAndSet(null, UUID.randomUUID());
         }
     }
 
-    /** Runs a task, and waits for its result. */
+    /** Runs a task that reads, and waits for its result. */
     public <T> T call(Work<T> work) throws StoreException {
-        return call(work, limit);
+        return call(work, limit, false);
     }
 
-    private <T> T call(Work<T> work, Duration most) throws StoreException {
+    /** Runs a task that writes, and waits until it is on the disk. Later tasks do not wait while the disk has not answered it. */
+    <T> T write(Work<T> work) throws StoreException {
+        return call(work, limit, true);
+    }
+
+    private <T> T call(Work<T> work, Duration most, boolean isWriter) throws StoreException {
         if (isClosed) {
             throw StoreException.unwritable("the service is being stopped");
         }
@@ -150,7 +158,7 @@ public final class Database implements AutoCloseable {
         if ((hangs && !isIdle) || !tasks.offer(task)) {
             throw hanging();
         }
-        return await(task.result, most);
+        return await(task.result, most, isWriter);
     }
 
     /** Runs a task soon, without waiting. Returns whether there is room for it; there is none while the disk hangs. */
@@ -158,8 +166,7 @@ public final class Database implements AutoCloseable {
         return !isClosed && !(hangs && !isIdle) && tasks.offer(new Task<>(work, new CompletableFuture<>()));
     }
 
-    /** A disk that hangs delays one task. Later ones do not wait until it has answered. */
-    private <T> T await(CompletableFuture<T> result, Duration most) throws StoreException {
+    private <T> T await(CompletableFuture<T> result, Duration most, boolean isWriter) throws StoreException {
         var deadline = System.nanoTime() + most.toNanos();
         var interrupted = false;
         try {
@@ -169,7 +176,7 @@ public final class Database implements AutoCloseable {
                     hangs = false;
                     return value;
                 } catch (TimeoutException e) {
-                    hangs = true;
+                    hangs = hangs || isWriter;
                     throw hanging();
                 } catch (ExecutionException e) {
                     hangs = false;
@@ -312,6 +319,10 @@ public final class Database implements AutoCloseable {
             giveUp(open, open.folder);
             open = null;
         }
+        if (open != null && !Objects.equals(open.id, id.get())) { // the start was given up
+            close(open);
+            open = null;
+        }
         return open == null ? reopen() : open;
     }
 
@@ -348,12 +359,12 @@ public final class Database implements AutoCloseable {
     private Opened open(@Nullable DataFolder folder) throws StoreException {
         Opened open = null;
         try {
-            open = new Opened(connectOrReplace(folder), folder);
+            open = new Opened(connectOrReplace(folder), folder, id.get());
             opened = open;
             generation++;
             return open;
         } catch (SQLException e) {
-            throw StoreException.unwritable(name(), e);
+            throw isBusy(e) ? locked(e) : StoreException.unwritable(name(), e);
         } catch (StoreException e) {
             throw e;
         } catch (IOException e) {
@@ -402,7 +413,7 @@ public final class Database implements AutoCloseable {
             query(statement, "PRAGMA wal_autocheckpoint = 0");
             query(statement, "PRAGMA max_page_count = " + config.maxBytes() / PAGE_BYTES);
             query(statement, "PRAGMA journal_mode = WAL");
-            var check = query(statement, "PRAGMA quick_check(1)");
+            var check = generation == 0 ? query(statement, "PRAGMA quick_check(1)") : "ok";
             if (!"ok".equals(check)) {
                 throw new SQLiteException(String.valueOf(check), SQLiteErrorCode.SQLITE_CORRUPT);
             }
@@ -471,6 +482,7 @@ public final class Database implements AutoCloseable {
             open.connection.rollback();
         } catch (SQLException e) {
             why.addSuppressed(e);
+            beginAnew(open.connection);
         }
         if (!(why instanceof SQLException sql)) {
             LOG.error("A task of the database failed", why);
@@ -486,6 +498,9 @@ public final class Database implements AutoCloseable {
         }
         if (code(sql) == SQLiteErrorCode.SQLITE_FULL.code) {
             return StoreException.full("%s: %s".formatted(name(), sql.getMessage()));
+        }
+        if (isBusy(sql)) {
+            return locked(sql);
         }
         if (open.folder != null) {
             close(open);
@@ -508,6 +523,26 @@ public final class Database implements AutoCloseable {
         } catch (IOException e) {
             throw StoreException.unwritable(name(), e);
         }
+    }
+
+    /** SQLite may have rolled back by itself; then the driver does not begin the next transaction. */
+    private static void beginAnew(Connection connection) {
+        for (var mode : List.of(true, false)) {
+            try {
+                connection.setAutoCommit(mode);
+            } catch (SQLException e) {
+                LOG.debug("There was no transaction to end", e);
+            }
+        }
+    }
+
+    private static boolean isBusy(SQLException why) {
+        return code(why) == SQLiteErrorCode.SQLITE_BUSY.code;
+    }
+
+    private StoreException locked(SQLException why) {
+        return new StoreException(
+                ProblemCode.DATA_LOCKED, "another program has locked %s: %s".formatted(name(), why.getMessage()));
     }
 
     private static boolean isDamage(SQLException why) {

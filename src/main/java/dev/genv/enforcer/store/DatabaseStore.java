@@ -1,5 +1,6 @@
 package dev.genv.enforcer.store;
 
+import dev.genv.enforcer.enforcement.action.PendingTerminations;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
@@ -11,6 +12,7 @@ import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.store.StoredRows.ActionRows;
 import dev.genv.enforcer.store.StoredRows.EventRows;
 import dev.genv.enforcer.store.StoredRows.ViolationRows;
@@ -18,7 +20,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,6 +28,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +41,8 @@ public final class DatabaseStore implements Store {
     private static final Logger LOG = Logger.getLogger(DatabaseStore.class);
     /** As many resolved violations are restored as the registry keeps. */
     private static final int MAX_RESOLVED = 10_000;
+    /** Pending terminations are few, and never left out: without them a process gets a second SIGTERM. */
+    private static final String TERMINATIONS = PendingTerminations.TERMINATIONS.name();
 
     private static final long MAX_RESOLVED_BYTES = 16L << 20;
     /** The share of the database for the history of the hosts. Users choose its size. */
@@ -49,8 +54,8 @@ public final class DatabaseStore implements Store {
     private final String processes;
     private final List<SavedKind<?, ?>> kinds;
     private final Retention retention;
-    /** Since when the history of hosts is left out. Only tasks use it. */
-    private final Map<String, Instant> leftOut = new HashMap<>();
+    /** Since when the history of hosts is left out. */
+    private final Map<String, Instant> leftOut = new ConcurrentHashMap<>();
     /** What the database has; null if that is not known, so that the next cycle writes everything. */
     private volatile @Nullable Content written;
 
@@ -85,13 +90,19 @@ public final class DatabaseStore implements Store {
 
     @Override
     public List<Problem> problems() {
-        return database.problems();
+        var tooLarge = leftOut.keySet().stream()
+                .map(host -> new Problem(
+                        ProblemCode.DATA_UNWRITABLE,
+                        "the history of %s is too large: after a restart its grace periods begin again"
+                                .formatted(host)));
+        return Stream.concat(database.problems().stream(), tooLarge.limit(1)).toList();
     }
 
     @Override
     public void begin(List<Intent> intents) {
         try {
-            database.call(connection -> {
+            database.write(connection -> {
+                writeProcesses(new Sql(connection));
                 var rows = new ActionRows(connection);
                 for (var intent : intents) {
                     rows.insert(intent);
@@ -107,13 +118,13 @@ public final class DatabaseStore implements Store {
     public boolean commit(CycleCommit cycle) {
         try {
             try {
-                written = database.call(connection -> write(connection, cycle));
+                written = database.write(connection -> write(connection, cycle));
             } catch (StoreException e) {
                 if (!e.isFull()) {
                     throw e;
                 }
-                database.call(connection -> retention.makeRoom(new Sql(connection)));
-                written = database.call(connection -> write(connection, cycle));
+                database.write(connection -> retention.makeRoom(new Sql(connection)));
+                written = database.write(connection -> write(connection, cycle));
             }
             return true;
         } catch (StoreException e) {
@@ -130,10 +141,13 @@ public final class DatabaseStore implements Store {
         var sql = new Sql(connection);
         if (isAnew) {
             sql.update("DELETE FROM history");
-            sql.update("INSERT OR REPLACE INTO meta VALUES ('processes', ?)", processes);
+            writeProcesses(sql);
         }
         sql.update("INSERT OR REPLACE INTO meta VALUES ('cycle', ?)", RecordJson.text(cycle.cycle()));
         var rows = new ActionRows(connection);
+        for (var intent : isAnew ? cycle.open() : List.<Intent>of()) {
+            rows.insert(intent);
+        }
         for (var attempt : cycle.attempts()) {
             rows.record(attempt);
         }
@@ -187,7 +201,7 @@ public final class DatabaseStore implements Store {
                 .all()
                 .forEach((kind, entries) -> entries.forEach((key, value) -> {
                     var host = kind.hostOf(key);
-                    if (!leftOut.containsKey(host)) {
+                    if (kind.name().equals(TERMINATIONS) || !leftOut.containsKey(host)) {
                         now.put(new Entry(host, kind.name(), key), value);
                     }
                 }));
@@ -214,7 +228,7 @@ public final class DatabaseStore implements Store {
         }
         if (isChanged) {
             leaveOutLargest(sql, at);
-            now.keySet().removeIf(entry -> leftOut.containsKey(entry.host));
+            now.keySet().removeIf(entry -> !entry.kind.equals(TERMINATIONS) && leftOut.containsKey(entry.host));
         }
         return now;
     }
@@ -222,14 +236,15 @@ public final class DatabaseStore implements Store {
     private void leaveOutLargest(Sql sql, Instant at) throws SQLException {
         var bytes = new LinkedHashMap<String, Long>();
         sql.forEach(
-                "SELECT host, SUM(LENGTH(key) + LENGTH(value)) FROM history WHERE host <> '' GROUP BY host ORDER BY 2 DESC",
-                row -> bytes.put(row.getString(1), row.getLong(2)));
+                "SELECT host, SUM(LENGTH(key) + LENGTH(value)) FROM history WHERE host <> '' AND kind <> ? GROUP BY host ORDER BY 2 DESC",
+                row -> bytes.put(row.getString(1), row.getLong(2)),
+                TERMINATIONS);
         var sum = bytes.values().stream().mapToLong(Long::longValue).sum();
         for (var host : bytes.entrySet()) {
             if (sum <= database.maxBytes() / HISTORY_SHARE) {
                 return;
             }
-            sql.update("DELETE FROM history WHERE host = ?", host.getKey());
+            sql.update("DELETE FROM history WHERE host = ? AND kind <> ?", host.getKey(), TERMINATIONS);
             leftOut.put(host.getKey(), at);
             sum -= host.getValue();
         }
@@ -244,31 +259,37 @@ public final class DatabaseStore implements Store {
     private Restored read(Sql sql) throws SQLException {
         var meta = new HashMap<String, String>();
         sql.forEach("SELECT key, value FROM meta", row -> meta.put(row.getString(1), row.getString(2)));
-        var cycle = Optional.ofNullable(meta.get("cycle")).flatMap(json -> RecordJson.read(json, SavedCycle.class));
-        var lastIntent = sql.number("SELECT MAX(id) FROM action");
+        var unreadable = new TreeSet<String>();
+        var cycle = Optional.ofNullable(meta.get("cycle")).flatMap(json -> {
+            var last = RecordJson.read(json, SavedCycle.class);
+            if (last.isEmpty()) {
+                unreadable.add("the last cycle");
+            }
+            return last;
+        });
         cycle.ifPresent(last -> retention.continueFrom(last.at()));
         var isSameBoot = !processes.isEmpty() && processes.equals(meta.get("processes"));
-        var intents = new ActionRows(sql.connection()).intents();
+        var intents = new ActionRows(sql.connection()).intents(unreadable);
         if (!isSameBoot) {
             forgetProcesses(sql);
         }
-        var unreadable = new TreeSet<String>();
-        var state = readHistory(sql, unreadable);
         var rows = new ViolationRows(sql);
         var events = EventRows.latest(sql, EventLog.MAX_EVENTS, EventLog.MAX_BYTES);
-        var restored = new Restored(
+        LOG.infof("Read %d events from the database", events.size());
+        return new Restored(
                 cycle,
                 isSameBoot,
-                state,
+                readHistory(sql, unreadable),
                 cycle.isPresent() ? rows.active(cycle.get()) : List.of(),
                 rows.latestResolved(MAX_RESOLVED, MAX_RESOLVED_BYTES),
                 intents,
                 events,
-                lastIntent,
+                Math.max(cycle.map(SavedCycle::lastEvent).orElse(0L), sql.number("SELECT MAX(sequence) FROM event")),
+                sql.number("SELECT MAX(id) FROM action"),
                 List.copyOf(unreadable),
-                database.hasLost());
-        LOG.infof("Read %d events from the database", events.size());
-        return restored;
+                // One that was begun while an earlier run went on has nothing of what that run knew until its first
+                // cycle.
+                database.hasLost() || (cycle.isEmpty() && meta.containsKey("damaged")));
     }
 
     /** Identities of processes are not valid any more, also for a next run before the first cycle of this one. */
@@ -277,44 +298,37 @@ public final class DatabaseStore implements Store {
         sql.update(
                 "UPDATE action SET outcome = 'failed', detail = 'the node was rebooted', planned = NULL WHERE outcome = ?",
                 ActionRows.PERHAPS);
+        writeProcesses(sql);
+    }
+
+    private void writeProcesses(Sql sql) throws SQLException {
         sql.update("INSERT OR REPLACE INTO meta VALUES ('processes', ?)", processes);
     }
 
-    /** Reads the history. Nothing is restored of a host of which something cannot be read: its clocks need its claims. */
+    /** Reads the entries that this version can read. */
     private SavedState readHistory(Sql sql, Set<String> unreadable) throws SQLException {
-        var entries = new ArrayList<Map.Entry<Entry, Record>>();
-        var byName = new HashMap<String, SavedKind<?, ?>>();
-        kinds.forEach(kind -> byName.put(kind.name(), kind));
-        sql.forEach("SELECT host, kind, key, value FROM history", row -> {
-            var kind = byName.get(row.getString(2));
-            if (kind == null) {
-                return; // of another version
-            }
-            var key = RecordJson.read(row.getString(3), kind.keyType());
-            var value = RecordJson.read(row.getString(4), kind.valueType());
-            if (key.isPresent() && value.isPresent()) {
-                entries.add(Map.entry(new Entry(row.getString(1), kind.name(), key.get()), value.get()));
-            } else {
-                unreadable.add("history of " + row.getString(1));
-            }
-        });
         var state = SavedState.EMPTY;
         for (var kind : kinds) {
-            state = state.with(read(kind, entries, unreadable));
+            state = state.with(read(sql, kind, unreadable));
         }
         return state;
     }
 
     private static <K extends Record, V extends Record> SavedState read(
-            SavedKind<K, V> kind, List<Map.Entry<Entry, Record>> entries, Set<String> unreadable) {
-        var typed = new LinkedHashMap<K, V>();
-        for (var entry : entries) {
-            if (entry.getKey().kind.equals(kind.name()) && !unreadable.contains("history of " + entry.getKey().host)) {
-                typed.put(
-                        kind.keyType().cast(entry.getKey().key),
-                        kind.valueType().cast(entry.getValue()));
-            }
-        }
-        return SavedState.EMPTY.with(kind, typed);
+            Sql sql, SavedKind<K, V> kind, Set<String> unreadable) throws SQLException {
+        var entries = new LinkedHashMap<K, V>();
+        sql.forEach(
+                "SELECT host, key, value FROM history WHERE kind = ?",
+                row -> {
+                    var key = RecordJson.read(row.getString(2), kind.keyType());
+                    var value = RecordJson.read(row.getString(3), kind.valueType());
+                    if (key.isPresent() && value.isPresent()) {
+                        entries.put(key.get(), value.get());
+                    } else {
+                        unreadable.add("%s of %s".formatted(kind.name(), row.getString(1)));
+                    }
+                },
+                kind.name());
+        return SavedState.EMPTY.with(kind, entries);
     }
 }

@@ -23,7 +23,7 @@ import java.util.concurrent.Callable;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** The JSON of the journal. A record of another version is read if it has every component that this version needs. */
+/** The JSON of the database. A record of another version is read if it has every component that this version needs. */
 public final class RecordJson {
     private static final Logger LOG = Logger.getLogger(RecordJson.class);
     private static final int DEEPEST = 64;
@@ -72,7 +72,7 @@ public final class RecordJson {
         try {
             return Optional.ofNullable(reader.call());
         } catch (Exception e) { // a record may refuse a component
-            LOG.debugf(e, "A record of the journal is not a %s of this version", type.getName());
+            LOG.debugf(e, "A record of the database is not a %s of this version", type.getName());
             return Optional.empty();
         }
     }

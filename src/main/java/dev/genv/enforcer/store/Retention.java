@@ -31,7 +31,8 @@ public final class Retention {
     private @Nullable Instant lastByAge;
 
     /**
-     * A kind of rows, and its share of the database in sixteenths. A quarter is left for indexes and pages that are not full.
+     * A kind of rows, and its share of the database in sixteenths. An eighth each is for usage, for the history, and for indexes and
+     * pages that are not full.
      *
      * @param oldest selects the keys of the oldest rows of a host
      */
@@ -98,7 +99,7 @@ public final class Retention {
         for (var kind : KINDS) {
             isChanged |= deleteOldest(sql, kind);
         }
-        return isChanged;
+        return isChanged || deleteOldestUsage(sql);
     }
 
     private boolean isAbove(Sql sql, Kind kind) throws SQLException {
@@ -120,6 +121,14 @@ public final class Retention {
         return false;
     }
 
+    /** Deletes the older half of the usage of the host with the most rows. */
+    private static boolean deleteOldestUsage(Sql sql) throws SQLException {
+        return sql.update("""
+                        DELETE FROM usage WHERE host = (SELECT host FROM usage GROUP BY host ORDER BY COUNT(*) DESC LIMIT 1)
+                        AND hour <= (SELECT (MIN(hour) + MAX(hour)) / 2 FROM usage AS its WHERE its.host = usage.host)
+                        """) > 0;
+    }
+
     /** Deletes by age once an hour. A clock that is ahead for a moment deletes nothing: the earlier time counts. */
     private boolean deleteOld(Sql sql, Instant now) throws SQLException {
         var last = lastByAge;
@@ -129,15 +138,19 @@ public final class Retention {
         lastByAge = now;
         var sane = last == null || now.isBefore(last.plus(BY_AGE.multipliedBy(2))) ? now : last;
         var oldest = sane.minus(maxAge).toEpochMilli();
-        sql.update("DELETE FROM event WHERE at < ?", oldest);
+        // The order of the events is that of their time, and there is no index of the time.
+        sql.update(
+                "DELETE FROM event WHERE sequence < (SELECT sequence FROM event WHERE at >= ? ORDER BY sequence LIMIT 1)",
+                oldest);
         sql.update("DELETE FROM action WHERE at < ? AND outcome <> 'perhaps'", oldest);
         sql.update("DELETE FROM violation WHERE resolved < ?", oldest);
         sql.update("DELETE FROM observation WHERE at < ?", oldest - LONGEST_GROUP.toMillis());
         sql.update("DELETE FROM usage WHERE hour < ?", oldest);
         sql.update("DELETE FROM observed WHERE hour < ?", oldest);
-        while (sql.number("SELECT COUNT(*) FROM usage") * USAGE_BYTES > maxBytes / 8
-                && sql.update("DELETE FROM usage WHERE hour = (SELECT MIN(hour) FROM usage)") > 0) {
-            // the next hour
+        for (var step = 0;
+                step < MOST_STEPS && sql.number("SELECT COUNT(*) FROM usage") * USAGE_BYTES > maxBytes / 8;
+                step++) {
+            deleteOldestUsage(sql);
         }
         return true;
     }

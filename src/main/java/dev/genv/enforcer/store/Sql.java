@@ -34,7 +34,13 @@ public record Sql(Connection connection) {
     /** Runs a statement whose rows, if it has any, do not matter. */
     void execute(String sql) throws SQLException {
         try (var statement = connection.createStatement()) {
-            statement.execute(sql);
+            if (statement.execute(sql)) {
+                try (var rows = statement.getResultSet()) {
+                    while (rows.next()) {
+                        // the statement goes on with each row
+                    }
+                }
+            }
         }
     }
 

@@ -103,8 +103,8 @@ final class StoredRows {
             };
         }
 
-        /** Returns the actions without a result. One that this version cannot read is left out. */
-        List<Intent> intents() throws SQLException {
+        /** Returns the actions without a result that this version can read. */
+        List<Intent> intents(Set<String> unreadable) throws SQLException {
             var intents = new ArrayList<Intent>();
             sql.forEach(
                     "SELECT id, at, planned FROM action WHERE outcome = ? ORDER BY id",
@@ -112,7 +112,9 @@ final class StoredRows {
                         var id = row.getLong(1);
                         var at = Instant.ofEpochMilli(row.getLong(2));
                         RecordJson.read(row.getString(3), PlannedAction.class)
-                                .ifPresent(planned -> intents.add(new Intent(id, at, planned)));
+                                .ifPresentOrElse(
+                                        planned -> intents.add(new Intent(id, at, planned)),
+                                        () -> unreadable.add("an action without a result"));
                     },
                     PERHAPS);
             return intents;

@@ -42,6 +42,7 @@ class RestorationTest {
                 new Poison<>(),
                 new Poison<>(),
                 new Poison<>(),
+                7,
                 1,
                 List.of("history of gpu-1"),
                 false));

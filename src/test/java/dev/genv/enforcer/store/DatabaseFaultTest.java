@@ -7,6 +7,8 @@ import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.TestTimeouts;
@@ -118,6 +120,61 @@ class DatabaseFaultTest extends StoreFixture {
         assertThat(node.executed).as("no second SIGTERM").hasSize(1);
     }
 
+    /** The rows are those of another version, whose JSON this one cannot read. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "UPDATE history SET value = '{}' WHERE kind = 'state'",
+                "UPDATE history SET value = '{}' WHERE kind = 'termination'",
+                "UPDATE meta SET value = '{}' WHERE key = 'cycle'"
+            })
+    void whatCannotBeReadLeadsToNoSecondSigterm(String damage) throws Exception {
+        limits = new SafetyLimits(Duration.ZERO, Duration.ofMinutes(2), 0);
+        restart();
+        cycle();
+        assertThat(node.executed).hasSize(1);
+        var last = events.latest();
+        stop();
+        query(damage);
+        start();
+        cycle();
+        assertThat(problems()).containsExactly(ProblemCode.DATA_NOT_RESTORED);
+        cycle();
+        assertThat(node.executed).as("no second SIGTERM").hasSize(1);
+        assertThat(events.latest()).as("no number has two meanings").isGreaterThan(last);
+    }
+
+    /** The service is killed before the first cycle in its new database ends. */
+    @Test
+    void aSignalOfTheCycleThatBeginsANewDatabaseIsNotRepeated() throws IOException {
+        node.setSnapshot(host().devices(2));
+        cycle();
+        Files.delete(directory.resolve(DataFolder.DATABASE));
+        node.setSnapshot(host().devices(2).with(process(7).uses(0))).answerWith(_ -> {
+            stop();
+            return Result.of(Outcome.SIGNALLED);
+        });
+        cycle();
+        node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
+        start();
+        cycle();
+        cycle();
+        assertThat(node.executed).as("no second SIGTERM").hasSize(1);
+    }
+
+    @Test
+    void aStartThatCannotReadTheDatabaseLeavesItAsItIs() throws Exception {
+        cycle();
+        var shown = events.latest();
+        stop();
+        query("CREATE TRIGGER broken BEFORE DELETE ON history BEGIN SELECT RAISE(ABORT, 'broken'); END");
+        processes = "boot 2"; // what the earlier boot left would be deleted
+        start();
+        assertStartsWith(ProblemCode.DATA_UNWRITABLE);
+        stop();
+        assertThat(query("SELECT MAX(sequence) FROM event")).isEqualTo(shown);
+    }
+
     @Test
     void otherFilesStayAsTheyAre() throws IOException {
         Files.writeString(directory.resolve("notes.txt"), "of somebody else");
@@ -189,6 +246,7 @@ class DatabaseFaultTest extends StoreFixture {
                 "rm $D/*",
                 "rm $D/enforcer.db",
                 "rm $D/enforcer.lock",
+                "rm $D/enforcer.db-wal",
                 "rm -r $D && mkdir -m 700 $D",
                 "cp -a $D $D.new && mv $D $D.old && mv $D.new $D",
                 "cp -a $D/enforcer.db $D/copy && mv $D/copy $D/enforcer.db"
@@ -334,13 +392,14 @@ class DatabaseFaultTest extends StoreFixture {
         for (var cycle = 0; cycle < 6; cycle++) {
             cycle();
         }
-        assertThat(problems()).isEmpty();
+        assertThat(problems()).containsExactly(ProblemCode.DATA_UNWRITABLE);
         var id = only().id();
         restart();
         for (var cycle = 0; cycle < 6; cycle++) {
             cycle();
         }
         assertThat(only().id()).isEqualTo(id);
+        assertThat(problems()).containsExactly(ProblemCode.DATA_UNWRITABLE);
         assertThat(node.executed).as("grace periods begin again").isEmpty();
         cycle();
         assertThat(node.executed).hasSize(1);

@@ -30,7 +30,7 @@ class HangingDiskTest {
         try (var database =
                 new Database(new Database.Config(Optional.of(directory), 64 << 20), LIMIT, TestTimeouts.HANG)) {
             assertThat(database.start(HangingDiskTest::count)).contains(0L);
-            assertThatThrownBy(() -> database.call(_ -> {
+            assertThatThrownBy(() -> database.write(_ -> {
                         awaitRelease();
                         return true;
                     }))
@@ -63,6 +63,8 @@ class HangingDiskTest {
                     .isEmpty();
             assertThat(database.hasLost()).isTrue();
             release.countDown();
+            await().untilAsserted(() ->
+                    assertThatThrownBy(() -> database.call(HangingDiskTest::count)).hasMessageContaining("another run"));
         }
     }
 

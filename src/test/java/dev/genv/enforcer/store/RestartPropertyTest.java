@@ -174,6 +174,7 @@ class RestartPropertyTest {
                 SavedState.EMPTY,
                 List.of(),
                 List.of(),
+                List.of(),
                 List.of());
         private Restored restored = Restored.nothing(false);
 

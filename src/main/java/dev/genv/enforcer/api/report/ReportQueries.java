@@ -94,7 +94,9 @@ final class ReportQueries {
                 period.from(),
                 period.to(),
                 recordedSince().orElse(null),
-                number("SELECT min(at) FROM event").map(Instant::ofEpochMilli).orElse(null),
+                number("SELECT at FROM event ORDER BY sequence LIMIT 1")
+                        .map(Instant::ofEpochMilli)
+                        .orElse(null),
                 number("SELECT 1 FROM meta WHERE key = 'damaged' AND CAST(value AS INTEGER) > ?", from)
                         .isEmpty(),
                 rows(hours(OBSERVED), (key, sums) -> new HostHours(key.other, hours(sums.first))),

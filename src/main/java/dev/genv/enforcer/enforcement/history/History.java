@@ -95,10 +95,11 @@ public final class History {
         recordedAt = last.observed();
         saved.get(HOSTS).forEach((key, host) -> hosts.put(key.host, host));
         ticks.putAll(last.ticks());
+        ticks.keySet().retainAll(hosts.keySet()); // without its claims a host begins anew
         if (continuesClocks) {
             clocks.restore(saved.get(CLOCKS));
             // A rule that is enforced anew acts on no time in which it only audited.
-            clocks.forget(key -> !enforcement.enforces(key.rule()));
+            clocks.forget(key -> !hosts.containsKey(key.host()) || !enforcement.enforces(key.rule()));
         }
     }
 

@@ -80,7 +80,7 @@ public final class ActionIntents {
             if (record != null && !all.contains(record)) {
                 return false; // it arrived meanwhile
             }
-            var isKept = record != null && others.remove(record);
+            var isKept = record != null && (others.remove(record) || mayHaveEffect(record.result()));
             unstored.add(isKept ? attempt : new Attempt(attempt.id(), attempt.at(), attempt.planned(), null));
             return true;
         });
@@ -90,9 +90,18 @@ public final class ActionIntents {
         unstored.subList(0, Math.max(0, unstored.size() - MAX_UNSTORED)).clear();
     }
 
+    private static boolean mayHaveEffect(Result result) {
+        return result.outcome().hasEffect() || result.uncertain();
+    }
+
     private static Stream<ActionRecord> record(Attempt attempt) {
         var result = attempt.result();
         return result == null ? Stream.of() : Stream.of(new ActionRecord(attempt.planned(), result, attempt.at()));
+    }
+
+    /** Returns the actions without a result. */
+    public synchronized List<Intent> open() {
+        return List.copyOf(open);
     }
 
     /** Returns what is to be stored. */

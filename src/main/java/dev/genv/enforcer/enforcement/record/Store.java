@@ -51,13 +51,15 @@ public interface Store {
      *
      * @param state what a later run continues with; users choose its size, so the store leaves out what is too large
      * @param active the active violations
+     * @param open the actions without a result
      */
     record CycleCommit(
             SavedCycle cycle,
             SavedState state,
             List<StoredViolation> active,
             List<Event> events,
-            List<Attempt> attempts) {}
+            List<Attempt> attempts,
+            List<Intent> open) {}
 
     /**
      * What the earlier runs left.
@@ -67,8 +69,9 @@ public interface Store {
      * @param resolved the latest resolved violations, oldest first
      * @param intents the actions whose result no cycle recorded: they may have been executed
      * @param events the latest events, oldest first
+     * @param lastEvent the position of the last event; 0 if there is none
      * @param lastIntent the highest number of an action; 0 if there is none
-     * @param unreadable the hosts of which something was stored that cannot be read; nothing of them is restored
+     * @param unreadable what was stored and cannot be read
      * @param hasLost whether something that earlier runs stored is lost, so that it is unknown whom they signalled
      */
     record Restored(
@@ -79,6 +82,7 @@ public interface Store {
             List<ViolationRecord> resolved,
             List<Intent> intents,
             List<Event> events,
+            long lastEvent,
             long lastIntent,
             List<String> unreadable,
             boolean hasLost) {
@@ -92,6 +96,7 @@ public interface Store {
                     List.of(),
                     List.of(),
                     List.of(),
+                    0,
                     0,
                     List.of(),
                     hasLost);
