@@ -27,6 +27,18 @@ public interface Rule {
      */
     record RuleContext(ExpectedExits ending, Limits limits) {}
 
+    /** A rule that checks each machine by itself. */
+    interface HostRule extends Rule {
+        List<RuleFinding> check(Fleet fleet, Snapshot snapshot);
+
+        @Override
+        default RuleResult check(Fleet fleet, RuleContext context) {
+            return new RuleResult(definition().checkable(fleet).stream()
+                    .flatMap(snapshot -> check(fleet, snapshot).stream())
+                    .toList());
+        }
+    }
+
     /** The result of a rule: its violations, and the problems that prevented a check. */
     record RuleResult(List<RuleFinding> findings, List<HostProblem> problems) {
         RuleResult(List<RuleFinding> findings) {

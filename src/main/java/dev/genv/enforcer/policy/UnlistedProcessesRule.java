@@ -7,9 +7,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.HostRule;
 import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
@@ -25,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * Violated by a process that is not listed, and proves to use a device on which memory is unexplained, although the process is in no
  * active environment, or in one to which none of these devices is attached. No action follows, because the evidence is weak.
  */
-final class UnlistedProcessesRule implements Rule {
+final class UnlistedProcessesRule implements HostRule {
     private static final RuleDefinition DEFINITION = new RuleDefinition(
             "unlisted-processes",
             "GPU memory of a process that the GPU tool does not list",
@@ -47,19 +45,12 @@ final class UnlistedProcessesRule implements Rule {
     }
 
     @Override
-    public RuleResult check(Fleet fleet, RuleContext context) {
+    public List<RuleFinding> check(Fleet fleet, Snapshot snapshot) {
         var findings = new ArrayList<RuleFinding>();
-        for (var snapshot : DEFINITION.checkable(fleet)) {
-            var unlisted = snapshot.unlisted().holders();
-            if (!unlisted.isEmpty()) {
-                findings.addAll(check(fleet, snapshot, unlisted));
-            }
+        var unlisted = snapshot.unlisted().holders();
+        if (unlisted.isEmpty()) {
+            return findings;
         }
-        return new RuleResult(findings);
-    }
-
-    private static List<RuleFinding> check(Fleet fleet, Snapshot snapshot, List<Unlisted.Holder> unlisted) {
-        var findings = new ArrayList<RuleFinding>();
         var environments = snapshot.environmentsById();
         var devices = snapshot.devicesByIndex();
         for (var holder : unlisted) {
