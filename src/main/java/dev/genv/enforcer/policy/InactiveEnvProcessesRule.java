@@ -6,11 +6,7 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.HostRule;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -28,7 +24,7 @@ final class InactiveEnvProcessesRule implements HostRule {
             RuleScope.HOST,
             RuleBasis.LISTED_PROCESSES,
             Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS),
-            List.of(new RuleSetting("inactive-env-processes", Kind.MODE, """
+            List.of(new RuleSetting("inactive-env-processes", RuleSetting.Kind.MODE, """
                 Processes that use a GPU and name an environment that is not active. `enforce` terminates them. Use `audit` \
                 first: a `nohup` job whose shell has exited is such a process.\
                 """)));

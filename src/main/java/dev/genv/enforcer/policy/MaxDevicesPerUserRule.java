@@ -10,11 +10,7 @@ import dev.genv.enforcer.policy.Holdings.ConfirmedOwners;
 import dev.genv.enforcer.policy.Holdings.Holding;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -42,15 +38,15 @@ final class MaxDevicesPerUserRule implements Rule {
                     SnapshotPart.ENVIRONMENTS,
                     SnapshotPart.ATTACHMENTS),
             List.of(
-                    new RuleSetting("max-devices-per-user", Kind.LIMIT, """
+                    new RuleSetting("max-devices-per-user", RuleSetting.Kind.LIMIT, """
                 Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no \
                 limit.\
                 """),
-                    new RuleSetting("max-devices-for-user", Kind.LIMITS_OF_USERS, """
+                    new RuleSetting("max-devices-for-user", RuleSetting.Kind.LIMITS_OF_USERS, """
                 Limits of single users, instead of the general one. They also apply without a general limit. Separate them by \
                 commas or blanks.\
                 """),
-                    new RuleSetting("max-devices-per-user-mode", Kind.MODE, """
+                    new RuleSetting("max-devices-per-user-mode", RuleSetting.Kind.MODE, """
                 Users whose environments have more GPUs attached than allowed. `enforce` detaches the surplus and terminates the \
                 processes of those environments on it. Without a limit this has no effect.\
                 """)));

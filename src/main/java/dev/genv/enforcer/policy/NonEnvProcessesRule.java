@@ -5,11 +5,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.HostRule;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -25,7 +21,7 @@ final class NonEnvProcessesRule implements HostRule {
             RuleScope.HOST,
             RuleBasis.LISTED_PROCESSES,
             Set.of(SnapshotPart.PROCESSES),
-            List.of(new RuleSetting("non-env-processes", Kind.MODE, """
+            List.of(new RuleSetting("non-env-processes", RuleSetting.Kind.MODE, """
                 Processes that use a GPU and belong to no environment. `off` ignores them, `audit` reports them, `enforce` also \
                 terminates them. `false` and `true` mean `off` and `enforce`, here and for the other rules. Use `audit` first.\
                 """)));

@@ -5,14 +5,10 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.policy.Rule.HostRule;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +29,7 @@ final class UnlistedProcessesRule implements HostRule {
             RuleScope.HOST,
             RuleBasis.UNLISTED_PROCESSES,
             Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
-            List.of(new RuleSetting("unlisted-processes", Kind.REPORT_MODE, """
+            List.of(new RuleSetting("unlisted-processes", RuleSetting.Kind.REPORT_MODE, """
                 Processes that the GPU tool does not list, which map the device file of a GPU whose memory the listed processes do \
                 not explain, and which are in no environment that the GPU is attached to. The rule only reports. nvidia-smi does not \
                 list graphics programs either.\

@@ -6,7 +6,7 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Unlisted;
+import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.observation.membership.Listings;
