@@ -8,7 +8,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
-import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.telemetry.GenvCollector;

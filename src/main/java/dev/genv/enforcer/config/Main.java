@@ -2,9 +2,24 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.SettingErrors.InvalidValue;
+import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.model.SafeText;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
+import io.smallrye.config.ConfigValidationException;
+import java.net.BindException;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.channels.UnsupportedAddressTypeException;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.eclipse.microprofile.config.ConfigProvider;
 import org.jspecify.annotations.Nullable;
 
@@ -55,5 +70,89 @@ public final class Main {
         return ConfigProvider.getConfig()
                 .getOptionalValue(property, String.class)
                 .orElse("");
+    }
+
+    /** The reason why the service cannot start although its own settings are valid, with one sentence for each cause. */
+    record StartFailure(int exitCode, List<String> lines) {
+        static final int EXIT_CODE = 1;
+        static final int BAD_SETTINGS = 2;
+        private static final int LONGEST = 1000;
+
+        /** A message of SmallRye Config about something other than a value that it cannot convert. */
+        private static final Pattern EMPTY_VALUE =
+                Pattern.compile("SRCFG[0-9]+: The config property (?<property>\\S+) is defined as the empty String");
+
+        private static final Pattern CONFIG_PROBLEM = Pattern.compile("SRCFG[0-9]+: (?<problem>.*)", Pattern.DOTALL);
+
+        /** Quarkus has no specific exception for its second port. */
+        private static final String MANAGEMENT = "Unable to start the management interface";
+
+        StartFailure {
+            lines = List.copyOf(lines);
+        }
+
+        /** Returns why Quarkus could not start the service; empty if an administrator cannot remove the cause. */
+        static Optional<StartFailure> of(Throwable failure, UnaryOperator<String> setting) {
+            for (var cause : causes(failure).toList()) {
+                if (cause instanceof ConfigValidationException invalid) {
+                    var badValues = IntStream.range(0, invalid.getProblemCount())
+                            .mapToObj(i -> badValue(
+                                    String.valueOf(invalid.getProblem(i).getMessage())));
+                    return Optional.of(new StartFailure(BAD_SETTINGS, badValues.toList()));
+                }
+                var reason = listenFailure(cause);
+                if (reason.isPresent()) {
+                    return Optional.of(new StartFailure(
+                            EXIT_CODE, List.of(cannotListen(reason.get(), isOfManagement(failure), setting))));
+                }
+            }
+            return Optional.empty();
+        }
+
+        private static Stream<Throwable> causes(Throwable failure) {
+            return Stream.iterate(failure, Objects::nonNull, Throwable::getCause);
+        }
+
+        private static String badValue(String message) {
+            var invalid = InvalidValue.parse(message);
+            if (invalid.isPresent()) {
+                return invalid.get().line();
+            }
+            var emptyValue = EMPTY_VALUE.matcher(message);
+            if (emptyValue.find()) {
+                return Variables.nameOf(emptyValue.group("property")) + "=: expected a value, or no such variable";
+            }
+            var problem = CONFIG_PROBLEM.matcher(message);
+            return "genv-enforcer cannot start: "
+                    + SafeText.escape(problem.find() ? problem.group("problem") : message, LONGEST);
+        }
+
+        private static Optional<String> listenFailure(Throwable cause) {
+            return Optional.ofNullable(
+                    switch (cause) {
+                        case BindException _ -> "the port is in use, or this machine does not have the address";
+                        case UnknownHostException _ -> "the host name cannot be resolved";
+                        case UnresolvedAddressException _, UnsupportedAddressTypeException _ ->
+                            "this machine does not support this kind of address";
+                        case SocketException e -> SafeText.escape(String.valueOf(e.getMessage()), LONGEST);
+                        default -> null;
+                    });
+        }
+
+        private static boolean isOfManagement(Throwable failure) {
+            return causes(failure)
+                    .anyMatch(cause -> String.valueOf(cause.getMessage()).startsWith(MANAGEMENT));
+        }
+
+        private static String cannotListen(String reason, boolean isOfManagement, UnaryOperator<String> setting) {
+            var prefix = isOfManagement ? "quarkus.management." : "quarkus.http.";
+            return "genv-enforcer cannot start: it cannot listen on %s port %s; %s (%s, %s)"
+                    .formatted(
+                            SafeText.escape(setting.apply(prefix + "host")),
+                            SafeText.escape(setting.apply(prefix + "port")),
+                            reason,
+                            Variables.nameOf(prefix + "host"),
+                            Variables.nameOf(prefix + "port"));
+        }
     }
 }

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.genv.Entries.OptionalFields;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Ownership;
+import dev.genv.enforcer.model.Environment.Ownership;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.gpu;
 
-import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import java.util.ArrayList;

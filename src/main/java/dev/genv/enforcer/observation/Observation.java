@@ -4,7 +4,7 @@ import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Accounts;
-import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;

@@ -7,21 +7,15 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
+import dev.genv.enforcer.policy.Rule.HostRule;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
 /** Violated by a process of an active environment on a device that is not attached to the environment. */
-final class EnvDevicesRule implements Rule {
+final class EnvDevicesRule implements HostRule {
     private static final RuleDefinition DEFINITION = new RuleDefinition(
             "env-devices",
             "GPU that is not attached to the environment",
@@ -34,7 +28,7 @@ final class EnvDevicesRule implements Rule {
             RuleScope.HOST,
             RuleBasis.LISTED_PROCESSES,
             Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
-            List.of(new RuleSetting("env-devices", Kind.MODE, """
+            List.of(new RuleSetting("env-devices", RuleSetting.Kind.MODE, """
                 Processes that use a GPU that is not attached to their environment. `enforce` terminates them. Use `audit` \
                 while users get used to it.\
                 """)));
@@ -45,15 +39,7 @@ final class EnvDevicesRule implements Rule {
     }
 
     @Override
-    public RuleResult check(Fleet fleet, RuleContext context) {
-        var findings = new ArrayList<RuleFinding>();
-        for (var snapshot : DEFINITION.checkable(fleet)) {
-            findings.addAll(check(fleet, snapshot));
-        }
-        return new RuleResult(findings);
-    }
-
-    private static List<RuleFinding> check(Fleet fleet, Snapshot snapshot) {
+    public List<RuleFinding> check(Fleet fleet, Snapshot snapshot) {
         var findings = new ArrayList<RuleFinding>();
         var devices = snapshot.devicesByIndex();
         var processes = snapshot.processesByEnvironment();

@@ -10,15 +10,7 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryShare;
 import dev.genv.enforcer.policy.Plan.HostProblem;
-import dev.genv.enforcer.policy.Rule.ExpectedExits;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -37,7 +29,7 @@ final class EnvMemoryRule implements Rule {
             RuleScope.HOST,
             RuleBasis.LISTED_PROCESSES,
             Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
-            List.of(new RuleSetting("env-memory", Kind.MODE, """
+            List.of(new RuleSetting("env-memory", RuleSetting.Kind.MODE, """
                 Environments that use more memory on an attached GPU than their capacity. `enforce` terminates processes of the \
                 environment on that GPU until the rest fits. Use `audit` while users get used to it.\
                 """)));

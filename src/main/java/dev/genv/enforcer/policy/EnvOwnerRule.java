@@ -9,14 +9,7 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Plan.HostProblem;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -35,7 +28,7 @@ final class EnvOwnerRule implements Rule {
             RuleScope.HOST,
             RuleBasis.UIDS,
             Set.of(SnapshotPart.ENVIRONMENTS),
-            List.of(new RuleSetting("env-owner", Kind.MODE, """
+            List.of(new RuleSetting("env-owner", RuleSetting.Kind.MODE, """
                 Processes that run under another uid than the environment that they name, and environments whose recorded owners \
                 disagree. `enforce` terminates a process only if the kernel proves that it belongs to another user. Use `audit` \
                 first: a container that runs under another uid than its environment is such a process.\

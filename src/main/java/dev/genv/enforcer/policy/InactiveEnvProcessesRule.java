@@ -3,21 +3,16 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
+import dev.genv.enforcer.policy.Rule.HostRule;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
 /** Violated by a GPU process that names an environment which is not active. */
-final class InactiveEnvProcessesRule implements Rule {
+final class InactiveEnvProcessesRule implements HostRule {
     static final RuleDefinition DEFINITION = new RuleDefinition(
             "inactive-env-processes",
             "Process of an environment that is not active",
@@ -29,7 +24,7 @@ final class InactiveEnvProcessesRule implements Rule {
             RuleScope.HOST,
             RuleBasis.LISTED_PROCESSES,
             Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS),
-            List.of(new RuleSetting("inactive-env-processes", Kind.MODE, """
+            List.of(new RuleSetting("inactive-env-processes", RuleSetting.Kind.MODE, """
                 Processes that use a GPU and name an environment that is not active. `enforce` terminates them. Use `audit` \
                 first: a `nohup` job whose shell has exited is such a process.\
                 """)));
@@ -40,21 +35,18 @@ final class InactiveEnvProcessesRule implements Rule {
     }
 
     @Override
-    public RuleResult check(Fleet fleet, RuleContext context) {
+    public List<RuleFinding> check(Fleet fleet, Snapshot snapshot) {
         var findings = new ArrayList<RuleFinding>();
-        for (var snapshot : DEFINITION.checkable(fleet)) {
-            var environments = snapshot.environmentsById();
-            for (var process : snapshot.processes()) {
-                if (process.membership() instanceof Membership.InEnvironment(var eid)
-                        && !environments.containsKey(eid)) {
-                    var message = Messages.on(fleet, snapshot.host())
-                            + "Process %d names environment %s, which is not active"
-                                    .formatted(process.pid(), SafeText.escape(eid));
-                    findings.add(RuleFinding.ofProcess(
-                            DEFINITION, snapshot, process, message, process.account(), eid, process.devices()));
-                }
+        var environments = snapshot.environmentsById();
+        for (var process : snapshot.processes()) {
+            if (process.membership() instanceof Membership.InEnvironment(var eid) && !environments.containsKey(eid)) {
+                var message = Messages.on(fleet, snapshot.host())
+                        + "Process %d names environment %s, which is not active"
+                                .formatted(process.pid(), SafeText.escape(eid));
+                findings.add(RuleFinding.ofProcess(
+                        DEFINITION, snapshot, process, message, process.account(), eid, process.devices()));
             }
         }
-        return new RuleResult(findings);
+        return findings;
     }
 }

@@ -1,20 +1,16 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Holdings.ConfirmedOwners;
 import dev.genv.enforcer.policy.Holdings.Holding;
 import dev.genv.enforcer.policy.Plan.HostProblem;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -42,15 +38,15 @@ final class MaxDevicesPerUserRule implements Rule {
                     SnapshotPart.ENVIRONMENTS,
                     SnapshotPart.ATTACHMENTS),
             List.of(
-                    new RuleSetting("max-devices-per-user", Kind.LIMIT, """
+                    new RuleSetting("max-devices-per-user", RuleSetting.Kind.LIMIT, """
                 Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no \
                 limit.\
                 """),
-                    new RuleSetting("max-devices-for-user", Kind.LIMITS_OF_USERS, """
+                    new RuleSetting("max-devices-for-user", RuleSetting.Kind.LIMITS_OF_USERS, """
                 Limits of single users, instead of the general one. They also apply without a general limit. Separate them by \
                 commas or blanks.\
                 """),
-                    new RuleSetting("max-devices-per-user-mode", Kind.MODE, """
+                    new RuleSetting("max-devices-per-user-mode", RuleSetting.Kind.MODE, """
                 Users whose environments have more GPUs attached than allowed. `enforce` detaches the surplus and terminates the \
                 processes of those environments on it. Without a limit this has no effect.\
                 """)));
@@ -134,5 +130,43 @@ final class MaxDevicesPerUserRule implements Rule {
             users.forEach(user -> hosts.merge(user, 1, Integer::sum));
         }
         return hosts;
+    }
+
+    /**
+     * The devices that a user holds above the limit.
+     *
+     * @param chosen the devices to detach
+     * @param undecided the devices that only the recorded times would choose. Every user can write these times, so another user may have
+     *     forged an attachment with an old time, and then the real one and its processes would be lost
+     */
+    record Surplus(List<Holding> chosen, List<Holding> undecided) {
+        static Surplus of(List<Holding> held, int count, Appearances appearances) {
+            var sorted = held.stream().sorted(Holding.LEAST_HARM).toList();
+            var first = sorted.subList(0, count);
+            if (appearances.trustsRecordedTimes()
+                    || sorted.subList(count, sorted.size()).stream().noneMatch(Holding::isUnproven)) {
+                return new Surplus(first, List.of());
+            }
+            return new Surplus(
+                    first.stream().filter(holding -> !holding.isUnproven()).toList(),
+                    first.stream().filter(Holding::isUnproven).toList());
+        }
+
+        int size() {
+            return chosen.size() + undecided.size();
+        }
+
+        List<HostProblem> problems(String user) {
+            return undecided.stream()
+                    .map(Holding::host)
+                    .distinct()
+                    .map(host -> new HostProblem(
+                            host,
+                            new Problem(
+                                    ProblemCode.QUOTA_UNDECIDED,
+                                    "User %s holds %d device(s) too many, and only the times in devices.json show which ones came last: the user must detach them"
+                                            .formatted(SafeText.escape(user), undecided.size()))))
+                    .toList();
+        }
     }
 }

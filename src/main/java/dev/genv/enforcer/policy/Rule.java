@@ -27,6 +27,18 @@ public interface Rule {
      */
     record RuleContext(ExpectedExits ending, Limits limits) {}
 
+    /** A rule that checks each machine by itself. */
+    interface HostRule extends Rule {
+        List<RuleFinding> check(Fleet fleet, Snapshot snapshot);
+
+        @Override
+        default RuleResult check(Fleet fleet, RuleContext context) {
+            return new RuleResult(definition().checkable(fleet).stream()
+                    .flatMap(snapshot -> check(fleet, snapshot).stream())
+                    .toList());
+        }
+    }
+
     /** The result of a rule: its violations, and the problems that prevented a check. */
     record RuleResult(List<RuleFinding> findings, List<HostProblem> problems) {
         RuleResult(List<RuleFinding> findings) {
@@ -83,6 +95,45 @@ public interface Rule {
 
         boolean isNow(String host, GpuProcess process) {
             return terminated.contains(new HostProcess(host, process.id()));
+        }
+    }
+
+    /** What a rule rests on. */
+    enum RuleBasis {
+        LISTED_PROCESSES,
+        UIDS,
+        UNLISTED_PROCESSES
+    }
+
+    /** What a violation of a rule extends over. */
+    enum RuleScope {
+        /** One host. The violation is over when its processes exited, or when the host was observed and it was not found. */
+        HOST,
+        /**
+         * All hosts on which one user holds devices. The recorded attachments decide, so the exit of processes does not end the
+         * violation.
+         */
+        FLEET
+    }
+
+    /**
+     * A setting of a rule.
+     *
+     * @param name such as {@code env-devices}: the variable is {@code GENV_ENFORCER_ENV_DEVICES}, the field of a plan request
+     *     {@code env_devices}, and the value of the chart {@code envDevices}
+     * @param meaning sentences for the documentation of the settings, with code in backquotes
+     */
+    record RuleSetting(String name, Kind kind, String meaning) {
+        /** The type of the value. */
+        public enum Kind {
+            /** A {@link RuleDefinition.RuleMode}. */
+            MODE,
+            /** A {@link RuleDefinition.RuleMode} other than {@link RuleDefinition.RuleMode#ENFORCE}: the rule has no action. */
+            REPORT_MODE,
+            /** A whole number from 0; unset for no limit. */
+            LIMIT,
+            /** A whole number from 0 for each of some users. */
+            LIMITS_OF_USERS
         }
     }
 }

@@ -3,7 +3,10 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.Rule.RuleBasis;
+import dev.genv.enforcer.policy.Rule.RuleScope;
+import dev.genv.enforcer.policy.Rule.RuleSetting;
+import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import java.util.List;
 import java.util.Set;
 
@@ -61,13 +64,6 @@ public record RuleDefinition(
         return name;
     }
 
-    /** What a rule rests on. */
-    public enum RuleBasis {
-        LISTED_PROCESSES,
-        UIDS,
-        UNLISTED_PROCESSES
-    }
-
     /** What the service does about the violations of a rule. */
     public enum RuleMode {
         /** The rule is not checked. */
@@ -76,37 +72,5 @@ public record RuleDefinition(
         AUDIT,
         /** Violations are reported, and the service acts on them. */
         ENFORCE
-    }
-
-    /** What a violation of a rule extends over. */
-    public enum RuleScope {
-        /** One host. The violation is over when its processes exited, or when the host was observed and it was not found. */
-        HOST,
-        /**
-         * All hosts on which one user holds devices. The recorded attachments decide, so the exit of processes does not end the
-         * violation.
-         */
-        FLEET
-    }
-
-    /**
-     * A setting of a rule.
-     *
-     * @param name such as {@code env-devices}: the variable is {@code GENV_ENFORCER_ENV_DEVICES}, the field of a plan request
-     *     {@code env_devices}, and the value of the chart {@code envDevices}
-     * @param meaning sentences for the documentation of the settings, with code in backquotes
-     */
-    public record RuleSetting(String name, Kind kind, String meaning) {
-        /** The type of the value. */
-        public enum Kind {
-            /** A {@link RuleMode}. */
-            MODE,
-            /** A {@link RuleMode} other than {@link RuleMode#ENFORCE}: the rule has no action. */
-            REPORT_MODE,
-            /** A whole number from 0; unset for no limit. */
-            LIMIT,
-            /** A whole number from 0 for each of some users. */
-            LIMITS_OF_USERS
-        }
     }
 }

@@ -5,16 +5,10 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.Unlisted;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
+import dev.genv.enforcer.policy.Rule.HostRule;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * Violated by a process that is not listed, and proves to use a device on which memory is unexplained, although the process is in no
  * active environment, or in one to which none of these devices is attached. No action follows, because the evidence is weak.
  */
-final class UnlistedProcessesRule implements Rule {
+final class UnlistedProcessesRule implements HostRule {
     private static final RuleDefinition DEFINITION = new RuleDefinition(
             "unlisted-processes",
             "GPU memory of a process that the GPU tool does not list",
@@ -35,7 +29,7 @@ final class UnlistedProcessesRule implements Rule {
             RuleScope.HOST,
             RuleBasis.UNLISTED_PROCESSES,
             Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
-            List.of(new RuleSetting("unlisted-processes", Kind.REPORT_MODE, """
+            List.of(new RuleSetting("unlisted-processes", RuleSetting.Kind.REPORT_MODE, """
                 Processes that the GPU tool does not list, which map the device file of a GPU whose memory the listed processes do \
                 not explain, and which are in no environment that the GPU is attached to. The rule only reports. nvidia-smi does not \
                 list graphics programs either.\
@@ -47,19 +41,12 @@ final class UnlistedProcessesRule implements Rule {
     }
 
     @Override
-    public RuleResult check(Fleet fleet, RuleContext context) {
+    public List<RuleFinding> check(Fleet fleet, Snapshot snapshot) {
         var findings = new ArrayList<RuleFinding>();
-        for (var snapshot : DEFINITION.checkable(fleet)) {
-            var unlisted = snapshot.unlisted().holders();
-            if (!unlisted.isEmpty()) {
-                findings.addAll(check(fleet, snapshot, unlisted));
-            }
+        var unlisted = snapshot.unlisted().holders();
+        if (unlisted.isEmpty()) {
+            return findings;
         }
-        return new RuleResult(findings);
-    }
-
-    private static List<RuleFinding> check(Fleet fleet, Snapshot snapshot, List<Unlisted.Holder> unlisted) {
-        var findings = new ArrayList<RuleFinding>();
         var environments = snapshot.environmentsById();
         var devices = snapshot.devicesByIndex();
         for (var holder : unlisted) {

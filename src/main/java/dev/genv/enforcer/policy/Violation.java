@@ -3,7 +3,7 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.Rule.RuleScope;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;

@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;

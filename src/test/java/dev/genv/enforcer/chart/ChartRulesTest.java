@@ -3,9 +3,9 @@ package dev.genv.enforcer.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.policy.Rule.RuleSetting;
+import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import dev.genv.enforcer.policy.RuleDefinition;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;

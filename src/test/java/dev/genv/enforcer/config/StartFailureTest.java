@@ -2,6 +2,7 @@ package dev.genv.enforcer.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.config.Main.StartFailure;
 import io.smallrye.config.ConfigValidationException;
 import io.smallrye.config.ConfigValidationException.Problem;
 import java.net.BindException;

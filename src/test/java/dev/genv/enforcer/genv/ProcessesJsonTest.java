@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.genv.SnapshotJson.ProcessesJson;
-import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.TargetAttachment;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
+import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.SubordinateUids;
-import dev.genv.enforcer.model.Workload;
-import dev.genv.enforcer.model.Workload.Container;
-import dev.genv.enforcer.model.Workload.Pod;
-import dev.genv.enforcer.model.Workload.SlurmJob;
-import dev.genv.enforcer.model.Workload.WorkloadSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.RuleDefinition.RuleBasis;
+import dev.genv.enforcer.policy.Rule.RuleBasis;
+import dev.genv.enforcer.policy.Rule.RuleScope;
+import dev.genv.enforcer.policy.Rule.RuleSetting;
+import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting.Kind;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;

@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.store.Sql;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -158,7 +158,10 @@ class UsageMeterTest {
 
     /** The seconds of each user. */
     private List<String> rows() {
-        return past.call(connection -> new Sql(connection).query("SELECT user, held / 1000, used / 1000, idle / 1000 FROM usage ORDER BY user",
-                row -> "%s %s %s %s".formatted(row.getString(1), row.getLong(2), row.getLong(3), row.getLong(4))));
+        return past.call(connection -> new Sql(connection)
+                .query(
+                        "SELECT user, held / 1000, used / 1000, idle / 1000 FROM usage ORDER BY user",
+                        row -> "%s %s %s %s"
+                                .formatted(row.getString(1), row.getLong(2), row.getLong(3), row.getLong(4))));
     }
 }

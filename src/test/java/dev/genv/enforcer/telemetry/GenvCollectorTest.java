@@ -6,7 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;

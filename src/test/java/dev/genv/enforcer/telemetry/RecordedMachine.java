@@ -4,7 +4,7 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.testsupport.Exposition;

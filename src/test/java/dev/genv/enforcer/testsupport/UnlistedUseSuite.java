@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Unlisted;
+import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;

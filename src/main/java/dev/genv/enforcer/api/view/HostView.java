@@ -2,7 +2,7 @@ package dev.genv.enforcer.api.view;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import java.time.Instant;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.api.view;
 
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Workload;
-import dev.genv.enforcer.model.Workload.Container;
-import dev.genv.enforcer.model.Workload.Pod;
-import dev.genv.enforcer.model.Workload.SlurmJob;
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -21,15 +21,38 @@ public final class Paths {
 
     private Paths() {}
 
-    /** A path that need not exist. */
-    public static final class AbsolutePath extends SettingConverter<Path> {
-        public AbsolutePath() {
-            super(ABSOLUTE_PATH);
+    /** What an absolute path must fulfil besides. */
+    @FunctionalInterface
+    interface Check {
+        /** Throws for a file that cannot be used now. */
+        void check(Path path) throws IOException;
+    }
+
+    /** An absolute path that passes a check. */
+    abstract static class CheckedPath extends SettingConverter<Path> {
+        private final Check check;
+
+        CheckedPath(String accepted, Check check) {
+            super(accepted);
+            this.check = check;
         }
 
         @Override
-        public Path convert(String value) {
-            return absolute(value);
+        public final Path convert(String value) {
+            var path = absolute(value);
+            try {
+                check.check(path);
+                return path;
+            } catch (IOException e) {
+                throw unusable(this, e);
+            }
+        }
+    }
+
+    /** A path that need not exist. */
+    public static final class AbsolutePath extends CheckedPath {
+        public AbsolutePath() {
+            super(ABSOLUTE_PATH, _ -> {});
         }
     }
 
@@ -50,16 +73,9 @@ public final class Paths {
     }
 
     /** A file that lists hosts now. */
-    public static final class FileOfHosts extends SettingConverter<Path> {
+    public static final class FileOfHosts extends CheckedPath {
         public FileOfHosts() {
-            super("a file with one host a line");
-        }
-
-        @Override
-        public Path convert(String value) {
-            var path = absolute(value);
-            new HostFile(path); // its message names the invalid lines
-            return path;
+            super("a file with one host a line", HostFile::new); // its message names the invalid lines
         }
     }
 
@@ -82,20 +98,9 @@ public final class Paths {
     }
 
     /** A file of mail addresses. */
-    public static final class FileOfAddresses extends SettingConverter<Path> {
+    public static final class FileOfAddresses extends CheckedPath {
         public FileOfAddresses() {
-            super("a file with name=address on each line");
-        }
-
-        @Override
-        public Path convert(String value) {
-            var path = absolute(value);
-            try {
-                new AddressFile(path).read();
-                return path;
-            } catch (IOException e) {
-                throw unusable(this, e);
-            }
+            super("a file with name=address on each line", path -> new AddressFile(path).read());
         }
     }
 
@@ -107,28 +112,18 @@ public final class Paths {
 
         @Override
         public URI convert(String value) {
-            return Values.webAddress(secret(value, this)).orElseThrow(this::invalid);
+            try {
+                return Values.webAddress(new SecretFile(absolute(value)).read()).orElseThrow(this::invalid);
+            } catch (IOException e) {
+                throw unusable(this, e);
+            }
         }
     }
 
     /** A file that contains a secret now. */
-    public static final class FileOfSecret extends SettingConverter<Path> {
+    public static final class FileOfSecret extends CheckedPath {
         public FileOfSecret() {
-            super("a file with a secret on one line");
-        }
-
-        @Override
-        public Path convert(String value) {
-            secret(value, this);
-            return absolute(value);
-        }
-    }
-
-    private static String secret(String value, SettingConverter<?> converter) {
-        try {
-            return new SecretFile(absolute(value)).read();
-        } catch (IOException e) {
-            throw unusable(converter, e);
+            super("a file with a secret on one line", path -> new SecretFile(path).read());
         }
     }
 

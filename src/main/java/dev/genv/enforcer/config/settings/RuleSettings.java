@@ -1,10 +1,10 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
 import dev.genv.enforcer.policy.Rules;
 import java.util.LinkedHashMap;
 import java.util.List;

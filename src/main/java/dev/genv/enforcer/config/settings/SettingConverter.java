@@ -47,8 +47,9 @@ public abstract class SettingConverter<T extends @Nullable Object> implements Co
             choices.put(word, constant);
         }
 
-        /** Returns the constant of a word. SmallRye Config finds the type in {@code convert}, so each converter declares it. */
-        public final T choose(String value) {
+        /** Returns the constant of a word. SmallRye Config finds the type in {@code convert}, so a converter of a mapping declares it. */
+        @Override
+        public T convert(String value) {
             var choice = choices.get(value.toLowerCase(Locale.ROOT));
             if (choice == null) {
                 throw invalid();
@@ -70,11 +71,6 @@ public abstract class SettingConverter<T extends @Nullable Object> implements Co
     public static final class EnumConverter extends ChoiceConverter<Object> {
         public EnumConverter(Class<?> type) {
             super(List.of(type.getEnumConstants()));
-        }
-
-        @Override
-        public Object convert(String value) {
-            return choose(value);
         }
     }
 }

@@ -1,12 +1,18 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.remote.ssh.SshSettings;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithConverter;
+import io.smallrye.config.WithDefault;
+import io.smallrye.config.WithName;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 
 /** All settings, and the values that the service derives from them. */
 public record Settings(
@@ -76,5 +82,82 @@ public record Settings(
                 remote.knownHosts()
                         .orElseThrow(() -> new IllegalStateException("the settings were read without known hosts")),
                 remote.timeout());
+    }
+
+    /** How the service observes the GPUs. */
+    @ConfigMapping(prefix = "genv.enforcer")
+    public interface GpuSettings {
+        /**
+         * Path of nvidia-smi, or its name, which the service looks for in the usual folders. The file and every folder above it must
+         * belong to root or to the service's own user, and no other user may be able to write to them.
+         */
+        @WithDefault("nvidia-smi")
+        String nvidiaSmi();
+
+        /**
+         * Time that one call of nvidia-smi may take. Increase it if nvidia-smi is slow, for example without persistence mode and with many
+         * GPUs.
+         */
+        @WithDefault("30s")
+        @WithConverter(Values.Timeout.class)
+        Duration gpuTimeout();
+
+        /**
+         * Memory of a GPU that may belong to no listed process. More of it in three observations is a problem, and the service looks for
+         * processes that hold the GPU without being listed. Increase it if the driver itself uses more.
+         */
+        @WithDefault("512mi")
+        @WithConverter(Values.OfMemory.class)
+        Memory unlistedMemory();
+    }
+
+    /** Where genv's state is, and how the service reads it. */
+    @ConfigMapping(prefix = "genv")
+    public interface StateSettings {
+        /**
+         * genv's state directory on this node. Unset means the directory of {@code GENV_TMPDIR}. Set it if the service must use
+         * another directory than genv's own variable says.
+         */
+        @WithName("enforcer.state-dir")
+        Optional<@WithConverter(Paths.AbsolutePath.class) Path> stateDir();
+
+        /** genv's own variable for its state directory. {@code GENV_ENFORCER_STATE_DIR} takes precedence. */
+        @WithDefault("/var/tmp/genv")
+        @WithConverter(Paths.AbsolutePath.class)
+        Path tmpdir();
+
+        /**
+         * Time for which the service waits for genv's lock. After that it reads the state without the lock and detaches nothing in
+         * that cycle. Increase it if genv holds its lock for long, for example because nvidia-smi is slow.
+         */
+        @WithName("enforcer.lock-timeout")
+        @WithDefault("5s")
+        @WithConverter(Values.Timeout.class)
+        Duration lockTimeout();
+    }
+
+    /** The database, which holds what the service remembers. */
+    @ConfigMapping(prefix = "genv.enforcer")
+    public interface DataSettings {
+        /**
+         * Folder of the database, which only this service uses. With it, violations, grace periods, pending terminations and recorded
+         * observations survive a restart. Unset means that the service keeps the same tables in memory, at most 16 MiB, and a restart
+         * forgets them. A single cycle always keeps them in memory. The image sets {@code /var/lib/genv-enforcer}.
+         */
+        Optional<@WithConverter(Paths.AbsolutePath.class) Path> dataDir();
+
+        /**
+         * Largest size of the database in its folder. Three eighths of it are for recorded observations, a quarter for violations, actions
+         * and events, and an eighth for the history. Above these limits, the service deletes the oldest entries of the host with the most
+         * bytes.
+         */
+        @WithDefault("256MiB")
+        @WithConverter(Values.DataSize.class)
+        Memory dataMaxSize();
+
+        /** Age above which the service deletes what it has stored. */
+        @WithDefault("90d")
+        @WithConverter(Values.Age.class)
+        Duration dataMaxAge();
     }
 }

@@ -12,6 +12,7 @@ import dev.genv.enforcer.remote.HostList;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -20,7 +21,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -50,11 +53,6 @@ public final class Values {
             addAlias("false", RuleMode.OFF);
             addAlias("true", RuleMode.ENFORCE);
         }
-
-        @Override
-        public RuleMode convert(String value) {
-            return choose(value);
-        }
     }
 
     /** The mode of a rule that only reports. */
@@ -67,7 +65,7 @@ public final class Values {
         @Override
         public RuleMode convert(String value) {
             try {
-                return choose(value);
+                return super.convert(value);
             } catch (IllegalArgumentException e) {
                 throw new IllegalArgumentException(e.getMessage() + ", because this rule only reports", e);
             }
@@ -82,7 +80,7 @@ public final class Values {
 
         @Override
         public Boolean convert(String value) {
-            return choose(value);
+            return super.convert(value);
         }
     }
 
@@ -185,18 +183,19 @@ public final class Values {
         }
     }
 
-    /** A duration of at most 24 hours. */
+    /** A time. */
     abstract static class Time extends SettingConverter<Duration> {
-        private final Duration shortest;
+        private final Function<String, Optional<Duration>> parser;
 
-        Time(Duration shortest, String accepted) {
+        /** Accepts what a parser returns a time for. */
+        Time(String accepted, Function<String, Optional<Duration>> parser) {
             super(accepted);
-            this.shortest = shortest;
+            this.parser = parser;
         }
 
         @Override
         public final Duration convert(String value) {
-            return duration(value, shortest).orElseThrow(this::invalid);
+            return parser.apply(value).orElseThrow(this::invalid);
         }
     }
 
@@ -219,37 +218,33 @@ public final class Values {
     }
 
     /** Zero, or an interval that a scheduler with one tick a second can keep. */
-    public static final class Interval extends SettingConverter<Duration> {
+    public static final class Interval extends Time {
         public Interval() {
-            super("0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m");
-        }
-
-        @Override
-        public Duration convert(String value) {
-            return duration(value, Duration.ZERO)
-                    .filter(interval -> interval.isZero() || interval.compareTo(SECOND) >= 0)
-                    .orElseThrow(this::invalid);
+            super(
+                    "0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m",
+                    value -> duration(value, Duration.ZERO)
+                            .filter(interval -> interval.isZero() || interval.compareTo(SECOND) >= 0));
         }
     }
 
     /** A time limit. */
     public static final class Timeout extends Time {
         public Timeout() {
-            super(Duration.ofMillis(1), "a time from 1ms to 24h, such as 500ms or 5s");
+            super("a time from 1ms to 24h, such as 500ms or 5s", value -> duration(value, Duration.ofMillis(1)));
         }
     }
 
     /** The delay of an action. */
     public static final class GracePeriod extends Time {
         public GracePeriod() {
-            super(Duration.ZERO, "a time from 0s to 24h, such as 30s or 2m");
+            super("a time from 0s to 24h, such as 30s or 2m", value -> duration(value, Duration.ZERO));
         }
     }
 
     /** How long a process must break no rule; with 0s one compliant observation would be enough to escape SIGKILL. */
     public static final class CompliancePeriod extends Time {
         public CompliancePeriod() {
-            super(SECOND, "a time from 1s to 24h, such as 60s or 10m");
+            super("a time from 1s to 24h, such as 60s or 10m", value -> duration(value, SECOND));
         }
     }
 
@@ -268,23 +263,18 @@ public final class Values {
     }
 
     /** An age of at least an hour; a number of days with {@code d}, or a duration in hours. */
-    public static final class Age extends SettingConverter<Duration> {
+    public static final class Age extends Time {
         public Age() {
-            super("a time from 1h to 3650d, such as 12h or 90d");
+            super("a time from 1h to 3650d, such as 12h or 90d", Age::parse);
         }
 
-        @Override
-        public Duration convert(String value) {
-            var match = AGE.matcher(value.toLowerCase(Locale.ROOT));
-            if (!match.matches()) {
-                throw invalid();
-            }
-            var number = Long.parseLong(match.group(1));
-            var age = match.group(2).equals("d") ? Duration.ofDays(number) : Duration.ofHours(number);
-            if (age.isZero() || age.compareTo(LONGEST_AGE) > 0) {
-                throw invalid();
-            }
-            return age;
+        private static Optional<Duration> parse(String value) {
+            return Optional.of(AGE.matcher(value.toLowerCase(Locale.ROOT)))
+                    .filter(Matcher::matches)
+                    .map(match -> Duration.of(
+                            Long.parseLong(match.group(1)),
+                            match.group(2).equals("d") ? ChronoUnit.DAYS : ChronoUnit.HOURS))
+                    .filter(age -> !age.isZero() && age.compareTo(LONGEST_AGE) <= 0);
         }
     }
 

@@ -5,7 +5,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.RuleDefinition.RuleScope;
+import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.Violation;
 import java.util.ArrayList;
 import java.util.Collections;

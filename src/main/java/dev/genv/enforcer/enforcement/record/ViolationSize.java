@@ -2,8 +2,8 @@ package dev.genv.enforcer.enforcement.record;
 
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Workload;
 import org.jspecify.annotations.Nullable;
 
 /** The estimated heap of violations, whose texts users choose. */

@@ -5,7 +5,7 @@ import dev.genv.enforcer.gpu.ToolException;
 import dev.genv.enforcer.host.GpuFacts;
 import dev.genv.enforcer.host.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.Reading;
-import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;

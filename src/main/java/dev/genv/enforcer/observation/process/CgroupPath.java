@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.process;
 
-import dev.genv.enforcer.model.Workload.Container;
-import dev.genv.enforcer.model.Workload.SlurmJob;
-import dev.genv.enforcer.model.Workload.WorkloadSource;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
+import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation.process;
 
-import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import java.util.Collection;

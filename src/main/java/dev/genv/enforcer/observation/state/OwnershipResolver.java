@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Ownership;
+import dev.genv.enforcer.model.Environment.Ownership;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;

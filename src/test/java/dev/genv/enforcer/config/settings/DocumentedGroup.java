@@ -13,7 +13,7 @@ import com.sun.source.tree.MethodTree;
 import com.sun.source.util.DocTrees;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreePath;
-import dev.genv.enforcer.policy.RuleDefinition.RuleSetting;
+import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.Rules;
 import io.smallrye.config.ConfigMappingInterface.LeafProperty;
 import io.smallrye.config.ConfigMappingInterface.PrimitiveProperty;
@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 
 /** The documentation of a group of settings: the Javadoc of its methods, in their order. */
@@ -47,7 +48,7 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
     static DocumentedGroup of(ConfigClass group) throws IOException {
         var compiler = ToolProvider.getSystemJavaCompiler();
         try (var files = compiler.getStandardFileManager(null, null, null)) {
-            var source = SOURCES.resolve(group.getType().getName().replace('.', '/') + ".java");
+            var source = SOURCES.resolve(group.getType().getNestHost().getName().replace('.', '/') + ".java");
             var task = (JavacTask) compiler.getTask(null, files, null, null, null, files.getJavaFileObjects(source));
             var unit = task.parse().iterator().next();
             return read(group, DocTrees.instance(task), unit);
@@ -79,7 +80,13 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
     private static DocumentedGroup read(ConfigClass group, DocTrees trees, CompilationUnitTree unit) {
         Map<String, Map.Entry<String, Property>> properties = ConfigMappings.getProperties(group).entrySet().stream()
                 .collect(toMap(entry -> entry.getValue().getMethod().getName(), entry -> entry));
-        var type = (ClassTree) unit.getTypeDecls().getFirst();
+        var outer = (ClassTree) unit.getTypeDecls().getFirst();
+        var type = Stream.concat(Stream.of(outer), outer.getMembers().stream())
+                .filter(tree -> tree instanceof ClassTree one
+                        && one.getSimpleName().contentEquals(group.getType().getSimpleName()))
+                .map(ClassTree.class::cast)
+                .findFirst()
+                .orElseThrow();
         var path = TreePath.getPath(unit, type);
         var rows = type.getMembers().stream()
                 .filter(MethodTree.class::isInstance)

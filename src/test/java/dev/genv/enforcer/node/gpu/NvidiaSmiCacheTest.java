@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.gpu.ToolException;
-import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;

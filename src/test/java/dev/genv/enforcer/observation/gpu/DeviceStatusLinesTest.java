@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import java.util.List;
 import org.junit.jupiter.api.Test;

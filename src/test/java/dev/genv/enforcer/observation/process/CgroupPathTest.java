@@ -2,9 +2,9 @@ package dev.genv.enforcer.observation.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Workload.Container;
-import dev.genv.enforcer.model.Workload.SlurmJob;
-import dev.genv.enforcer.model.Workload.WorkloadSource;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
+import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.observation.process.CgroupPath.CgroupFinding;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;

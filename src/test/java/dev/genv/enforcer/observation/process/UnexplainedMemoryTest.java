@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import java.util.List;

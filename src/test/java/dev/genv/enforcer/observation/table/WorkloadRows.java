@@ -4,11 +4,11 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Workload;
-import dev.genv.enforcer.model.Workload.Container;
-import dev.genv.enforcer.model.Workload.Pod;
-import dev.genv.enforcer.model.Workload.SlurmJob;
-import dev.genv.enforcer.model.Workload.WorkloadSource;
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
+import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.observation.Observation;
 import java.io.IOException;
 import java.util.List;

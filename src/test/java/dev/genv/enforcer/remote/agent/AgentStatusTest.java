@@ -2,7 +2,7 @@ package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.DeviceStatus;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;

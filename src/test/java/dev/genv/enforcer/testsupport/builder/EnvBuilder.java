@@ -2,7 +2,7 @@ package dev.genv.enforcer.testsupport.builder;
 
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Ownership;
+import dev.genv.enforcer.model.Environment.Ownership;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

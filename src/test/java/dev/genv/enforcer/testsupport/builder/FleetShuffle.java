@@ -4,7 +4,7 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Unlisted;
+import dev.genv.enforcer.model.Snapshot.Unlisted;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;

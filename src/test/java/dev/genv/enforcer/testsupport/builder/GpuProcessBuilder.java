@@ -1,14 +1,14 @@
 package dev.genv.enforcer.testsupport.builder;
 
-import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.model.Workload;
 import java.util.ArrayList;
 import java.util.List;
 

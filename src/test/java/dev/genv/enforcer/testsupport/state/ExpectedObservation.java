@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
-import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
