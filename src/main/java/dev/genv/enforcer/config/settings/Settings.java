@@ -3,7 +3,7 @@ package dev.genv.enforcer.config.settings;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleDefinition;
-import dev.genv.enforcer.remote.ssh.SshSettings;
+import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;

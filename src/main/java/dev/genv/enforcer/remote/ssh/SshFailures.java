@@ -9,6 +9,8 @@ import com.jcraft.jsch.JSchSessionDisconnectException;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
+import dev.genv.enforcer.remote.ssh.KeyFiles.KnownHosts;
 import java.io.IOException;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
