@@ -1,7 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.remote.HostList;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -51,7 +50,7 @@ public record HopResolver(SshSettings settings, SshConfig config, String ownUser
 
     private List<HostAddress> jumps(HostAddress address) {
         var value = configured(address, "ProxyJump");
-        return value == null || value.equals("none") ? List.of() : HostList.parse(value);
+        return value == null || value.equals("none") ? List.of() : HostAddress.parseList(value);
     }
 
     private Hop hop(HostAddress address, String user) {

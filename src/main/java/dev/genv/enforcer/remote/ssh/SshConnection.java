@@ -2,10 +2,10 @@ package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.CommandResult.Interruption;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.Connection.CommandResult.Interruption;
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import dev.genv.enforcer.remote.ssh.SshSession.NotOpenedException;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
