@@ -1,6 +1,10 @@
 package dev.genv.enforcer.remote;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
+import java.time.Duration;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A connection to a machine that stays open between requests. It keeps a program running that answers one request after
@@ -23,4 +27,59 @@ public interface Connection extends AutoCloseable {
     /** Closes the connection for good, and aborts what runs over it. */
     @Override
     void close();
+
+    /**
+     * The result of a command or of a request to a program.
+     *
+     * @param output its standard output so far, one char for each byte (ISO-8859-1), so that no byte is lost
+     * @param errors the beginning of its standard error; untrusted, like the output
+     * @param exitCode null if the command was aborted, or if a program answered and goes on running
+     * @param interruption why the command was aborted; null if it exited or answered
+     */
+    public record CommandResult(
+            String output,
+            String errors,
+            @Nullable Integer exitCode,
+            @Nullable Interruption interruption) {
+        /** After other interruptions the command may continue. */
+        private static final Set<ProblemCode> ENDED = Set.of(ProblemCode.AGENT_KILLED, ProblemCode.NO_EXIT_CODE);
+
+        /** Whether nothing more is done on the machine for the command or the request, and the output is complete. */
+        public boolean hasEnded() {
+            return interruption == null || ENDED.contains(interruption.code());
+        }
+
+        /**
+         * Why a command was aborted.
+         *
+         * @param detail the reason for an administrator, as a clause
+         */
+        public record Interruption(ProblemCode code, String detail) {}
+    }
+
+    /**
+     * A request to a program that keeps running on a machine. The program prints {@code mark} before anything else that it prints about
+     * the request; the line in which <code>{</code> follows the mark is the answer.
+     *
+     * @param command the command line that starts the program, for the shell of the login
+     * @param program the beginning of its standard input, in UTF-8
+     * @param line what follows for this request, with the end of the line
+     * @param mark a text that no other program can print
+     * @param isRepeatable whether the machine may receive the request twice
+     * @param timeout the time limit of the answer, the start included
+     * @param maxOutput the number of bytes of output that are accepted; one more aborts the program
+     */
+    public record ProgramRequest(
+            String command,
+            String program,
+            String line,
+            String mark,
+            boolean isRepeatable,
+            Duration timeout,
+            int maxOutput) {
+        /** Whether the same running program can answer another request. */
+        public boolean hasProgramOf(ProgramRequest other) {
+            return command.equals(other.command) && program.equals(other.program) && maxOutput == other.maxOutput;
+        }
+    }
 }

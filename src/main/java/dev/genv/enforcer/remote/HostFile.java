@@ -70,7 +70,7 @@ public final class HostFile {
 
     private static List<HostAddress> parse(byte[] bytes) throws IOException {
         try {
-            return HostList.parseLines(new String(bytes, StandardCharsets.UTF_8));
+            return HostAddress.parseLines(new String(bytes, StandardCharsets.UTF_8));
         } catch (IllegalArgumentException e) {
             throw new IOException(e.getMessage(), e);
         }

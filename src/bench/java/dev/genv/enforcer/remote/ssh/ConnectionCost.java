@@ -1,7 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

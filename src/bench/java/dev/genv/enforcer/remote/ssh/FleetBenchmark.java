@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.ssh.MinaFleet;

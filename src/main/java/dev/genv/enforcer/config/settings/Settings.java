@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleDefinition;
-import dev.genv.enforcer.remote.ssh.SshSettings;
+import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;

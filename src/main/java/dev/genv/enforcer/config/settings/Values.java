@@ -8,7 +8,6 @@ import dev.genv.enforcer.notification.Addresses.MailAddress;
 import dev.genv.enforcer.observation.process.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.remote.HostList;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.time.Duration;
@@ -440,7 +439,7 @@ public final class Values {
 
         @Override
         public @Nullable List<HostAddress> convert(String value) {
-            return value.isEmpty() ? null : HostList.parse(value);
+            return value.isEmpty() ? null : HostAddress.parseList(value);
         }
     }
 

@@ -1,14 +1,24 @@
 package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
+import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
+import dev.genv.enforcer.remote.agent.AgentOutput.UnreadableAnswerException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Sends requests to the agents on machines. */
 final class AgentCommand {
@@ -94,5 +104,111 @@ final class AgentCommand {
                 config.timeout(),
                 MAX_OUTPUT));
         return new Reply(nonce, result, config.sudo());
+    }
+
+    /**
+     * The Python program of the agent, and how it gets to a machine.
+     *
+     * @param command starts Python with a line that reads the program from standard input. It executes only the whole and undamaged
+     *     program.
+     * @param text the program
+     */
+    record AgentProgram(String command, String text) {
+        /** The path that sudoers names. */
+        static final String PYTHON = "/usr/bin/python3";
+
+        /** The first one defines what the others need. */
+        private static final String PARTS = Stream.of(
+                        ("base children files trusted machine processes relations gpu devices"
+                                        + " holders state lease observe act serve")
+                                .split(" "))
+                .map(AgentProgram::load)
+                .collect(Collectors.joining());
+
+        /**
+         * The name is for people who list processes. {@code -I} and {@code -S} keep files and variables of the login user out of the program. A buffer of one byte reads nothing
+         * ahead, because requests follow the program.
+         */
+        private static final String COMMAND = PYTHON + " -I -S -c '\"genv-enforcer\";import binascii,io,sys;"
+                + "p=io.BufferedReader(io.FileIO(0,closefd=False),1).read(%d);"
+                + "exec(p)if binascii.crc32(p)&0xFFFFFFFF==0x%s else sys.exit(\"the agent arrived damaged\")'";
+
+        /** Returns the program of agents that end after this time without a request. */
+        static AgentProgram withIdleTime(Duration longest) {
+            var text = PARTS + "serve({'observe': observe, 'act': act}, %d)\n".formatted(longest.toSeconds() + 1);
+            var bytes = text.getBytes(StandardCharsets.UTF_8);
+            return new AgentProgram(COMMAND.formatted(bytes.length, AgentOutput.checksum(bytes)), text);
+        }
+
+        private static String load(String part) {
+            try (var stream = AgentProgram.class.getResourceAsStream(part + ".py")) {
+                return new String(Objects.requireNonNull(stream, part).readAllBytes(), StandardCharsets.UTF_8);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        /** Returns the line of a request, which is executed only if it is whole and undamaged. */
+        static String line(byte[] json) {
+            return new String(json, StandardCharsets.UTF_8) + " " + AgentOutput.checksum(json) + "\n";
+        }
+    }
+
+    /** Says why the agent gave no answer, from the other output of its command. */
+    static final class AgentFailure {
+        private static final int NOT_FOUND = 127;
+        private static final int LONGEST = 200;
+        private static final Pattern SUDO_REFUSED = Pattern.compile(
+                "password is required|terminal is required|must have a tty|not allowed to execute|may not run sudo"
+                        + "|not in the sudoers file|not allowed to run sudo|sudo: .*(PAM|account validation|setuid|effective uid)");
+        private static final Pattern PYTHON_MISSING =
+                Pattern.compile(Pattern.quote(AgentProgram.PYTHON) + ": (command )?not found");
+        /** What the program says, or an interpreter that does not know its language. */
+        private static final Pattern PYTHON_TOO_OLD =
+                Pattern.compile("(?m)^Python [0-9.]+ is too old$|^SyntaxError: |^Unknown option: -I");
+
+        private static final String NOPASSWD =
+                "sudo on the machine requires a password or refuses: allow USER ALL=(root) NOPASSWD: "
+                        + AgentProgram.PYTHON + " in sudoers";
+
+        private AgentFailure() {}
+
+        /** Returns the failure that the agent itself reports. */
+        static UnreachableException of(String reported) {
+            return new UnreachableException(ProblemCode.AGENT_FAILED, SafeText.escape(reported, LONGEST));
+        }
+
+        static UnreachableException of(CommandResult result, boolean sudo) {
+            var interruption = result.interruption();
+            if (interruption != null) {
+                return new UnreachableException(interruption.code(), interruption.detail());
+            }
+            var errors = result.errors();
+            var printed = errors.isBlank() ? "it printed nothing" : SafeText.escape(errors.strip(), LONGEST);
+            if (sudo && SUDO_REFUSED.matcher(errors).find()) {
+                return new UnreachableException(ProblemCode.SUDO_REFUSED, NOPASSWD + ": " + printed);
+            }
+            var code = result.exitCode() == null ? 0 : result.exitCode();
+            if (PYTHON_MISSING.matcher(errors).find() || (!sudo && code == NOT_FOUND)) {
+                return new UnreachableException(
+                        ProblemCode.AGENT_MISSING, "there is no " + AgentProgram.PYTHON + ": " + printed);
+            }
+            if (code == NOT_FOUND) {
+                return new UnreachableException(
+                        ProblemCode.SUDO_MISSING,
+                        "there is no sudo (GENV_ENFORCER_REMOTE_SUDO=false if root logs in): " + printed);
+            }
+            if (PYTHON_TOO_OLD.matcher(errors).find()) {
+                return new UnreachableException(
+                        ProblemCode.AGENT_MISSING, AgentProgram.PYTHON + " is older than Python 3.6: " + printed);
+            }
+            return code != 0
+                    ? new UnreachableException(
+                            ProblemCode.AGENT_FAILED,
+                            "%s on the machine exited with %d: %s".formatted(AgentProgram.PYTHON, code, printed))
+                    : new UnreachableException(
+                            ProblemCode.ANSWER_UNREADABLE,
+                            "its answer cannot be read: the end of it is missing; " + printed);
+        }
     }
 }

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.remote.agent;
 
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.model.ProblemCode;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.HexFormat;
@@ -83,5 +85,23 @@ public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
         var crc = new CRC32();
         crc.update(json);
         return HexFormat.of().toHexDigits((int) crc.getValue());
+    }
+
+    /** The answer of an agent is invalid. The message is a clause for people. */
+    public static final class UnreadableAnswerException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        UnreadableAnswerException(String why, @Nullable Throwable cause) {
+            super(why, cause);
+        }
+
+        public UnreadableAnswerException(String why) {
+            this(why, null);
+        }
+
+        public UnreachableException unreachable() {
+            return new UnreachableException(
+                    ProblemCode.ANSWER_UNREADABLE, "its answer cannot be read: " + getMessage(), this);
+        }
     }
 }

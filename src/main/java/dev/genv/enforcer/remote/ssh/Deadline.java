@@ -1,6 +1,11 @@
 package dev.genv.enforcer.remote.ssh;
 
 import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** A moment, by the monotonic clock, at which work must have ended. */
 public record Deadline(long nanoTime) {
@@ -15,5 +20,22 @@ public record Deadline(long nanoTime) {
     /** The remaining time for methods that take 0 as no limit: at least 1 ms. */
     public int millis() {
         return Math.clamp(remaining().toMillis(), 1, Integer.MAX_VALUE);
+    }
+
+    /**
+     * Runs a call that may hang on its own virtual thread, because JSch ignores interrupts, and sometimes its own time limits.
+     *
+     * @param onTimeout ends the call after the deadline
+     */
+    public <T> T call(Callable<T> work, Runnable onTimeout)
+            throws ExecutionException, TimeoutException, InterruptedException {
+        var task = new FutureTask<>(work);
+        Thread.ofVirtual().name("ssh").start(task);
+        try {
+            return task.get(remaining().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException | InterruptedException e) {
+            onTimeout.run();
+            throw e;
+        }
     }
 }

@@ -4,9 +4,9 @@ import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.CommandResult.Interruption;
-import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.Connection.CommandResult.Interruption;
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import dev.genv.enforcer.remote.ssh.SshSession.NotOpenedException;
 import java.io.FilterOutputStream;
 import java.io.IOException;
@@ -231,7 +231,7 @@ final class ExecChannel {
     void close() throws InterruptedException {
         session.unsolicitedDataLimit().allowRemaining();
         try {
-            TimedCall.call(TIME_TO_CLOSE, Executors.callable(channel::disconnect, true), session::close);
+            Deadline.in(TIME_TO_CLOSE).call(Executors.callable(channel::disconnect, true), session::close);
         } catch (TimeoutException | ExecutionException _) {
             session.close();
         }

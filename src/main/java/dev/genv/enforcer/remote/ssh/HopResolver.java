@@ -1,7 +1,7 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.remote.HostList;
+import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,7 +50,7 @@ public record HopResolver(SshSettings settings, SshConfig config, String ownUser
 
     private List<HostAddress> jumps(HostAddress address) {
         var value = configured(address, "ProxyJump");
-        return value == null || value.equals("none") ? List.of() : HostList.parse(value);
+        return value == null || value.equals("none") ? List.of() : HostAddress.parseList(value);
     }
 
     private Hop hop(HostAddress address, String user) {
@@ -108,5 +108,32 @@ public record HopResolver(SshSettings settings, SshConfig config, String ownUser
 
     private String firstOf(@Nullable String... users) {
         return Stream.of(users).filter(Objects::nonNull).findFirst().orElse(ownUser);
+    }
+
+    /**
+     * One server on the path to a machine, or the machine itself.
+     *
+     * @param name its name in the host list or the SSH configuration
+     * @param host the name or address to connect to
+     * @param keyAlias the name of its entry in known_hosts (HostKeyAlias); null for {@code host} and the port
+     * @param identities private keys to log in with, in the order of use
+     * @param knownHosts the files that must contain its host key
+     */
+    public record Hop(
+            String name,
+            String user,
+            String host,
+            int port,
+            @Nullable String keyAlias,
+            List<Path> identities,
+            List<Path> knownHosts) {
+
+        /** Its name in a known_hosts file. */
+        public String keyName() {
+            if (keyAlias != null) {
+                return keyAlias;
+            }
+            return port == 22 ? host : "[" + host + "]:" + port;
+        }
     }
 }

@@ -5,6 +5,8 @@ import dev.genv.enforcer.linux.WatchedFile;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
+import dev.genv.enforcer.remote.ssh.SshConnection.BackOff;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
@@ -89,4 +91,22 @@ public final class SshAccess {
             throw new IllegalArgumentException(path + ": " + e.getMessage(), e);
         }
     }
+
+    /**
+     * How machines are reached over SSH. All paths are absolute.
+     *
+     * @param username the user to log in as; null for the user of the SSH configuration, or else the service's own user
+     * @param identityFile a private key; null for the keys of the SSH configuration
+     * @param passphraseFile a file with the passphrase of all private keys; null if they are not encrypted
+     * @param sshConfig an OpenSSH client configuration; null for none
+     * @param knownHosts the host keys, in OpenSSH's known_hosts format
+     * @param timeout the time limit of a connection attempt, all hops and the login included
+     */
+    public record SshSettings(
+            @Nullable String username,
+            @Nullable Path identityFile,
+            @Nullable Path passphraseFile,
+            @Nullable Path sshConfig,
+            Path knownHosts,
+            Duration timeout) {}
 }

@@ -3,7 +3,8 @@ package dev.genv.enforcer.remote.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.agent.AgentCommand.AgentFailure;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.remote.agent.AgentOutput.UnreadableAnswerException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.remote.agent.AgentOutput.UnreadableAnswerException;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;

@@ -11,6 +11,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;

@@ -14,6 +14,7 @@ import dev.genv.enforcer.host.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;

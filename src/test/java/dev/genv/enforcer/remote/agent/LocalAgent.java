@@ -1,7 +1,7 @@
 package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.Machine;
-import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;

@@ -4,9 +4,10 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
+import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.io.UncheckedIOException;

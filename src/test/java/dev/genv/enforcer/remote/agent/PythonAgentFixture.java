@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote.agent;
 
+import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
 import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import java.io.IOException;
 import java.nio.file.Path;

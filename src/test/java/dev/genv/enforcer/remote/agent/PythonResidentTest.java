@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
 import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;

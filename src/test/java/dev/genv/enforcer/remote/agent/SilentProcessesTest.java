@@ -8,6 +8,7 @@ import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.remote.agent.HostMemory.SilentProcesses;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;

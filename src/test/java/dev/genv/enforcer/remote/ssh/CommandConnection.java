@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
 
 /** A connection over which tests also run single commands. */
 public record CommandConnection(SshConnection connection) implements Connection {

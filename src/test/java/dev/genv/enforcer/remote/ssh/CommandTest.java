@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote.ssh;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection.CommandResult;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
+import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

@@ -4,6 +4,8 @@ import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
+import dev.genv.enforcer.remote.ssh.SshConnection.BackOff;
 import dev.genv.enforcer.remote.ssh.SshConnection.SessionFactory;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;

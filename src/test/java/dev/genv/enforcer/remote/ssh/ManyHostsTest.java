@@ -18,6 +18,7 @@ import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;

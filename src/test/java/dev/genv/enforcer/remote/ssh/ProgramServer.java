@@ -3,8 +3,8 @@ package dev.genv.enforcer.remote.ssh;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.remote.ssh;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection.CommandResult;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;

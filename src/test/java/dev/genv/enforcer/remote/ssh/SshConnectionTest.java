@@ -9,7 +9,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.Relay;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;

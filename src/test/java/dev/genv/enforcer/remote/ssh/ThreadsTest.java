@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote.ssh;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection.CommandResult;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
