@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import org.sqlite.SQLiteConfig;
@@ -93,7 +94,8 @@ public final class Database implements AutoCloseable {
         T run(Connection connection) throws SQLException;
     }
 
-    private record Task<T>(Work<T> work, CompletableFuture<T> result) {}
+    /** A task; it is called with the result when the transaction has ended. */
+    private record Task<T>(Work<T> work, Consumer<T> committed, CompletableFuture<T> result) {}
 
     private record Opened(
             Connection connection,
@@ -130,7 +132,7 @@ public final class Database implements AutoCloseable {
      */
     public <T> Optional<T> start(Work<T> work) {
         try {
-            return Optional.of(call(work, startLimit, true));
+            return Optional.of(call(work, _ -> {}, startLimit, true));
         } catch (StoreException e) {
             hasLost = isThere;
             problem = e.problem();
@@ -142,19 +144,24 @@ public final class Database implements AutoCloseable {
 
     /** Runs a task that reads, and waits for its result. */
     public <T> T call(Work<T> work) throws StoreException {
-        return call(work, limit, false);
+        return call(work, _ -> {}, limit, false);
     }
 
     /** Runs a task that writes, and waits until it is on the disk. Later tasks do not wait while the disk has not answered it. */
     <T> T write(Work<T> work) throws StoreException {
-        return call(work, limit, true);
+        return write(work, _ -> {});
     }
 
-    private <T> T call(Work<T> work, Duration most, boolean isWriter) throws StoreException {
+    /** The same with something that is called on the thread of the database when the task is on the disk, also after the limit. */
+    <T> T write(Work<T> work, Consumer<T> committed) throws StoreException {
+        return call(work, committed, limit, true);
+    }
+
+    private <T> T call(Work<T> work, Consumer<T> committed, Duration most, boolean isWriter) throws StoreException {
         if (isClosed) {
             throw StoreException.unwritable("the service is being stopped");
         }
-        var task = new Task<>(work, new CompletableFuture<T>());
+        var task = new Task<>(work, committed, new CompletableFuture<T>());
         if ((hangs && !isIdle) || !tasks.offer(task)) {
             throw hanging();
         }
@@ -163,7 +170,11 @@ public final class Database implements AutoCloseable {
 
     /** Runs a task soon, without waiting. Returns whether there is room for it; there is none while the disk hangs. */
     public boolean submit(Work<?> work) {
-        return !isClosed && !(hangs && !isIdle) && tasks.offer(new Task<>(work, new CompletableFuture<>()));
+        return !isClosed && !(hangs && !isIdle) && tasks.offer(task(work));
+    }
+
+    private static <T> Task<T> task(Work<T> work) {
+        return new Task<>(work, _ -> {}, new CompletableFuture<>());
     }
 
     private <T> T await(CompletableFuture<T> result, Duration most, boolean isWriter) throws StoreException {
@@ -249,7 +260,7 @@ public final class Database implements AutoCloseable {
     @Override
     public void close() {
         isClosed = true;
-        tasks.offer(new Task<>(_ -> true, new CompletableFuture<>())); // wakes the thread
+        tasks.offer(task(_ -> true)); // wakes the thread
         try {
             if (!hangs || isIdle) {
                 thread.join(limit);
@@ -287,6 +298,7 @@ public final class Database implements AutoCloseable {
                 throw failure(open, e);
             }
             problem = open.folder == null ? null : damage(open.folder);
+            task.committed.accept(value);
             task.result.complete(value);
             if (open.folder != null && tasks.isEmpty() && open.folder.logBytes() > LARGEST_LOG) {
                 checkpoint(open, "TRUNCATE");

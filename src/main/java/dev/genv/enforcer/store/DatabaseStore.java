@@ -56,8 +56,8 @@ public final class DatabaseStore implements Store {
     private final Retention retention;
     /** Since when the history of hosts is left out. */
     private final Map<String, Instant> leftOut = new ConcurrentHashMap<>();
-    /** What the database has; null if that is not known, so that the next cycle writes everything. */
-    private volatile @Nullable Content written;
+    /** What the database has; null if that is not known, so that the next cycle writes everything. Only tasks use it. */
+    private @Nullable Content written;
 
     /** An entry of the history. */
     private record Entry(String host, String kind, Record key) {}
@@ -118,19 +118,23 @@ public final class DatabaseStore implements Store {
     public boolean commit(CycleCommit cycle) {
         try {
             try {
-                written = database.write(connection -> write(connection, cycle));
+                write(cycle);
             } catch (StoreException e) {
                 if (!e.isFull()) {
                     throw e;
                 }
                 database.write(connection -> retention.makeRoom(new Sql(connection)));
-                written = database.write(connection -> write(connection, cycle));
+                write(cycle);
             }
             return true;
         } catch (StoreException e) {
             LOG.debug("The cycle is not stored", e); // it is a reported problem
             return false;
         }
+    }
+
+    private void write(CycleCommit cycle) throws StoreException {
+        database.write(connection -> write(connection, cycle), content -> written = content);
     }
 
     private Content write(Connection connection, CycleCommit cycle) throws SQLException {

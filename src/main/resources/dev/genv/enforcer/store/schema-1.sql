@@ -56,7 +56,7 @@ CREATE TABLE violation (
 
 CREATE INDEX violation_first_seen ON violation (first_seen, rule, user);
 
-CREATE INDEX violation_number ON violation (resolved IS NULL, number);
+CREATE INDEX violation_resolved ON violation (resolved, number);
 
 CREATE TABLE event (
     sequence INTEGER PRIMARY KEY,

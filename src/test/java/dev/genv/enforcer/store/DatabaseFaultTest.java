@@ -329,8 +329,10 @@ class DatabaseFaultTest extends StoreFixture {
         var id = only().id();
         start(new Database(new Database.Config(Optional.of(directory), maxBytes), TestTimeouts.HANG, Duration.ZERO));
         assertThat(registry.find(entry -> true, 10)).isEmpty();
-        cycle();
-        assertThat(problems()).containsExactly(ProblemCode.DATA_LOCKED);
+        await().until(() -> {
+            cycle();
+            return problems().equals(List.of(ProblemCode.DATA_LOCKED));
+        });
         first.close();
         cycle();
         cycle();
