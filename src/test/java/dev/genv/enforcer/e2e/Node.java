@@ -8,13 +8,13 @@ import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
-import java.time.Duration;
 
 /** A fake node for the packaged program: a state directory, a fake nvidia-smi, and the settings for both. */
 public final class Node implements AutoCloseable {

@@ -63,8 +63,8 @@ class HangingDiskTest {
                     .isEmpty();
             assertThat(database.hasLost()).isTrue();
             release.countDown();
-            await().untilAsserted(() ->
-                    assertThatThrownBy(() -> database.call(HangingDiskTest::count)).hasMessageContaining("another run"));
+            await().untilAsserted(() -> assertThatThrownBy(() -> database.call(HangingDiskTest::count))
+                    .hasMessageContaining("another run"));
         }
     }
 
