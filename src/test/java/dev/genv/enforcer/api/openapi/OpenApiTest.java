@@ -1,6 +1,5 @@
 package dev.genv.enforcer.api.openapi;
 
-import static io.restassured.RestAssured.given;
 import static io.restassured.RestAssured.when;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -17,8 +16,6 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Everything in the description of the API has a text and an example. The texts are in META-INF/openapi.yaml. */
 @QuarkusTest
@@ -184,17 +181,6 @@ class OpenApiTest {
         var reference = response.path("$ref").asText();
         assertThat(reference).startsWith("#/components/responses/");
         return api.at(reference.substring(1));
-    }
-
-    /** The folder of the database is not configured here, so the past is not recorded. */
-    @ParameterizedTest
-    @CsvSource({"/report, /report, get", "/plan, /plan?since=2026-11-01T00:00:00Z, post"})
-    void theMissingPastIsDescribed(String path, String request, String method) {
-        var response = given().contentType("application/json").body("{}").request(method, request);
-        assertThat(response.statusCode()).isEqualTo(409);
-        assertThat(api.path("paths").path(path).path(method).path("responses").properties())
-                .extracting(Map.Entry::getKey)
-                .contains("409", "413");
     }
 
     @Test
