@@ -53,8 +53,8 @@ public class RecordingNode implements QuarkusTestProfile {
             throw new UncheckedIOException(e);
         }
         return Map.of(
-                // The cycles of the recorded past are closer to each other than those of this service.
-                "genv.enforcer.grace", "0s",
+                // A replay acts in cycles, and the other tests have one a day.
+                "genv.enforcer.interval", INTERVAL.toString(),
                 "genv.enforcer.data-dir", DATA.toString(),
                 "genv.enforcer.state-dir", FOLDER.resolve("genv").toString(),
                 "genv.enforcer.nvidia-smi", FOLDER.resolve("bin/nvidia-smi").toString());
