@@ -13,6 +13,8 @@ import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.channels.UnsupportedAddressTypeException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -43,11 +45,23 @@ public final class Main {
                 // Its last lines would be lost at the exit.
                 System.setProperty("quarkus.log.console.async.enabled", "false");
             }
+            findSqlite();
             ServerConnections.enable();
             Quarkus.run(Service.class, Main::exit, arguments);
         } catch (InvalidSettingsException e) {
             e.lines().forEach(System.err::println);
             System.exit(StartFailure.BAD_SETTINGS);
+        }
+    }
+
+    /** SQLite's driver would otherwise unpack its library to the folder for temporary files, which every user can write to. */
+    private static void findSqlite() {
+        var platform = System.getProperty("os.arch").equals("aarch64") ? "aarch64" : "x86_64";
+        var folder = Path.of(System.getProperty("java.class.path"))
+                .resolveSibling("native/org/sqlite/native/Linux")
+                .resolve(platform);
+        if (System.getProperty("org.sqlite.lib.path") == null && Files.isDirectory(folder)) {
+            System.setProperty("org.sqlite.lib.path", folder.toString());
         }
     }
 

@@ -26,7 +26,7 @@ class RecordedPastIT extends NodeSuite {
         var data = Files.createDirectory(
                 directory.resolve("data"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        node.set("DATA_DIR", data).set("MODE", "audit");
+        node.set("DATA_DIR", data).set("MODE", "audit").set("GRACE", "0s");
     }
 
     @Test
