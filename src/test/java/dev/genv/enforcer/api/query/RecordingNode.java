@@ -54,7 +54,7 @@ public class RecordingNode implements QuarkusTestProfile {
         }
         return Map.of(
                 // A replay acts in cycles, and the other tests have one a day.
-                "genv.enforcer.interval", INTERVAL.toString(),
+                "genv.enforcer.interval", INTERVAL.toSeconds() + "s",
                 "genv.enforcer.data-dir", DATA.toString(),
                 "genv.enforcer.state-dir", FOLDER.resolve("genv").toString(),
                 "genv.enforcer.nvidia-smi", FOLDER.resolve("bin/nvidia-smi").toString());
