@@ -71,6 +71,11 @@ public final class PictureReader {
                 .map(Instant::ofEpochMilli);
     }
 
+    /** Returns the last mark that is written. */
+    public long lastMark() throws StoreException {
+        return database.call(PictureWriter::lastMark);
+    }
+
     /** Returns the mark of the first picture after an instant; empty if there is none. */
     public Optional<Long> markAfter(Instant instant) throws StoreException {
         return database.call(connection -> new Sql(connection)

@@ -55,6 +55,21 @@ final class PictureWriter {
         isStarted = false;
     }
 
+    /** Returns the last mark that is written. Pictures are written only if something changes, so it may be later than that of the last one. */
+    static long lastMark(Connection connection) throws SQLException {
+        return new Sql(connection).number("""
+                        SELECT MAX(mark) FROM (SELECT MAX(mark) AS mark FROM observation
+                        UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'mark')
+                        """);
+    }
+
+    /** Writes how far the record goes, also where no picture changes. */
+    void writeMark(Connection connection, long mark) throws SQLException {
+        if (isStarted) {
+            new Sql(connection).update("INSERT OR REPLACE INTO meta VALUES ('mark', ?)", continued(mark));
+        }
+    }
+
     /** Continues the marks of this run, of which the first one is zero. */
     long continued(long mark) {
         return firstMark + mark;
@@ -84,8 +99,7 @@ final class PictureWriter {
         hosts.clear();
         lastId = 0;
         // Time that was not recorded counts nothing.
-        firstMark =
-                new Sql(connection).find("SELECT max(mark) FROM observation").orElse(0L) - mark;
+        firstMark = lastMark(connection) - mark;
         var shown = new Sql(connection)
                 .query(
                         "SELECT host FROM size WHERE kind = 'observation' AND (SELECT data FROM observation WHERE host = size.host"

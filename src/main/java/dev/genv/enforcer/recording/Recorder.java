@@ -63,13 +63,19 @@ public final class Recorder implements CycleListener, AutoCloseable {
         if (next != null) {
             try {
                 pictures.write(connection, next.at, next.mark, next.hosts);
-                usage.writeDue(connection, next.at);
+                if (usage.writeDue(connection, next.at)) {
+                    pictures.writeMark(connection, next.mark);
+                }
             } catch (SQLException | RuntimeException | Error e) { // errors too, for example a lack of memory
                 pictures.restart();
                 throw e;
             }
         }
         return next != null;
+    }
+
+    private synchronized long lastMark() {
+        return lastMark;
     }
 
     private synchronized @Nullable Observed take() {
@@ -81,8 +87,10 @@ public final class Recorder implements CycleListener, AutoCloseable {
     /** Has the database write what is left. */
     @Override
     public void close() {
+        var last = lastMark();
         database.submit(connection -> {
             usage.write(connection);
+            pictures.writeMark(connection, last);
             return true;
         });
     }

@@ -127,12 +127,17 @@ final class UsageMeter {
         }
     }
 
-    /** Writes the sums if the last ones were written a minute ago, or in another hour. Only the thread of the database calls it. */
-    void writeDue(Connection connection, long at) throws SQLException {
-        if (Math.abs(at - writtenAt) >= MINUTE || at / HOUR != writtenAt / HOUR) {
+    /**
+     * Writes the sums if the last ones were written a minute ago, or in another hour, and returns whether it did. Only the thread of the database
+     * calls it.
+     */
+    boolean writeDue(Connection connection, long at) throws SQLException {
+        var isDue = Math.abs(at - writtenAt) >= MINUTE || at / HOUR != writtenAt / HOUR;
+        if (isDue) {
             write(connection);
             writtenAt = at;
         }
+        return isDue;
     }
 
     void write(Connection connection) throws SQLException {

@@ -67,7 +67,8 @@ public class PlanReplay {
             if (isInTime) {
                 var now = enforcer.ticker().now();
                 var end = period.to().isBefore(now) ? period.to() : now;
-                replay.finish(end, pictures.markAfter(end).orElseGet(recorder::mark));
+                var present = Math.max(recorder.mark(), pictures.lastMark());
+                replay.finish(end, pictures.markAfter(end).orElse(present));
             }
             return ReplayView.of(replay, recordedSince.orElse(null), isInTime && isWhole);
         });
