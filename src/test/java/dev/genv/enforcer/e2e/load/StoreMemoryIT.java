@@ -20,28 +20,28 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The packaged service with a journal and the heap of the image, while a user replaces a large state in every cycle. It stays below the
- * memory limit of the chart, also when it reads its journal, and the journal keeps its size.
+ * The packaged service with a data and the heap of the image, while a user replaces a large state in every cycle. It stays below the
+ * memory limit of the chart, also when it reads its data, and the data keeps its size.
  */
 @Tag("long")
-class JournalMemoryIT extends NodeSuite {
+class StoreMemoryIT extends NodeSuite {
     private static final int ENVIRONMENTS = 12_000;
     /** Each of them has a long name, and in every cycle a violation that is over in the next one. */
     private static final int USERS = 1_300;
 
     private static final String LONG_TEXT = "\u20ac" + "x".repeat(4_000);
     private static final int CYCLES = 4;
-    private static final long MAX_BYTES = 64 << 20;
+    private static final long MAX_BYTES = 256 << 20;
 
-    private Path journal;
+    private Path data;
 
     @BeforeEach
     void setUp() throws IOException {
         Requirements.root();
-        journal = Files.createDirectory(
-                directory.resolve("journal"),
+        data = Files.createDirectory(
+                directory.resolve("data"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        node.set("DATA_DIR", journal).set("MODE", "audit");
+        node.set("DATA_DIR", data).set("MODE", "audit");
     }
 
     @Test
@@ -83,7 +83,7 @@ class JournalMemoryIT extends NodeSuite {
         check(service);
     }
 
-    /** Waits for a whole cycle after the present state was written, and for its end in the journal. */
+    /** Waits for a whole cycle after the present state was written, and for its end in the database. */
     private static void awaitEnvironments(ServiceClient client, int environments) throws IOException {
         await().ignoreExceptions()
                 .until(() -> client.json("/hosts").path(0).path("environments").asInt() == environments);
@@ -94,8 +94,8 @@ class JournalMemoryIT extends NodeSuite {
         assertThat(service.process().isAlive()).as("%s", service.outputLines()).isTrue();
         assertThat(new ServiceClient(service).observe().problems()).noneMatch(code -> code.startsWith("data"));
         assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
-        System.out.printf("JournalMemoryIT: %d MiB resident%n", service.peakMemory());
-        try (var files = Files.list(journal)) {
+        System.out.printf("StoreMemoryIT: %d MiB resident%n", service.peakMemory());
+        try (var files = Files.list(data)) {
             assertThat(files.mapToLong(file -> file.toFile().length()).sum()).isLessThan(MAX_BYTES);
         }
     }
