@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The packaged service with a data and the heap of the image, while a user replaces a large state in every cycle. It stays below the
- * memory limit of the chart, also when it reads its data, and the data keeps its size.
+ * The packaged service with a database and the heap of the image, while a user replaces a large state in every cycle. It stays below the
+ * memory limit of the chart, also when it reads its database, and the database keeps its size.
  */
 @Tag("long")
 class StoreMemoryIT extends NodeSuite {
