@@ -225,7 +225,7 @@ public final class Database implements AutoCloseable {
     }
 
     /** Changes when the file was opened anew, so that it may lack what was written before. Only tasks may ask. */
-    public int generation() {
+    int generation() {
         return generation;
     }
 
@@ -325,8 +325,8 @@ public final class Database implements AutoCloseable {
         var open = opened;
         if (open != null && open.folder != null && !open.folder.isInPlace()) {
             report(StoreException.unwritable(name()
-                            + ": the folder or the database in it was deleted or replaced while the service ran; what it had is"
-                            + " lost, and a new one is begun")
+                            + ": the folder or the database in it was deleted or replaced while the service ran; what it had may"
+                            + " be lost, and the service writes its state again")
                     .problem());
             giveUp(open, open.folder);
             open = null;

@@ -136,8 +136,8 @@ public final class Retention {
             return false;
         }
         lastByAge = now;
-        var sane = last == null || now.isBefore(last.plus(BY_AGE.multipliedBy(2))) ? now : last;
-        var oldest = sane.minus(maxAge).toEpochMilli();
+        var trusted = last == null || now.isBefore(last.plus(BY_AGE.multipliedBy(2))) ? now : last;
+        var oldest = trusted.minus(maxAge).toEpochMilli();
         // The order of the events is that of their time, and there is no index of the time.
         sql.update(
                 "DELETE FROM event WHERE sequence < (SELECT sequence FROM event WHERE at >= ? ORDER BY sequence LIMIT 1)",
