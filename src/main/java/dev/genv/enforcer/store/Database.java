@@ -213,6 +213,11 @@ public final class Database implements AutoCloseable {
         return config.folder().map(Path::toString).orElse("memory");
     }
 
+    /** Whether a restart finds the database, so that there is a use for what only a restart reads. */
+    boolean isKept() {
+        return config.folder().isPresent();
+    }
+
     /** Identifies the database, whose numbers of events continue over restarts. */
     public UUID id() {
         var known = id.get();
@@ -423,7 +428,9 @@ public final class Database implements AutoCloseable {
             statement.executeUpdate("PRAGMA temp_store = MEMORY");
             statement.executeUpdate("PRAGMA trusted_schema = OFF");
             query(statement, "PRAGMA wal_autocheckpoint = 0");
-            query(statement, "PRAGMA max_page_count = " + config.maxBytes() / PAGE_BYTES);
+            if (isKept()) { // in memory, active violations may take more, as they do elsewhere in the service
+                query(statement, "PRAGMA max_page_count = " + config.maxBytes() / PAGE_BYTES);
+            }
             query(statement, "PRAGMA journal_mode = WAL");
             var check = generation == 0 ? query(statement, "PRAGMA quick_check(1)") : "ok";
             if (!"ok".equals(check)) {

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.store;
 
 import dev.genv.enforcer.enforcement.action.PendingTerminations;
+import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
@@ -45,6 +46,7 @@ public final class DatabaseStore implements Store {
     private static final String TERMINATIONS = PendingTerminations.TERMINATIONS.name();
 
     private static final long MAX_RESOLVED_BYTES = 16L << 20;
+    private static final int EVENTS_AT_ONCE = 100;
     /** The share of the database for the history of the hosts. Users choose its size. */
     private static final int HISTORY_SHARE = 8;
     /** How long the history of a host is left out after it was too large. */
@@ -100,6 +102,9 @@ public final class DatabaseStore implements Store {
 
     @Override
     public void begin(List<Intent> intents) {
+        if (!database.isKept()) {
+            return;
+        }
         try {
             database.write(connection -> {
                 writeProcesses(new Sql(connection));
@@ -149,25 +154,33 @@ public final class DatabaseStore implements Store {
         }
         sql.update("INSERT OR REPLACE INTO meta VALUES ('cycle', ?)", RecordJson.text(cycle.cycle()));
         var rows = new ActionRows(connection);
-        for (var intent : isAnew ? cycle.open() : List.<Intent>of()) {
+        for (var intent : isAnew && database.isKept() ? cycle.open() : List.<Intent>of()) {
             rows.insert(intent);
         }
         for (var attempt : cycle.attempts()) {
             rows.record(attempt);
         }
-        for (var event : cycle.events()) {
-            EventRows.insert(sql, event);
-        }
-        var violations = writeViolations(new ViolationRows(sql), cycle, before.violations, isAnew);
-        var history = writeHistory(sql, cycle, before.history);
+        writeEvents(sql, cycle.events());
+        var violations = writeViolations(sql, cycle, before.violations, isAnew);
+        var history = database.isKept() ? writeHistory(sql, cycle, before.history) : Map.<Entry, Record>of();
         retention.apply(sql, cycle.cycle().at());
         return new Content(before.generation, history, violations);
     }
 
+    /** Writes the events. Those of a cycle may need more than all that is kept, so older ones are deleted in between. */
+    private void writeEvents(Sql sql, List<Event> events) throws SQLException {
+        for (var count = 0; count < events.size(); count++) {
+            EventRows.insert(sql, events.get(count));
+            if (count % EVENTS_AT_ONCE == 0) {
+                retention.keepShares(sql);
+            }
+        }
+    }
+
     /** Writes the violations that events concern, and the active ones that changed. */
-    private static Map<String, StoredViolation> writeViolations(
-            ViolationRows rows, CycleCommit cycle, Map<String, StoredViolation> before, boolean isAnew)
-            throws SQLException {
+    private Map<String, StoredViolation> writeViolations(
+            Sql sql, CycleCommit cycle, Map<String, StoredViolation> before, boolean isAnew) throws SQLException {
+        var rows = new ViolationRows(sql);
         var over = new LinkedHashMap<ViolationRecord, Instant>();
         for (var event : cycle.events()) {
             EventRows.violation(event.content())
@@ -177,6 +190,7 @@ public final class DatabaseStore implements Store {
         for (var violation : over.entrySet()) {
             rows.writeResolved(violation.getKey(), violation.getValue());
         }
+        retention.keepShares(sql);
         var now = new HashMap<String, StoredViolation>();
         for (var violation : cycle.active()) {
             var id = violation.entry().id();

@@ -78,6 +78,15 @@ public final class Retention {
 
     /** Deletes what is above the limits, as far as a cycle has time for it. */
     void apply(Sql sql, Instant now) throws SQLException {
+        var isChanged = keepShares(sql);
+        isChanged |= deleteOld(sql, now);
+        if (isChanged) {
+            sql.execute("PRAGMA incremental_vacuum(%d)".formatted(FREED_PAGES));
+        }
+    }
+
+    /** Deletes what is above the share of its kind. Returns whether there was anything. */
+    boolean keepShares(Sql sql) throws SQLException {
         var isChanged = false;
         for (var kind : KINDS) {
             for (var step = 0; step < MOST_STEPS && isAbove(sql, kind); step++) {
@@ -87,10 +96,7 @@ public final class Retention {
                 }
             }
         }
-        isChanged |= deleteOld(sql, now);
-        if (isChanged) {
-            sql.execute("PRAGMA incremental_vacuum(%d)".formatted(FREED_PAGES));
-        }
+        return isChanged;
     }
 
     /** Deletes the oldest rows of each kind, because the indexes need more than was left for them. Returns whether there were any. */

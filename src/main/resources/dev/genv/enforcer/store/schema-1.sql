@@ -12,7 +12,7 @@ CREATE TABLE history (
     key TEXT NOT NULL,
     value TEXT NOT NULL,
     PRIMARY KEY (host, kind, key)
-) WITHOUT ROWID;
+);
 
 -- Attempted actions. The outcome is 'perhaps' from before the action until its result is written.
 CREATE TABLE action (
@@ -52,7 +52,7 @@ CREATE TABLE violation (
     cycle INTEGER NOT NULL,
     entry TEXT NOT NULL,
     bytes INTEGER NOT NULL
-) WITHOUT ROWID;
+);
 
 CREATE INDEX violation_first_seen ON violation (first_seen, rule, user);
 

@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -378,6 +379,24 @@ class DatabaseFaultTest extends StoreFixture {
             assertThat(entry.active()).isTrue();
             assertThat(entry.cycles()).isEqualTo(901);
         });
+    }
+
+    @Test
+    void tablesInMemoryStaySmallIfACycleHasManyEvents() throws IOException {
+        stop();
+        maxBytes = 4 << 20;
+        start(new Database(new Database.Config(Optional.empty(), maxBytes), TestTimeouts.HANG, TestTimeouts.HANG));
+        for (var pid = 2_000; pid < 12_000; pid += 2_000) {
+            node.setSnapshot(host().devices(2)
+                    .with(IntStream.range(pid, pid + 1_200)
+                            .mapToObj(stray -> process(stray).uses(0))
+                            .toArray(GpuProcessBuilder[]::new)));
+            cycle();
+            assertThat(problems()).isEmpty();
+        }
+        var bytes = database.call(connection ->
+                new Sql(connection).number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"));
+        assertThat(bytes).isLessThan(maxBytes);
     }
 
     @Test
