@@ -86,7 +86,7 @@ public final class PictureReader {
      * Reads the pictures of a period in the order of time, and before them the last earlier one of each host.
      *
      * @param reader returns false to end the reading
-     * @return false if pictures are damaged
+     * @return false if pictures are damaged, or were too large
      */
     public boolean read(Instant from, Instant to, Predicate<Recorded> reader) throws StoreException {
         var hosts = database.call(connection ->

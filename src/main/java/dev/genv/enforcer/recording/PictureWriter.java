@@ -22,6 +22,8 @@ final class PictureWriter {
     static final long LONGEST_BASE = Duration.ofHours(6).toMillis();
     /** A new base is due when the pictures that need it are larger than it, by this factor. */
     private static final int LARGEST_DIFFERENCES = 2;
+    /** In place of a picture that is too large. It cannot be inflated, so a reader knows that something is missing. */
+    private static final byte[] TOO_LARGE = {0};
     /** What a row takes besides its host and its data, in bytes. */
     private static final int ROW = 100;
 
@@ -126,10 +128,10 @@ final class PictureWriter {
             insert(cycle, host, known.base, data);
             known.differences += data.length;
         } else {
-            var data = json == null ? null : PictureCodec.deflate(json, PictureCodec.NONE);
+            var data = json == null ? TOO_LARGE : PictureCodec.deflate(json, PictureCodec.NONE);
             known.base = insert(cycle, host, null, data);
             known.baseMark = cycle.mark;
-            known.baseBytes = data == null ? 0 : data.length;
+            known.baseBytes = data.length;
             known.json = json == null ? PictureCodec.NONE : json;
             known.differences = 0;
         }
@@ -137,7 +139,7 @@ final class PictureWriter {
 
     /** The limits of size and age delete a base together with the pictures that need it. */
     private static boolean hasBase(Connection connection, Recorded known) throws SQLException {
-        var sql = "SELECT 1 FROM observation WHERE id = ? AND base IS NULL AND data IS NOT NULL";
+        var sql = "SELECT 1 FROM observation WHERE id = ? AND base IS NULL AND LENGTH(data) > " + TOO_LARGE.length;
         return new Sql(connection).find(sql, known.base).isPresent();
     }
 

@@ -68,7 +68,7 @@ CREATE TABLE event (
 );
 
 -- Pictures of hosts, as deflated JSON. A row without a base is complete; the data of another one needs that of its base. No data: the host
--- left the list, or its picture is too large. The mark is the clock that counts towards an action.
+-- left the list. A single byte: its picture is too large. The mark is the clock that counts towards an action.
 CREATE TABLE observation (
     id INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,

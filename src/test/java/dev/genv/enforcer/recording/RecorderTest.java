@@ -219,6 +219,9 @@ class RecorderTest {
         past.cycle(large(10_000)).cycle(large(10_001)).cycle(with(1));
 
         assertThat(shown()).containsExactly(false, false, true);
+        assertThat(past.readAll(Instant.EPOCH, new ArrayList<>()))
+                .as("is whole")
+                .isFalse();
     }
 
     private List<Boolean> shown() {

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param from when the policy begins to apply; null if nothing is recorded of the period
  * @param to until when the past is replayed; null if nothing is recorded of the period
  * @param instants the number of instants at which the rules were checked: something had changed, or a grace period ended
- * @param complete whether the whole period was replayed; if not, the time limit ended the replay at {@code to}, or records are damaged
+ * @param complete whether the whole period was replayed; if not, the time limit ended the replay at {@code to}, or records are damaged or
+ *     were too large
  * @param users those to whom the policy would have done something, the most affected first
  */
 public record ReplayView(
