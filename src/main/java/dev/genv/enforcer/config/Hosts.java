@@ -14,7 +14,7 @@ import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.Privileges;
-import dev.genv.enforcer.observation.process.ProtectedExecutable;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;

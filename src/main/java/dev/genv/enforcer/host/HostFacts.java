@@ -96,4 +96,122 @@ public record HostFacts(
             return ofAnyUser || uids.contains(uid);
         }
     }
+
+    /**
+     * The files of the machine's accounts.
+     *
+     * @param passwd {@code /etc/passwd}, passwd(5)
+     * @param subuid {@code /etc/subuid}, subuid(5)
+     */
+    public record AccountFacts(Reading<TextFile> passwd, Reading<TextFile> subuid) {
+        /**
+         * A file of text.
+         *
+         * @param version identifies this content: it differs after every change
+         * @param content the file; null if the recipient already has this version
+         */
+        public record TextFile(String version, @Nullable Bytes content) {}
+    }
+
+    /**
+     * What nvidia-smi answered about the GPUs of a machine and the processes on them. The reason of a failure is a whole sentence such as
+     * {@code nvidia-smi did not exit within 5000 ms}; it may be empty for a timeout, and if the program was not run because it hung before.
+     *
+     * @param processes the answer to the query for the processes
+     * @param devices the answer to the query for the devices; any failure if the other query failed. It may be older than the other one,
+     *     by a minute at most
+     * @param devicesAreCurrent whether it is not older
+     * @param status the answer to the query for memory, temperature and utilization; {@link #NOT_ASKED} if it was not made
+     */
+    public record GpuFacts(
+            Reading<ToolOutput> processes,
+            Reading<ToolOutput> devices,
+            boolean devicesAreCurrent,
+            Reading<ToolOutput> status) {
+        /** A query that was not made because nothing needs its answer. */
+        public static final Reading<ToolOutput> NOT_ASKED = Reading.failed(Reading.Failure.SKIPPED, "");
+
+        /** Creates answers to queries that were made one directly after the other, without the query for the status. */
+        public GpuFacts(Reading<ToolOutput> processes, Reading<ToolOutput> devices) {
+            this(processes, devices, true, NOT_ASKED);
+        }
+
+        public GpuFacts withStatus(Reading<ToolOutput> answer) {
+            return new GpuFacts(processes, devices, devicesAreCurrent, answer);
+        }
+
+        /** The output of the program, at most 16 MiB each. */
+        public record ToolOutput(int exitCode, Bytes stdout, Bytes stderr) {}
+    }
+
+    /**
+     * The processes that hold device files of GPUs although the GPU tool does not list them. A process holds a file if it has it open or
+     * maps it. The kernel's device number decides, never a path.
+     *
+     * @param gpus the contents of {@code /proc/driver/nvidia/gpus/ADDRESS/information}, at most {@value #LARGEST_INFORMATION} bytes each
+     * @param holders at most {@value #MOST_HOLDERS}, in any order
+     * @param incomplete which processes were not examined and why, as a clause; empty if all were examined, or if none had to be
+     */
+    public record HolderFacts(List<Bytes> gpus, List<Holder> holders, String incomplete) {
+        public static final int MOST_HOLDERS = 256;
+        public static final int LARGEST_INFORMATION = 4096;
+        /** The largest number of descriptors, and of mapped files, that are examined of one process. */
+        public static final int MOST_FILES = 16_384;
+        /** The device files from this minor number on, such as {@code /dev/nvidiactl}, belong to no single GPU. */
+        public static final int FIRST_SHARED_MINOR = 254;
+
+        /**
+         * A process that holds device files of GPUs.
+         *
+         * @param minors the minor numbers of the files: N of {@code /dev/nvidiaN}
+         * @param mapped those of the files that it maps, which no other process can arrange; a file without a descriptor is only among them if
+         *     the kernel permits to examine mappings
+         */
+        public record Holder(ProcessFacts process, List<Integer> minors, List<Integer> mapped) {}
+    }
+
+    /**
+     * Which of the processes that {@code envs.json} lists exist.
+     *
+     * @param processes at least those whose pid the file contains; its failure if that is unknown
+     * @param kernels the Jupyter kernels that run
+     */
+    public record LivenessFacts(Reading<List<LiveProcess>> processes, Kernels kernels) {
+        /**
+         * A process that exists, even as a zombie.
+         *
+         * @param uid its real uid; null if unknown
+         */
+        public record LiveProcess(int pid, @Nullable Long uid) {}
+
+        /**
+         * The Jupyter kernels.
+         *
+         * @param files the names of the connection files, such as {@code kernel-0b5eb0d4.json}, that arguments of processes end in; at least
+         *     those that {@code envs.json} names
+         * @param unsearched which processes were not searched and why, as a clause; empty if all were searched, or if none had to be
+         */
+        public record Kernels(Set<String> files, String unsearched) {
+            public static final Kernels NONE = new Kernels(Set.of(), "");
+        }
+    }
+
+    /**
+     * Whether another enforcer acts on the state directory.
+     *
+     * @param other null if this one may act
+     * @param unusable why the lock of the enforcers cannot be used, as a clause; empty if it can
+     */
+    public record EnforcerFacts(@Nullable Other other, String unusable) {
+        public static final EnforcerFacts NONE = new EnforcerFacts(null, "");
+
+        /** An enforcer that acts instead of this one. */
+        public sealed interface Other {
+            /** On the machine itself; the pid is 0 if unknown. */
+            record OnMachine(int pid) implements Other {}
+
+            /** Over SSH: it acted some time ago, and others may act again after the rest of its lease, both in seconds. */
+            record Leased(long secondsAgo, long secondsLeft) implements Other {}
+        }
+    }
 }

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.host.AccountFacts;
-import dev.genv.enforcer.host.AccountFacts.TextFile;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.linux.PasswdFile;
-import dev.genv.enforcer.linux.SubuidFile;
+import dev.genv.enforcer.linux.PasswdFile.SubuidFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess.Workload;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.host.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.AccountReader.HostAccounts;
+import dev.genv.enforcer.observation.Observer.Findings;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.MembershipResolver.Decision;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;

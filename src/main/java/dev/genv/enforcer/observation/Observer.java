@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.host.EnforcerFacts;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.host.ProcessFacts;
@@ -21,10 +21,10 @@ import dev.genv.enforcer.observation.Members.RelatedFacts;
 import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.Privileges.MissingPrivilege;
-import dev.genv.enforcer.observation.gpu.DeviceOrder;
-import dev.genv.enforcer.observation.gpu.DeviceStatuses;
-import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.observation.gpu.GpuListing.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuListing.DeviceStatuses;
+import dev.genv.enforcer.observation.gpu.GpuListing.GpuAccess;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
@@ -38,6 +38,8 @@ import dev.genv.enforcer.observation.process.UnlistedProcesses;
 import dev.genv.enforcer.observation.process.Workloads;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
+import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -297,6 +299,30 @@ public final class Observer {
                             ProblemCode.ENFORCER_LOCK_UNUSABLE,
                             "%s %s. Remove the file: it is unknown whether another enforcer acts here too"
                                     .formatted(LOCK, facts.unusable())));
+        }
+    }
+
+    /** The problems and missing parts of one observation, in the order in which they were found. */
+    public static final class Findings {
+        private final List<Problem> problems = new ArrayList<>();
+        private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
+
+        public <T> T add(Found<T> found) {
+            found.problems().forEach(this::add);
+            missing.addAll(found.missing());
+            return found.value();
+        }
+
+        public void add(Problem problem) {
+            problems.add(problem);
+        }
+
+        public List<Problem> problems() {
+            return List.copyOf(problems);
+        }
+
+        public Set<SnapshotPart> missing() {
+            return Set.copyOf(missing);
         }
     }
 }

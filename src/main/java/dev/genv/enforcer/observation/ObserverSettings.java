@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.observation.process.ProtectedExecutable;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
 import java.util.List;
 
 /**

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.linux.FileTree;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.HolderFacts;
-import dev.genv.enforcer.host.HolderFacts.Holder;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts.Holder;
 import dev.genv.enforcer.host.ProcessFacts;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;

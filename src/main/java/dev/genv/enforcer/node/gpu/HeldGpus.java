@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.host.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileStatus;

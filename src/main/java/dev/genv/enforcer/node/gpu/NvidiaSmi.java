@@ -1,12 +1,12 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.gpu.GpuDevices;
-import dev.genv.enforcer.gpu.GpuLine;
 import dev.genv.enforcer.gpu.GpuQuery;
-import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.gpu.GpuQuery.GpuDevices;
+import dev.genv.enforcer.gpu.GpuQuery.GpuLine;
+import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.GpuFacts;
-import dev.genv.enforcer.host.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Found;

@@ -6,7 +6,7 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.ProcStat;
-import dev.genv.enforcer.linux.ProcStatus;
+import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.io.IOException;

@@ -11,6 +11,7 @@ import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
+import dev.genv.enforcer.node.state.StateReader.StatePair;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

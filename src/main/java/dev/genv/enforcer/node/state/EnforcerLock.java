@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.host.EnforcerFacts;
-import dev.genv.enforcer.host.EnforcerFacts.Other;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts.Other;
 import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;

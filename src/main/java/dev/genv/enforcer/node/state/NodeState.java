@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.state;
 import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
-import dev.genv.enforcer.host.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;

@@ -8,6 +8,7 @@ import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileStatus;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
+import dev.genv.enforcer.node.state.StateReader.StatePair;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;

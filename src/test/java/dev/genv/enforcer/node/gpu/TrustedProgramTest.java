@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.node.gpu.ChildProcess.TrustedProgram;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;

@@ -8,6 +8,7 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.node.proc.ProcessReader.ReadingOrder;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.testsupport.NamedMembership;

@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.NativeFunction;
+import dev.genv.enforcer.linux.Libc.NativeFunction;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.Detacher.BeforeReplace;

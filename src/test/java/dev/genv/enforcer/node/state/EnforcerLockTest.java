@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.state;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Fifo;

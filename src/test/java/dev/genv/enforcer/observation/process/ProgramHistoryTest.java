@@ -7,6 +7,7 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.observation.process.ImmunityRules.ProgramHistory;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
