@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.linux.Libc.NativeFunction;
 import java.io.IOException;
 import java.lang.foreign.Arena;

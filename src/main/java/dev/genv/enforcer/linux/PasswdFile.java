@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Parses passwd(5). */
+/** Parses passwd(5), and its companion subuid(5). */
 public final class PasswdFile {
     /** A name, a password, a uid. A name that begins with a sign includes accounts of a directory service. */
     private static final Pattern ACCOUNT = Pattern.compile("([^:+-][^:]{0,255}):[^:]*:([0-9]{1,10}):.*");

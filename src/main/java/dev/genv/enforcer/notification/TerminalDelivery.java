@@ -8,7 +8,7 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.linux.Libc.NativeFunction;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.SafeText;

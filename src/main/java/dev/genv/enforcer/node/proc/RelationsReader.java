@@ -2,9 +2,9 @@ package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.host.ProcessFacts;
-import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.linux.Cgroup;
 import dev.genv.enforcer.linux.ProcStat;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.state;
 import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;

@@ -13,7 +13,7 @@ import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
 import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
 import java.io.IOException;
@@ -119,12 +119,12 @@ record StateReader(Path path, Duration lockTimeout, StateAccess access, LockHold
     private Read locked(StateDirectory directory, Duration limit, long start) throws IOException, InterruptedException {
         // The time limit covers all attempts, even if the lock file is replaced repeatedly.
         for (var left = limit; !left.isNegative(); left = limit.minus(since(start))) {
-            try (var lock = directory.lock(left, false)) {
+            try (var lock = GenvLock.acquire(directory, left, false)) {
                 var waited = since(start);
                 var files = StatePair.of(directory);
                 // Without a lock file the lock is free; if the file was created in between, another program may have
                 // written.
-                if (lock != null || !directory.hasLock()) {
+                if (lock != null || !directory.has(GenvLock.NAME)) {
                     return new Read(new LockFacts(Outcome.HELD, "", lockTimeout, waited, List.of()), files);
                 }
             }

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation.process;
 
-import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Accounts;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation.process;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;

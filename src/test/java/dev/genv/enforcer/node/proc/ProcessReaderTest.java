@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;

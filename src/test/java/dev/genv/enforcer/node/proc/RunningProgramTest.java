@@ -16,7 +16,7 @@ import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
-import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ImmunityRules;
 import dev.genv.enforcer.observation.process.ImmunityRules.ProgramHistory;
 import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;

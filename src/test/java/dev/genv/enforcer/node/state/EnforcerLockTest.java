@@ -170,7 +170,7 @@ class EnforcerLockTest {
     void doesNotConflictWithGenvsLock() throws Exception {
         assertActing(first);
         try (var directory = requireNonNull(StateDirectory.open(path));
-                var lock = directory.lock(Duration.ZERO, true)) {
+                var lock = GenvLock.acquire(directory, Duration.ZERO, true)) {
             assertThat(lock).isNotNull();
         }
     }

@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.model.Accounts;
