@@ -1,5 +1,6 @@
 package dev.genv.enforcer.linux;
 
+import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

@@ -5,9 +5,9 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.linux.Libc.NativeFunction;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;

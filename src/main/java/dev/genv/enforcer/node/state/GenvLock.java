@@ -1,8 +1,8 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import java.io.IOException;
 import java.time.Duration;

@@ -2,10 +2,10 @@ package dev.genv.enforcer.observation.membership;
 
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.linux.Cgroup;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.Addresses;
+import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;

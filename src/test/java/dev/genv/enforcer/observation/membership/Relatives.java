@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.membership;
 
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.linux.Cgroup;
 import dev.genv.enforcer.linux.ProcStat.Addresses;
+import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Environment.Ownership;
