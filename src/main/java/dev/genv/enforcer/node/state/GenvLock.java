@@ -20,7 +20,7 @@ record GenvLock(StateDirectory directory, Descriptor file) implements AutoClosea
      * Waits for the lock.
      *
      * @return null if there is no lock file and none is to be created: then the lock is free
-     * @throws LockException if the lock is not available in this time
+     * @throws LockException if the lock is not available in this time, or invalid
      */
     static @Nullable GenvLock acquire(StateDirectory directory, Duration timeout, boolean create)
             throws IOException, InterruptedException {
