@@ -1,8 +1,20 @@
 package dev.genv.enforcer.gpu;
 
+import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** The queries to nvidia-smi, and whether it answered them. */
 public final class GpuQuery {
@@ -81,5 +93,170 @@ public final class GpuQuery {
         return output.contains(GpuToolProblems.NO_HANDLE)
                 ? new ToolException(ProblemCode.GPU_LOST, message + ": " + GpuToolProblems.LOST, null)
                 : new ToolException(message);
+    }
+
+    /** The GPU tool gave no valid answer. */
+    public static final class ToolException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final ProblemCode code;
+
+        public ToolException(String message) {
+            this(ProblemCode.GPU_TOOL_FAILED, message, null);
+        }
+
+        public ToolException(String message, Throwable cause) {
+            this(ProblemCode.GPU_TOOL_FAILED, message, cause);
+        }
+
+        public ToolException(ProblemCode code, String message, @Nullable Throwable cause) {
+            super(message, cause);
+            this.code = code;
+        }
+
+        public ProblemCode code() {
+            return code;
+        }
+    }
+
+    /** Converts messages of nvidia-smi into problems. */
+    public static final class GpuToolProblems {
+        static final String GPU_IS_LOST = "[GPU is lost]";
+        static final String NO_HANDLE = "Unable to determine the device handle";
+        static final String LOST = "the processes on that GPU are unknown; reset it or reboot";
+        private static final String NO_PERMISSION = "[Insufficient Permissions]";
+        private static final String HIDDEN = "a process on a MIG device is hidden from an unprivileged container";
+        private static final int MAX_PROBLEMS = 100;
+        private static final int LONGEST_SHOWN = 200;
+
+        private GpuToolProblems() {}
+
+        /** Adds the problem that an invalid line shows. */
+        static void add(List<Problem> problems, String line) {
+            if (line.contains(GPU_IS_LOST) || line.contains(NO_HANDLE)) {
+                add(problems, ProblemCode.GPU_LOST, "nvidia-smi printed: %s: %s".formatted(shorten(line), LOST));
+            } else if (line.contains(NO_PERMISSION)) {
+                add(
+                        problems,
+                        ProblemCode.GPU_PROCESS_HIDDEN,
+                        "nvidia-smi printed: %s: %s".formatted(shorten(line), HIDDEN));
+            } else {
+                add(problems, ProblemCode.GPU_LINE_UNREADABLE, "nvidia-smi printed: " + shorten(line));
+            }
+        }
+
+        /** Adds a problem up to a limit, because invalid output may have megabytes. */
+        public static void add(List<Problem> problems, ProblemCode code, String detail) {
+            if (problems.size() < MAX_PROBLEMS) {
+                problems.add(new Problem(code, detail));
+            } else if (problems.size() == MAX_PROBLEMS) {
+                problems.add(new Problem(ProblemCode.GPU_LINE_UNREADABLE, "nvidia-smi printed more invalid lines"));
+            }
+        }
+
+        public static String shorten(String text) {
+            return text.length() > LONGEST_SHOWN ? text.substring(0, LONGEST_SHOWN) + "…" : text;
+        }
+    }
+
+    /**
+     * A process on a device, as nvidia-smi lists it.
+     *
+     * @param memory the used memory; null if the driver does not report it
+     */
+    public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
+        private static final Pattern LINE = Pattern.compile("([^,]*),\\s*([1-9][0-9]{0,8})\\s*,([^,]*)");
+        private static final Pattern MEBIBYTES = Pattern.compile("[0-9]{1,12}");
+
+        /** Returns the use of this device by the process. */
+        public DeviceUsage usage(int index) {
+            return new DeviceUsage(index, memory);
+        }
+
+        /** Parses {@code gpu_uuid, pid, used_gpu_memory}; an invalid line is a problem. */
+        public static Found<List<GpuLine>> parse(List<String> text) {
+            var problems = new ArrayList<Problem>();
+            var lines = text.stream()
+                    .flatMap(line -> parse(line, problems).stream())
+                    .toList();
+            return Found.of(lines, problems);
+        }
+
+        private static Optional<GpuLine> parse(String line, List<Problem> problems) {
+            var match = LINE.matcher(line);
+            if (!match.matches()) {
+                GpuToolProblems.add(problems, line);
+                return Optional.empty();
+            }
+            var memory = match.group(3).strip();
+            return Optional.of(new GpuLine(
+                    match.group(1).strip(),
+                    Integer.parseInt(match.group(2)),
+                    MEBIBYTES.matcher(memory).matches() ? Memory.ofMebibytes(Long.parseLong(memory)) : null));
+        }
+    }
+
+    /**
+     * The devices that nvidia-smi lists.
+     *
+     * @param used the memory that is used on a device, by its UUID; without the devices of which the driver does not report it
+     */
+    public record GpuDevices(Map<String, Integer> byUuid, Map<String, Memory> used, List<Problem> problems) {
+        /** Parses {@code index, uuid, memory.used}; an invalid line is a problem. */
+        public static GpuDevices parse(List<String> lines) {
+            var problems = new ArrayList<Problem>();
+            var byUuid = new LinkedHashMap<String, Integer>();
+            var used = new LinkedHashMap<String, Memory>();
+            var repeated = new HashSet<String>();
+            for (var line : lines) {
+                var fields =
+                        Arrays.stream(line.split(",", -1)).map(String::strip).toList();
+                if (fields.size() != 3
+                        || !fields.get(0).matches("[0-9]{1,6}")
+                        || fields.get(1).startsWith("[")) { // such as [GPU is lost], which identifies no device
+                    GpuToolProblems.add(problems, line);
+                    continue;
+                }
+                var uuid = fields.get(1);
+                if (byUuid.put(uuid, Integer.valueOf(fields.get(0))) != null) {
+                    repeated.add(uuid);
+                    GpuToolProblems.add(
+                            problems,
+                            ProblemCode.GPU_LINE_UNREADABLE,
+                            "nvidia-smi names a device twice: " + GpuToolProblems.shorten(line));
+                } else if (line.contains(GpuToolProblems.GPU_IS_LOST)) {
+                    GpuToolProblems.add(problems, line); // the device is known, but its processes are not
+                } else if (fields.get(2).matches("[0-9]{1,12}")) {
+                    used.put(uuid, Memory.ofMebibytes(Long.parseLong(fields.get(2))));
+                }
+            }
+            byUuid.keySet().removeAll(repeated);
+            used.keySet().removeAll(repeated);
+            return new GpuDevices(Map.copyOf(byUuid), Map.copyOf(used), List.copyOf(problems));
+        }
+
+        public boolean hasAll(List<GpuLine> lines) {
+            return lines.stream().allMatch(line -> byUuid.containsKey(line.uuid()));
+        }
+
+        /**
+         * Compares the devices with an answer to the process query.
+         *
+         * @param found whether that answer found devices
+         * @throws ToolException if the answers contradict each other because devices appeared or disappeared in between
+         */
+        public void requireSame(boolean found) throws ToolException {
+            if (!found && !byUuid.isEmpty()) {
+                throw new ToolException("nvidia-smi found no devices at first, and then " + byUuid.size());
+            }
+        }
+
+        public Optional<Integer> indexOf(String uuid) {
+            return Optional.ofNullable(byUuid.get(uuid));
+        }
+
+        public Set<Integer> indices() {
+            return Set.copyOf(byUuid.values());
+        }
     }
 }

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.host;
 
-import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.StateFacts.FileId;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -95,5 +96,193 @@ public record HostFacts(
         public boolean mayConcern(long uid) {
             return ofAnyUser || uids.contains(uid);
         }
+    }
+
+    /**
+     * The files of the machine's accounts.
+     *
+     * @param passwd {@code /etc/passwd}, passwd(5)
+     * @param subuid {@code /etc/subuid}, subuid(5)
+     */
+    public record AccountFacts(Reading<TextFile> passwd, Reading<TextFile> subuid) {
+        /**
+         * A file of text.
+         *
+         * @param version identifies this content: it differs after every change
+         * @param content the file; null if the recipient already has this version
+         */
+        public record TextFile(String version, @Nullable Bytes content) {}
+    }
+
+    /**
+     * What nvidia-smi answered about the GPUs of a machine and the processes on them. The reason of a failure is a whole sentence such as
+     * {@code nvidia-smi did not exit within 5000 ms}; it may be empty for a timeout, and if the program was not run because it hung before.
+     *
+     * @param processes the answer to the query for the processes
+     * @param devices the answer to the query for the devices; any failure if the other query failed. It may be older than the other one,
+     *     by a minute at most
+     * @param devicesAreCurrent whether it is not older
+     * @param status the answer to the query for memory, temperature and utilization; {@link #NOT_ASKED} if it was not made
+     */
+    public record GpuFacts(
+            Reading<ToolOutput> processes,
+            Reading<ToolOutput> devices,
+            boolean devicesAreCurrent,
+            Reading<ToolOutput> status) {
+        /** A query that was not made because nothing needs its answer. */
+        public static final Reading<ToolOutput> NOT_ASKED = Reading.failed(Reading.Failure.SKIPPED, "");
+
+        /** Creates answers to queries that were made one directly after the other, without the query for the status. */
+        public GpuFacts(Reading<ToolOutput> processes, Reading<ToolOutput> devices) {
+            this(processes, devices, true, NOT_ASKED);
+        }
+
+        public GpuFacts withStatus(Reading<ToolOutput> answer) {
+            return new GpuFacts(processes, devices, devicesAreCurrent, answer);
+        }
+
+        /** The output of the program, at most 16 MiB each. */
+        public record ToolOutput(int exitCode, Bytes stdout, Bytes stderr) {}
+    }
+
+    /**
+     * The processes that hold device files of GPUs although the GPU tool does not list them. A process holds a file if it has it open or
+     * maps it. The kernel's device number decides, never a path.
+     *
+     * @param gpus the contents of {@code /proc/driver/nvidia/gpus/ADDRESS/information}, at most {@value #LARGEST_INFORMATION} bytes each
+     * @param holders at most {@value #MOST_HOLDERS}, in any order
+     * @param incomplete which processes were not examined and why, as a clause; empty if all were examined, or if none had to be
+     */
+    public record HolderFacts(List<Bytes> gpus, List<Holder> holders, String incomplete) {
+        public static final int MOST_HOLDERS = 256;
+        public static final int LARGEST_INFORMATION = 4096;
+        /** The largest number of descriptors, and of mapped files, that are examined of one process. */
+        public static final int MOST_FILES = 16_384;
+        /** The device files from this minor number on, such as {@code /dev/nvidiactl}, belong to no single GPU. */
+        public static final int FIRST_SHARED_MINOR = 254;
+
+        /**
+         * A process that holds device files of GPUs.
+         *
+         * @param minors the minor numbers of the files: N of {@code /dev/nvidiaN}
+         * @param mapped those of the files that it maps, which no other process can arrange; a file without a descriptor is only among them if
+         *     the kernel permits to examine mappings
+         */
+        public record Holder(ProcessFacts process, List<Integer> minors, List<Integer> mapped) {}
+    }
+
+    /**
+     * Which of the processes that {@code envs.json} lists exist.
+     *
+     * @param processes at least those whose pid the file contains; its failure if that is unknown
+     * @param kernels the Jupyter kernels that run
+     */
+    public record LivenessFacts(Reading<List<LiveProcess>> processes, Kernels kernels) {
+        /**
+         * A process that exists, even as a zombie.
+         *
+         * @param uid its real uid; null if unknown
+         */
+        public record LiveProcess(int pid, @Nullable Long uid) {}
+
+        /**
+         * The Jupyter kernels.
+         *
+         * @param files the names of the connection files, such as {@code kernel-0b5eb0d4.json}, that arguments of processes end in; at least
+         *     those that {@code envs.json} names
+         * @param unsearched which processes were not searched and why, as a clause; empty if all were searched, or if none had to be
+         */
+        public record Kernels(Set<String> files, String unsearched) {
+            public static final Kernels NONE = new Kernels(Set.of(), "");
+        }
+    }
+
+    /**
+     * Whether another enforcer acts on the state directory.
+     *
+     * @param other null if this one may act
+     * @param unusable why the lock of the enforcers cannot be used, as a clause; empty if it can
+     */
+    public record EnforcerFacts(@Nullable Other other, String unusable) {
+        public static final EnforcerFacts NONE = new EnforcerFacts(null, "");
+
+        /** An enforcer that acts instead of this one. */
+        public sealed interface Other {
+            /** On the machine itself; the pid is 0 if unknown. */
+            record OnMachine(int pid) implements Other {}
+
+            /** Over SSH: it acted some time ago, and others may act again after the rest of its lease, both in seconds. */
+            record Leased(long secondsAgo, long secondsLeft) implements Other {}
+        }
+    }
+
+    /**
+     * A process that the GPU tool lists, or one that is related to it. All parts belong to the same process only if both stats have the same
+     * start time.
+     *
+     * @param before the content of {@code /proc/PID/stat} before the other parts were read; {@link Reading.Failure#ABSENT} if there is no
+     *     such process
+     * @param uid the real uid
+     * @param environ the environment of the process or, if its first thread has exited, as another thread has it
+     * @param executable the program that it runs; {@link Reading.Failure#UNTRUSTED} if another user than root can change it, or if its file
+     *     system does not show it; {@link Reading.Failure#SKIPPED} for a related process
+     * @param cgroup the content of {@code /proc/PID/cgroup}, at most {@value #LARGEST_CGROUP} bytes; {@link Reading.Failure#SKIPPED} if it
+     *     is known from an earlier observation and no relations were asked for
+     * @param namespacePids the value of {@code NSpid} in {@code /proc/PID/status}: its pids in the PID namespaces, the innermost one last;
+     *     {@link Reading.Failure#SKIPPED} unless it is a related process, or one whose relations were asked for
+     * @param after the content of {@code /proc/PID/stat} after the other parts were read
+     */
+    public record ProcessFacts(
+            int pid,
+            Reading<Bytes> before,
+            Reading<Long> uid,
+            Reading<EnvironFacts> environ,
+            Reading<ProgramFile> executable,
+            Reading<Bytes> cgroup,
+            Reading<Bytes> namespacePids,
+            Reading<Bytes> after) {
+        public static final int LARGEST_CGROUP = 4096;
+
+        /** Creates the facts of a process whose cgroup and relations were not asked for. */
+        public ProcessFacts(
+                int pid,
+                Reading<Bytes> before,
+                Reading<Long> uid,
+                Reading<EnvironFacts> environ,
+                Reading<ProgramFile> executable,
+                Reading<Bytes> after) {
+            this(pid, before, uid, environ, executable, skipped(), skipped(), after);
+        }
+
+        public static <T> Reading<T> skipped() {
+            return Reading.failed(Reading.Failure.SKIPPED, "");
+        }
+
+        /**
+         * The part of an environ that concerns the service.
+         *
+         * @param size the number of bytes that were read in all; 0 also while a process exits or is in execve
+         * @param id the value of the last {@code GENV_ENVIRONMENT_ID}, of a longer one only the first {@value #LONGEST_ID} bytes; empty if
+         *     there is none
+         * @param digest the SHA-256 of the whole value in hexadecimal, if it is longer; otherwise empty
+         * @param wellFormed whether it is no title that extends from the arguments into it, and every string of it is a name that is not empty, an equals sign, and a value, and the last one ends with a
+         *     zero byte; true if it is empty
+         * @param slurmJob the value of the last {@code SLURM_JOB_ID}; empty if there is none, or if it is longer than {@value #LONGEST_JOB}
+         *     bytes and therefore no number of a job
+         */
+        public record EnvironFacts(long size, Bytes id, String digest, boolean wellFormed, Bytes slurmJob) {
+            /** genv's own ids are pids and the ids of Jupyter kernels. */
+            public static final int LONGEST_ID = 4096;
+
+            public static final int LONGEST_JOB = 16;
+        }
+
+        /**
+         * The file of a program that only root can change.
+         *
+         * @param born its creation time, in nanoseconds, which no user can set; 0 if the file system does not record it. It differs
+         *     for a later file with the same number.
+         */
+        public record ProgramFile(FileId id, long born) {}
     }
 }

@@ -1,10 +1,14 @@
 package dev.genv.enforcer.linux;
 
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.util.HashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Parses passwd(5). */
+/** Parses passwd(5), and its companion subuid(5). */
 public final class PasswdFile {
     /** A name, a password, a uid. A name that begins with a sign includes accounts of a directory service. */
     private static final Pattern ACCOUNT = Pattern.compile("([^:+-][^:]{0,255}):[^:]*:([0-9]{1,10}):.*");
@@ -23,5 +27,46 @@ public final class PasswdFile {
             }
         });
         return new Accounts(uids);
+    }
+
+    /**
+     * Parses subuid(5).
+     *
+     * @param entries the lines
+     */
+    public record SubuidFile(List<Entry> entries) {
+        public static final SubuidFile EMPTY = new SubuidFile(List.of());
+
+        /** A user's name or uid, the first subordinate uid, and their number. */
+        private static final Pattern LINE = Pattern.compile("([^:]{1,256}):([0-9]{1,10}):([0-9]{1,10})");
+
+        private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
+
+        /** A line. */
+        public record Entry(String user, long first, long count) {}
+
+        /** Skips lines of another form. */
+        public static SubuidFile parse(String text) {
+            return new SubuidFile(text.lines()
+                    .map(LINE::matcher)
+                    .filter(Matcher::matches)
+                    .map(line -> new Entry(line.group(1), Long.parseLong(line.group(2)), Long.parseLong(line.group(3))))
+                    .toList());
+        }
+
+        /** Returns the ranges of the users whose uids are known. */
+        public SubordinateUids of(Accounts accounts) {
+            return new SubordinateUids(entries.stream()
+                    .flatMap(
+                            entry -> uid(entry.user, accounts)
+                                    .map(uid -> new SubordinateUids.Range(uid, entry.first, entry.count))
+                                    .stream())
+                    .toList());
+        }
+
+        private static Optional<Long> uid(String user, Accounts accounts) {
+            var named = accounts.uidOf(user);
+            return named.isPresent() || !UID.matcher(user).matches() ? named : Optional.of(Long.parseLong(user));
+        }
     }
 }

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.linux;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -127,5 +129,73 @@ public record ProcStat(
 
     public boolean isKernelThread() {
         return (flags & KERNEL_THREAD) != 0;
+    }
+
+    /** Finds fields in {@code /proc/PID/status} (see proc_pid_status(5)). The kernel escapes line breaks in the name of the program. */
+    public static final class ProcStatus {
+        /** The result for a field that is missing or has another form. */
+        public static final long NONE = -1;
+
+        // Lines end only with a line feed (flag d): a name can contain a carriage return.
+        private static final Pattern REAL_UID = Pattern.compile("(?dm)^Uid:[\t ]*([0-9]{1,10})[\t \n]");
+        private static final Pattern PROCESS_ID = Pattern.compile("(?dm)^Tgid:[\t ]*([0-9]{1,10})[\t \n]");
+        private static final Pattern NAMESPACE_PIDS = Pattern.compile("(?dm)^NSpid:\\s+([0-9\\s]+?)\\s*$");
+
+        private ProcStatus() {}
+
+        /** Returns the real uid; {@link #NONE} if there is none. */
+        public static long realUid(byte[] status) {
+            return number(REAL_UID, status);
+        }
+
+        /** Returns the id of the process, also in the status of one of its threads; {@link #NONE} if there is none. */
+        public static long processId(byte[] status) {
+            return number(PROCESS_ID, status);
+        }
+
+        /** Returns the pids in the PID namespaces, the innermost one last; empty if there are none. */
+        public static String namespacePids(byte[] status) {
+            var match = NAMESPACE_PIDS.matcher(new String(status, StandardCharsets.UTF_8));
+            return match.find() ? match.group(1) : "";
+        }
+
+        private static long number(Pattern field, byte[] status) {
+            var match = field.matcher(new String(status, StandardCharsets.ISO_8859_1));
+            return match.find() ? Long.parseLong(match.group(1)) : NONE;
+        }
+    }
+
+    /**
+     * The cgroup of a process, see cgroups(7).
+     *
+     * @param path in the hierarchy of version 2; empty if there is none or it is unknown
+     */
+    public record Cgroup(String path) {
+        public static final Cgroup UNKNOWN = new Cgroup("");
+
+        private static final Pattern UNIFIED = Pattern.compile("^0::(/.*)$", Pattern.MULTILINE);
+        /** Container engines name a cgroup after the 64 hexadecimal digits of the container's id. */
+        private static final Pattern CONTAINER = Pattern.compile("(?:.*[-:])?[0-9a-f]{64}(?:\\.scope)?");
+        /** What systemd starts as one. The manager of a user's services is no such service, and {@code init.scope} is the manager. */
+        private static final Pattern UNIT = Pattern.compile("(?!user@|init\\.scope$).*\\.(?:scope|service)");
+
+        /** Parses {@code /proc/PID/cgroup}. */
+        public static Cgroup parse(String text) {
+            var line = UNIFIED.matcher(text);
+            return line.find() ? new Cgroup(line.group(1)) : UNKNOWN;
+        }
+
+        /** Whether it is a container, or a scope or service of systemd, so that its processes were started for one purpose. */
+        public boolean isUnit() {
+            var names = path.split("/");
+            return Arrays.stream(names).anyMatch(name -> CONTAINER.matcher(name).matches())
+                    || (names.length > 0
+                            && UNIT.matcher(names[names.length - 1]).matches());
+        }
+
+        /** Whether both are the same container or unit. On a machine without cgroups of version 2 all have the same path, which is none. */
+        public boolean isSameUnit(Cgroup other) {
+            return isUnit() && equals(other);
+        }
     }
 }

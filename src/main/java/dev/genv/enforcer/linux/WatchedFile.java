@@ -1,5 +1,7 @@
 package dev.genv.enforcer.linux;
 
+import dev.genv.enforcer.linux.FileCalls.Descriptor;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;

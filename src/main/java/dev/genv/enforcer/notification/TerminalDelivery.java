@@ -5,12 +5,12 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
-import dev.genv.enforcer.linux.NativeFunction;
-import dev.genv.enforcer.linux.ProcStatus;
+import dev.genv.enforcer.linux.FileCalls.Descriptor;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
+import dev.genv.enforcer.linux.Libc.NativeFunction;
+import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.notification.PersonalDelivery.Outbox.Batch;

@@ -1,21 +1,32 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.host.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
-import dev.genv.enforcer.linux.Cgroup;
+import dev.genv.enforcer.linux.PasswdFile;
+import dev.genv.enforcer.linux.PasswdFile.SubuidFile;
+import dev.genv.enforcer.linux.ProcStat.Cgroup;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.AccountReader.HostAccounts;
+import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.observation.Members.AccountReader.HostAccounts;
+import dev.genv.enforcer.observation.Observer.Findings;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.MembershipResolver.Decision;
-import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.membership.RelatedProcesses;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
 import dev.genv.enforcer.observation.membership.RelatedProcesses.RelatedProcess;
 import dev.genv.enforcer.observation.process.ImmunityRules;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
@@ -23,6 +34,7 @@ import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.process.Workloads;
 import dev.genv.enforcer.observation.state.LiveState;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -144,6 +156,80 @@ final class Members {
                     cgroup(facts.cgroup()),
                     pids.length,
                     pids.length > 0 && pids[pids.length - 1].equals(FIRST_PROCESS)));
+        }
+    }
+
+    /** The accounts of a machine, passwd(5), and their subordinate uids, subuid(5). A file is parsed only if its version is new. */
+    static final class AccountReader {
+        private final ParsedFile<Accounts> passwd = new ParsedFile<>(PasswdFile::parse, Accounts.NONE);
+        private final ParsedFile<SubuidFile> subuid = new ParsedFile<>(SubuidFile::parse, SubuidFile.EMPTY);
+
+        /** Accounts and their subordinate uids. */
+        record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
+            /**
+             * Returns the account of the real uid of a process, the first one by its name. A subordinate uid is its owner's. Another uid in a
+             * container of root may be anybody's, so it has none.
+             */
+            @Nullable
+            String accountOf(@Nullable Long uid, @Nullable Workload workload) {
+                var owner = subordinateUids.ownerOf(uid);
+                return owner == null || (owner.equals(uid) && workload != null && workload.isInContainerOfRoot())
+                        ? null
+                        : accounts.namesOf(owner).stream()
+                                .min(Comparator.naturalOrder())
+                                .orElse(null);
+            }
+        }
+
+        /** Returns the present accounts; the last known ones and a problem if they cannot be read. A machine without subuid(5) has none. */
+        Found<HostAccounts> read(AccountFacts facts) {
+            var unreadable = passwd.read(facts.passwd())
+                    .map(why -> problem("the accounts of this host cannot be read from /etc/passwd: ", why));
+            var noSubuid = facts.subuid() instanceof Reading.Failed<TextFile>(var failure, var _)
+                    && failure == Reading.Failure.ABSENT;
+            var unreadableSubuid = (noSubuid ? Optional.<String>empty() : subuid.read(facts.subuid()))
+                    .map(why -> problem("the subordinate uids of the users cannot be read from /etc/subuid: ", why));
+            var accounts = passwd.latest;
+            var found =
+                    Found.of(new HostAccounts(accounts, noSubuid ? SubordinateUids.NONE : subuid.latest.of(accounts)));
+            found = unreadable.map(found::with).orElse(found);
+            return unreadableSubuid.map(found::with).orElse(found);
+        }
+
+        /** Whether the accounts have been read at least once. */
+        boolean hasAccounts() {
+            return !passwd.version.isEmpty();
+        }
+
+        private static Problem problem(String what, String why) {
+            return new Problem(ProblemCode.PASSWD_UNREADABLE, what + why);
+        }
+
+        /** The last content of a file that could be read. */
+        private static final class ParsedFile<T> {
+            private final Function<String, T> parser;
+            private String version = "";
+            private T latest;
+
+            ParsedFile(Function<String, T> parser, T absent) {
+                this.parser = parser;
+                latest = absent;
+            }
+
+            /** Reads a new version, and returns why that was not possible. */
+            Optional<String> read(Reading<TextFile> reading) {
+                return switch (reading) {
+                    case Reading.Failed<TextFile>(var _, var reason) -> Optional.of(reason);
+                    case Reading.Value<TextFile>(var file) -> {
+                        var content = file.content();
+                        if (content != null && !file.version().equals(version)) {
+                            latest = parser.apply(content.text());
+                            version = file.version();
+                        }
+                        yield file.version().equals(version) ? Optional.empty() : Optional.of("its content is missing");
+                    }
+                };
+            }
         }
     }
 }

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.host.EnforcerFacts;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
-import dev.genv.enforcer.host.ProcessFacts;
-import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Found;
@@ -16,18 +16,20 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
-import dev.genv.enforcer.observation.AccountReader.HostAccounts;
+import dev.genv.enforcer.observation.Members.AccountReader;
+import dev.genv.enforcer.observation.Members.AccountReader.HostAccounts;
 import dev.genv.enforcer.observation.Members.RelatedFacts;
 import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
-import dev.genv.enforcer.observation.Privileges.MissingPrivilege;
-import dev.genv.enforcer.observation.gpu.DeviceOrder;
-import dev.genv.enforcer.observation.gpu.DeviceStatuses;
-import dev.genv.enforcer.observation.gpu.GpuAccess;
+import dev.genv.enforcer.observation.ObserverSettings.Privileges;
+import dev.genv.enforcer.observation.ObserverSettings.Privileges.MissingPrivilege;
 import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.observation.gpu.GpuListing.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuListing.DeviceStatuses;
+import dev.genv.enforcer.observation.gpu.GpuListing.GpuAccess;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
-import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ImmunityRules;
 import dev.genv.enforcer.observation.process.ImmunityRules.ConfiguredUsers;
 import dev.genv.enforcer.observation.process.ImmunityRules.ProgramHistory;
@@ -38,6 +40,8 @@ import dev.genv.enforcer.observation.process.UnlistedProcesses;
 import dev.genv.enforcer.observation.process.Workloads;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
+import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -297,6 +301,30 @@ public final class Observer {
                             ProblemCode.ENFORCER_LOCK_UNUSABLE,
                             "%s %s. Remove the file: it is unknown whether another enforcer acts here too"
                                     .formatted(LOCK, facts.unusable())));
+        }
+    }
+
+    /** The problems and missing parts of one observation, in the order in which they were found. */
+    public static final class Findings {
+        private final List<Problem> problems = new ArrayList<>();
+        private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
+
+        public <T> T add(Found<T> found) {
+            found.problems().forEach(this::add);
+            missing.addAll(found.missing());
+            return found.value();
+        }
+
+        public void add(Problem problem) {
+            problems.add(problem);
+        }
+
+        public List<Problem> problems() {
+            return List.copyOf(problems);
+        }
+
+        public Set<SnapshotPart> missing() {
+            return Set.copyOf(missing);
         }
     }
 }

@@ -1,8 +1,13 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.observation.process.ProtectedExecutable;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * What the observer of a machine must know besides its facts.
@@ -82,6 +87,76 @@ public record ObserverSettings(
 
         String state(String directory) {
             return openState.formatted(directory);
+        }
+    }
+
+    /** The privileges that the service needs on a machine, and which ones are missing. */
+    public record Privileges(ObserverSettings settings, AccessFacts access) {
+        // Bits of linux/capability.h.
+        private static final int CAP_DAC_OVERRIDE = 1;
+        private static final int CAP_DAC_READ_SEARCH = 2;
+        private static final int CAP_KILL = 5;
+        private static final int CAP_SYS_PTRACE = 19;
+
+        /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
+        private static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
+
+        private static final String UNREADABLE_ENVIRON =
+                "the environment variables of other users' processes cannot be read: ";
+
+        /** The default profiles of container engines. */
+        private static final Pattern APPARMOR_OF_A_CONTAINER = Pattern.compile(
+                "(docker-default|cri-containerd\\.apparmor\\.d|crio-default|containers-default-\\S*) \\(enforce\\)");
+
+        /** Whether the service is in another PID namespace: there the driver's pids belong to other processes. */
+        public boolean isOutsideHostPid() {
+            return settings.requireHostPid() && !access.pidNamespace().equals(FIRST_PID_NAMESPACE);
+        }
+
+        public List<MissingPrivilege> missing() {
+            var advice = settings.advice();
+            var missing = new ArrayList<MissingPrivilege>();
+            if (isOutsideHostPid()) {
+                missing.add(new MissingPrivilege("HOST_PID", advice.namespace()));
+            }
+            if (!has(CAP_SYS_PTRACE)) {
+                missing.add(new MissingPrivilege("SYS_PTRACE", UNREADABLE_ENVIRON + advice.capability("SYS_PTRACE")));
+            }
+            if (!has(CAP_DAC_READ_SEARCH) && !has(CAP_DAC_OVERRIDE)) {
+                missing.add(new MissingPrivilege(
+                        "DAC_READ_SEARCH", UNREADABLE_ENVIRON + advice.capability("DAC_READ_SEARCH")));
+            }
+            if (settings.acts() && settings.signals() && !has(CAP_KILL)) {
+                missing.add(new MissingPrivilege(
+                        "KILL", "processes of other users cannot be signalled: " + advice.capability("KILL")));
+            }
+            var profile = APPARMOR_OF_A_CONTAINER.matcher(access.securityLabel());
+            if (advice == Advice.CONTAINER && profile.matches()) {
+                missing.add(new MissingPrivilege(
+                        "APPARMOR",
+                        "the profile %s prevents reading and signalling other processes: run with --security-opt apparmor=unconfined"
+                                .formatted(profile.group(1))));
+            }
+            if (settings.acts() && !access.stateIsWritable()) {
+                missing.add(new MissingPrivilege("STATE_WRITE", advice.state(settings.stateDirectory())));
+            }
+            return missing;
+        }
+
+        private boolean has(int bit) {
+            return (access.capabilities() >>> bit & 1) == 1;
+        }
+
+        /**
+         * A privilege that the service needs and does not have.
+         *
+         * @param name a stable word, such as {@code SYS_PTRACE}
+         * @param advice what the service cannot do without it, and how to grant it
+         */
+        public record MissingPrivilege(String name, String advice) {
+            public Problem problem() {
+                return new Problem(ProblemCode.MISSING_PRIVILEGE, name + ": " + advice);
+            }
         }
     }
 }

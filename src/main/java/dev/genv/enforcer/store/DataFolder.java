@@ -2,7 +2,7 @@ package dev.genv.enforcer.store;
 
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.linux;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.linux;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.linux.PasswdFile.SubuidFile;
 import dev.genv.enforcer.model.Accounts;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.node.NodeMachine.NodeName;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -12,7 +12,7 @@ import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.observation.process.ImmunityRules;
 import dev.genv.enforcer.testsupport.Requirements;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.observation.membership.ProgramEnviron.Content;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron.Content;
 import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
 
 /** The membership that the environ of a process names. */

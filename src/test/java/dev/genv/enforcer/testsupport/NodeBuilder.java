@@ -8,7 +8,7 @@ import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
-import dev.genv.enforcer.observation.process.ProtectedExecutable;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

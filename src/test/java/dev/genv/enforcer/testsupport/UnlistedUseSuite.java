@@ -2,7 +2,7 @@ package dev.genv.enforcer.testsupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.Unlisted;

@@ -5,7 +5,7 @@ import dev.genv.enforcer.config.settings.SettingConverter.ChoiceConverter;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.notification.Addresses.MailAddress;
-import dev.genv.enforcer.observation.process.ProtectedExecutable;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.remote.HostAddress;
 import java.net.URI;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.host.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles.FileKey;
 import dev.genv.enforcer.node.gpu.NvidiaDevices.Use;
 import dev.genv.enforcer.node.proc.ProcFs;

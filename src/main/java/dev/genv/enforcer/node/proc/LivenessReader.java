@@ -4,21 +4,30 @@ import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.LivenessFacts;
-import dev.genv.enforcer.host.LivenessFacts.Kernels;
-import dev.genv.enforcer.host.LivenessFacts.LiveProcess;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.linux.Errno;
-import dev.genv.enforcer.linux.ProcStatus;
+import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -129,5 +138,146 @@ public final class LivenessReader {
         var owners =
                 open.stream().map(Environment::uid).filter(Objects::nonNull).collect(Collectors.toSet());
         return new KernelSearch(proc).search(wanted, owners);
+    }
+
+    /**
+     * Searches the arguments of all processes for the connection files of Jupyter kernels, within a budget. Users choose the number of
+     * processes and the length of their arguments, so the time of an observation must be limited.
+     */
+    static final class KernelSearch {
+        private static final byte[] PREFIX = "kernel-".getBytes(StandardCharsets.US_ASCII);
+
+        private final ProcFs proc;
+        private final Budget budget;
+        private final LongSupplier nanos;
+        private final Set<String> found = new HashSet<>();
+        private int unsearched;
+        private @Nullable String example;
+
+        KernelSearch(ProcFs proc) {
+            this(proc, Budget.USUAL, System::nanoTime);
+        }
+
+        /** @param nanos as {@link System#nanoTime} */
+        KernelSearch(ProcFs proc, Budget budget, LongSupplier nanos) {
+            this.proc = proc;
+            this.budget = budget;
+            this.nanos = nanos;
+        }
+
+        /**
+         * The limits of a search.
+         *
+         * @param arguments the bytes of a process's arguments that are searched; a kernel names its file in the first few
+         *     hundred
+         * @param bytes the bytes of all processes together
+         * @param time the time after which no further process is searched
+         */
+        record Budget(int arguments, long bytes, Duration time) {
+            static final Budget USUAL = new Budget(64 << 10, 256 << 20, Duration.ofSeconds(5));
+        }
+
+        private record Candidate(ProcessId id, long uid) {}
+
+        /**
+         * Searches for files. A process that was not searched may be any kernel.
+         *
+         * @param wanted the file names, such as {@code kernel-0b5eb0d4.json}
+         * @param owners the uids whose processes are searched first
+         * @throws IOException if the list of processes cannot be read, or the thread is interrupted
+         */
+        Kernels search(Set<String> wanted, Set<Long> owners) throws IOException {
+            var start = nanos.getAsLong();
+            var bytes = 0L;
+            for (var candidate : orderRoundRobin(candidates(start), owners)) {
+                if (found.size() == wanted.size()) {
+                    break;
+                }
+                if (bytes >= budget.bytes || isLate(start)) {
+                    skip(candidate.id.pid(), candidate.uid, "the search reached its limit");
+                    continue;
+                }
+                bytes += search(candidate, wanted);
+            }
+            var first = Objects.requireNonNullElse(example, "");
+            return new Kernels(
+                    Set.copyOf(found), unsearched > 1 ? "%s (and %d more)".formatted(first, unsearched - 1) : first);
+        }
+
+        private List<Candidate> candidates(long start) throws IOException {
+            var candidates = new ArrayList<Candidate>();
+            for (var pid : proc.pids()) {
+                if (isLate(start)) {
+                    skip(pid, null, "the search reached its limit");
+                    continue;
+                }
+                var stat = proc.stat(pid);
+                if (stat.isPresent() && !stat.get().isKernelThread()) {
+                    var uid = proc.realUid(pid);
+                    candidates.add(new Candidate(new ProcessId(pid, stat.get().startTime()), uid == null ? 0 : uid));
+                }
+            }
+            return candidates;
+        }
+
+        /** The oldest process of every user, then the second oldest, so that one user's many processes do not use up the budget. */
+        private static List<Candidate> orderRoundRobin(List<Candidate> candidates, Set<Long> owners) {
+            var turns = new HashMap<Long, Integer>();
+            return candidates.stream()
+                    .sorted(Comparator.comparingLong((Candidate candidate) -> candidate.id.startTime())
+                            .thenComparing(Candidate::id))
+                    .map(candidate -> Map.entry(turns.merge(candidate.uid, 1, Integer::sum), candidate))
+                    .sorted(Map.Entry.<Integer, Candidate>comparingByKey()
+                            .thenComparing(turn -> !owners.contains(turn.getValue().uid)))
+                    .map(Map.Entry::getValue)
+                    .toList();
+        }
+
+        /** Searches one process and returns how many bytes were read. */
+        private int search(Candidate candidate, Set<String> wanted) throws IOException {
+            try {
+                var arguments = proc.arguments(candidate.id, candidate.uid, budget.arguments);
+                search(arguments, arguments.length == budget.arguments, wanted);
+                return arguments.length;
+            } catch (InterruptedIOException e) {
+                throw e;
+            } catch (IOException e) {
+                var hangs = e instanceof ReadTimeoutException;
+                var why = hangs ? "reading its arguments hangs" : "its arguments cannot be read: " + Errno.textOf(e);
+                skip(candidate.id.pid(), candidate.uid, why);
+                return 0;
+            }
+        }
+
+        /** The file name is at the end of an argument, after its last slash or equals sign. */
+        private void search(byte[] arguments, boolean cut, Set<String> wanted) {
+            var name = 0;
+            for (var i = 0; i <= arguments.length; i++) {
+                if (i == arguments.length || arguments[i] == 0) {
+                    if ((i < arguments.length || !cut)
+                            && i - name > PREFIX.length
+                            && Arrays.equals(arguments, name, name + PREFIX.length, PREFIX, 0, PREFIX.length)) {
+                        var file = new String(arguments, name, i - name, StandardCharsets.UTF_8);
+                        if (wanted.contains(file)) {
+                            found.add(file);
+                        }
+                    }
+                    name = i + 1;
+                } else if (arguments[i] == '/' || arguments[i] == '=') {
+                    name = i + 1;
+                }
+            }
+        }
+
+        private boolean isLate(long start) {
+            return nanos.getAsLong() - start >= budget.time.toNanos();
+        }
+
+        private void skip(int pid, @Nullable Long uid, String why) {
+            unsearched++;
+            if (example == null) {
+                example = "process %d%s: %s".formatted(pid, uid == null ? "" : " of uid " + uid, why);
+            }
+        }
     }
 }

@@ -1,15 +1,29 @@
 package dev.genv.enforcer.node.proc;
 
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.linux.FileTree;
+import dev.genv.enforcer.linux.FileTree.TrustedOwners;
+import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;
+import dev.genv.enforcer.linux.WatchedFile;
+import dev.genv.enforcer.model.Sha256;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -117,6 +131,127 @@ public record MachineFiles(Path root) {
             return text.read().strip();
         } catch (IOException e) {
             return "";
+        }
+    }
+
+    /** Reads the files of the accounts in the host's {@code /etc}, or in the service's own if the host's root directory is out of reach. */
+    public static final class AccountFiles {
+        private static final int LARGEST = 4 << 20;
+
+        private final WatchedFile<TextFile> passwd;
+        private final WatchedFile<TextFile> subuid;
+
+        public AccountFiles(ProcFs proc) {
+            passwd = file(proc, "/etc/passwd");
+            subuid = file(proc, "/etc/subuid");
+        }
+
+        /** Returns passwd(5) and subuid(5). */
+        public AccountFacts read() {
+            return new AccountFacts(read(passwd), read(subuid));
+        }
+
+        private static WatchedFile<TextFile> file(ProcFs proc, String path) {
+            return new WatchedFile<>(
+                    () -> proc.machine().hostFiles().follow(Path.of(path), FileTree.Inspection.NONE),
+                    LARGEST,
+                    bytes -> new TextFile(Sha256.hex(bytes), Bytes.of(bytes)));
+        }
+
+        private static Reading<TextFile> read(WatchedFile<TextFile> file) {
+            try {
+                return Reading.of(file.current());
+            } catch (IOException e) {
+                return Reading.failed(
+                        e instanceof NoSuchFileException ? Failure.ABSENT : Failure.OTHER, Errno.textOf(e));
+            }
+        }
+    }
+
+    /** The files of the protected programs on the host. They are found again in every observation, because a program may be replaced. */
+    public record ProgramFiles(ProcFs proc, List<Path> paths) {
+        private static final TrustedOwners ROOT = new TrustedOwners(Set.of(0L));
+
+        public ProgramFiles {
+            paths = List.copyOf(paths);
+        }
+
+        /** Returns the files, in the order of the paths. */
+        public List<Reading<ProgramFile>> read() {
+            var host = proc.machine().hostFiles();
+            return paths.stream().map(path -> read(host, path)).toList();
+        }
+
+        private static Reading<ProgramFile> read(FileTree host, Path path) {
+            try {
+                return Files.notExists(host.follow(path, FileTree.Inspection.NONE))
+                        ? Reading.failed(Failure.ABSENT, "")
+                        : Reading.of(RootFile.identify(host.follow(path, ROOT)));
+            } catch (NoSuchFileException e) {
+                return Reading.failed(Failure.ABSENT, "");
+            } catch (UntrustedException e) {
+                return Reading.failed(Failure.UNTRUSTED, String.valueOf(e.getMessage()));
+            } catch (IOException e) {
+                return Reading.failed(Failure.OTHER, Errno.textOf(e));
+            }
+        }
+    }
+
+    /** A file that only root can change. */
+    public static final class RootFile {
+        private RootFile() {}
+
+        /**
+         * Identifies a file. The kernel answers from its cache, without the file system.
+         *
+         * @throws UntrustedException if another user can change it
+         */
+        public static ProgramFile identify(Path path) throws IOException {
+            var status = FileCalls.status(path);
+            if (!status.isRegular()) {
+                throw new UntrustedException("it is not a file");
+            }
+            if (status.uid() != 0 || (status.mode() & TrustedOwners.WRITABLE_BY_OTHERS) != 0) {
+                throw new UntrustedException("others can change it");
+            }
+            return new ProgramFile(new FileId(status.device(), status.inode()), status.born());
+        }
+
+        /**
+         * Identifies the program of a process: the file itself, even if it was renamed, removed or mounted elsewhere. If its first thread
+         * has exited, another one shows it.
+         *
+         * @throws IOException if the kernel does not tell what it runs
+         */
+        static Reading<ProgramFile> ofProcess(ProcFs proc, int pid) throws IOException {
+            try {
+                return ofLink(proc.file(pid, "exe"));
+            } catch (IOException e) {
+                for (var thread : proc.threads(pid)) {
+                    try {
+                        return ofLink(thread.resolve("exe"));
+                    } catch (NoSuchFileException ended) {
+                        // The next thread may still run.
+                    }
+                }
+                throw e;
+            }
+        }
+
+        /** A file system may refuse to show a file even to root, and the kernel refuses to show a path that is too long. */
+        private static Reading<ProgramFile> ofLink(Path link) throws IOException {
+            try {
+                return Reading.of(identify(link));
+            } catch (IOException notIdentified) {
+                try {
+                    Files.readSymbolicLink(link);
+                } catch (NoSuchFileException | AccessDeniedException unknown) {
+                    throw unknown;
+                } catch (IOException tooLong) {
+                    // It is a program, whatever its path is.
+                }
+                return Reading.failed(Failure.UNTRUSTED, Errno.textOf(notIdentified));
+            }
         }
     }
 }

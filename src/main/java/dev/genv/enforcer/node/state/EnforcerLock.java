@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.host.EnforcerFacts;
-import dev.genv.enforcer.host.EnforcerFacts.Other;
-import dev.genv.enforcer.linux.Descriptor;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts.Other;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.Descriptor;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +20,7 @@ record GenvLock(StateDirectory directory, Descriptor file) implements AutoClosea
      * Waits for the lock.
      *
      * @return null if there is no lock file and none is to be created: then the lock is free
-     * @throws LockException if the lock is not available in this time
+     * @throws LockException if the lock is not available in this time, or invalid
      */
     static @Nullable GenvLock acquire(StateDirectory directory, Duration timeout, boolean create)
             throws IOException, InterruptedException {

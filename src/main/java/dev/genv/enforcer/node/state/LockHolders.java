@@ -5,7 +5,7 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.LockFacts.Holder;
 import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
 import java.io.IOException;

@@ -4,14 +4,17 @@ import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.node.proc.Mount;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -19,6 +22,10 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Accesses the state directory on threads that can be abandoned, because a system call on a file system that does not answer never
@@ -166,6 +173,172 @@ final class StateAccess {
         /** Returns why, as the fact of the directory. */
         Directory directory() {
             return directory;
+        }
+    }
+
+    /**
+     * A line of {@code /proc/PID/mountinfo}.
+     *
+     * @param device of the file system, as {@code major:minor}
+     * @param root the directory of the file system that is mounted
+     * @param point the mount point
+     * @param type of the file system, such as {@code ext4} or {@code fuse.sshfs}
+     * @param options of the file system
+     */
+    public record Mount(String device, Path root, Path point, String type, String options) {
+        private static final Pattern LINE =
+                Pattern.compile("\\d+ \\d+ (\\d+:\\d+) (/\\S*) (/\\S*) \\S+(?: \\S+)*? - (\\S+) \\S* (\\S*)");
+        private static final Pattern USER = Pattern.compile("(?:^|,)user_id=(\\d{1,10})(?:,|$)");
+        private static final Pattern ESCAPED = Pattern.compile("\\\\([0-3][0-7]{2})");
+
+        /** Parses the valid lines, in the order of mounting. */
+        public static List<Mount> parse(List<String> lines) {
+            return lines.stream()
+                    .map(LINE::matcher)
+                    .filter(line -> line.matches())
+                    .flatMap(line -> of(line).stream())
+                    .toList();
+        }
+
+        /** Returns the mount that contains a path: the innermost one and, of several at the same point, the last one. */
+        public static Optional<Mount> of(List<String> lines, Path path) {
+            return parse(lines).stream()
+                    .filter(mount -> path.startsWith(mount.point))
+                    .reduce((one, next) -> next.point.getNameCount() >= one.point.getNameCount() ? next : one);
+        }
+
+        /** Returns the uid of the user whose process serves the file system (FUSE); empty if the kernel serves it. */
+        OptionalLong user() {
+            var match = USER.matcher(options);
+            return type.startsWith("fuse") && match.find()
+                    ? OptionalLong.of(Long.parseLong(match.group(1)))
+                    : OptionalLong.empty();
+        }
+
+        /**
+         * Returns a file system that a user has mounted over a directory or in it (FUSE).
+         *
+         * @param mountinfo the lines of {@code /proc/PID/mountinfo}
+         * @param trusted the uid that is trusted besides root's
+         */
+        public static Optional<Directory.UserMount> ofUser(Path directory, List<String> mountinfo, long trusted) {
+            if (mountinfo.stream().noneMatch(line -> line.contains("user_id="))) {
+                return Optional.empty(); // as on most machines
+            }
+            var within = parse(mountinfo).stream().filter(mount -> mount.point.startsWith(directory));
+            return Stream.concat(of(mountinfo, directory).stream(), within)
+                    .filter(mount -> mount.user().isPresent())
+                    .filter(mount ->
+                            mount.user().getAsLong() != 0 && mount.user().getAsLong() != trusted)
+                    .findFirst()
+                    .map(mount ->
+                            new Directory.UserMount(mount.user().orElseThrow(), mount.type, mount.point.toString()));
+        }
+
+        public Path inFileSystem(Path path) {
+            return root.resolve(point.relativize(path)).normalize();
+        }
+
+        public Path inMount(Path inFileSystem) {
+            return point.resolve(root.relativize(inFileSystem)).normalize();
+        }
+
+        /** Empty if a path contains characters that Java cannot represent here: users choose names of mounts. */
+        private static Optional<Mount> of(Matcher line) {
+            try {
+                return Optional.of(new Mount(
+                        line.group(1), path(line.group(2)), path(line.group(3)), line.group(4), line.group(5)));
+            } catch (InvalidPathException e) {
+                return Optional.empty();
+            }
+        }
+
+        /** Spaces and similar characters are written in octal. */
+        private static Path path(String text) {
+            return Path.of(ESCAPED.matcher(text)
+                    .replaceAll(match ->
+                            Matcher.quoteReplacement(Character.toString(Integer.parseInt(match.group(1), 8)))));
+        }
+    }
+
+    /**
+     * The path of the state directory on the host, if the service runs in a container. A mount stays with its directory: if the host's
+     * path leads to another directory later, genv's users are there, and the service reads a directory that no one uses.
+     */
+    static final class HostPath {
+        private final Path path;
+        private final ProcFs proc;
+        private volatile @Nullable Path onHost;
+
+        HostPath(Path path, ProcFs proc) {
+            this.path = path;
+            this.proc = proc;
+        }
+
+        /** Returns its path on the host; null if unknown. */
+        @Nullable
+        Path onHost() {
+            return onHost;
+        }
+
+        /** Returns a stale directory if this is not the host's; empty if it is, or if that is unknown. */
+        Optional<Directory.Stale> check(FileStatus directory) {
+            if (directory.links() == 0) {
+                return Optional.of(new Directory.Stale(""));
+            }
+            if (!proc.machine().isInContainer()) {
+                return Optional.empty();
+            }
+            try {
+                var known = onHost;
+                if (known == null) {
+                    onHost = find(directory);
+                    return Optional.empty();
+                }
+                var there = proc.machine().hostStatus(known);
+                return there != null && there.isSameFile(directory)
+                        ? Optional.empty()
+                        : Optional.of(new Directory.Stale(known.toString()));
+            } catch (IOException notPermitted) {
+                return Optional.empty();
+            }
+        }
+
+        /**
+         * Returns the path of the mounted directory in its file system if it differs: the mount may have followed a link, which every user
+         * can create in a directory such as {@code /var/tmp}. Empty if the path is the same, or if it is no mount. A file system may be
+         * mounted below the root, or have its root in a directory (a subvolume), so either path may have a prefix.
+         */
+        Optional<Path> differentPath() throws IOException {
+            var own = path.toRealPath();
+            return Mount.of(proc.machine().mounts("self"), own)
+                    .filter(mount -> mount.point().equals(own))
+                    .map(Mount::root)
+                    .filter(there -> !isSuffix(own, there) && !isSuffix(there, own));
+        }
+
+        private static boolean isSuffix(Path path, Path end) {
+            return end.getNameCount() == 0 || path.endsWith(end.subpath(0, end.getNameCount()));
+        }
+
+        /** The host may mount the same file system several times; the mount that leads to this directory counts. */
+        private @Nullable Path find(FileStatus directory) throws IOException {
+            var own = path.toRealPath();
+            var mount = Mount.of(proc.machine().mounts("self"), own);
+            if (mount.isEmpty()) {
+                return null;
+            }
+            var inFileSystem = mount.get().inFileSystem(own);
+            for (var candidate : Mount.parse(proc.machine().mounts("1"))) {
+                if (candidate.device().equals(mount.get().device()) && inFileSystem.startsWith(candidate.root())) {
+                    var there = candidate.inMount(inFileSystem);
+                    var status = proc.machine().hostStatus(there);
+                    if (status != null && status.isSameFile(directory)) {
+                        return there;
+                    }
+                }
+            }
+            return null;
         }
     }
 }

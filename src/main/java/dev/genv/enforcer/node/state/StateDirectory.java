@@ -3,16 +3,15 @@ package dev.genv.enforcer.node.state;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.host.StateFacts.StateFile.Cause;
-import dev.genv.enforcer.linux.Descriptor;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.FileStatus;
-import dev.genv.enforcer.node.state.GenvLock.LockException;
+import dev.genv.enforcer.linux.FileCalls.Descriptor;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
+import dev.genv.enforcer.node.state.StateReader.StatePair;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -236,25 +235,10 @@ final class StateDirectory implements AutoCloseable {
         return directory.status();
     }
 
-    /**
-     * Waits for genv's lock.
-     *
-     * @param create whether to create a missing lock file; otherwise the lock is free, and the result is null
-     * @throws LockException if the lock is not available in this time, or invalid
-     */
-    @Nullable
-    GenvLock lock(Duration timeout, boolean create) throws IOException, InterruptedException {
-        return GenvLock.acquire(this, timeout, create);
-    }
-
     /** Whether this is still the file with this name. */
     boolean contains(String name, FileStatus file) throws Errno {
         var there = status(name);
         return there != null && there.isSameFile(file);
-    }
-
-    boolean hasLock() throws IOException {
-        return has(GenvLock.NAME);
     }
 
     boolean has(String name) throws IOException {

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.observation.process;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.ProcessFacts;
-import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
 import dev.genv.enforcer.observation.process.Workloads.WorkloadReadings;
 import java.util.Optional;
 import java.util.regex.Pattern;

@@ -27,7 +27,7 @@ import com.fasterxml.jackson.databind.type.LogicalType;
 import dev.genv.enforcer.genv.MemoryLimitedParser;
 import dev.genv.enforcer.genv.NullableComponents;
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.model.SafeText;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.host.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.ProcessFacts;
-import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.ProcStat;

@@ -3,7 +3,8 @@ package dev.genv.enforcer.node.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.gpu.GpuQuery.ToolException;
+import dev.genv.enforcer.node.gpu.NvidiaSmi.ChildProcess;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;

@@ -2,8 +2,8 @@ package dev.genv.enforcer.node.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.HolderFacts;
-import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;

@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.gpu.GpuQuery.ToolException;
+import dev.genv.enforcer.node.gpu.NvidiaSmi.ChildProcess;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

@@ -5,15 +5,15 @@ import static dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi.uuid;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.gpu.ToolException;
+import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.gpu.DeviceOrder;
 import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.observation.gpu.GpuListing.DeviceOrder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -3,8 +3,8 @@ package dev.genv.enforcer.node.gpu;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.GpuFacts;
-import dev.genv.enforcer.host.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.node.gpu.NvidiaSmi.StatusQuery;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;

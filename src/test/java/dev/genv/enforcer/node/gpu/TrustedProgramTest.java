@@ -3,8 +3,8 @@ package dev.genv.enforcer.node.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.gpu.ToolException;
-import dev.genv.enforcer.node.gpu.ChildProcess.TrustedProgram;
+import dev.genv.enforcer.gpu.GpuQuery.ToolException;
+import dev.genv.enforcer.node.gpu.NvidiaSmi.ChildProcess.TrustedProgram;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;

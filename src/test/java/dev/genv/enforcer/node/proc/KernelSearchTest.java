@@ -3,7 +3,8 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.host.LivenessFacts.Kernels;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
+import dev.genv.enforcer.node.proc.LivenessReader.KernelSearch;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;

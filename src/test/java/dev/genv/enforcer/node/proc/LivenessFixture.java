@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.proc;
 import com.fasterxml.jackson.core.JsonFactory;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.LivenessFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;

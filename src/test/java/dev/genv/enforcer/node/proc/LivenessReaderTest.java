@@ -2,7 +2,7 @@ package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.LivenessFacts.LiveProcess;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.node.proc.ProcessReader.ReadingOrder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.NodeState.Detacher;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.observation.state.StateParser.LockProblem;
 import dev.genv.enforcer.testsupport.state.StateFiles;
@@ -66,7 +67,7 @@ class DetacherLeftoversTest {
         Files.createSymbolicLink(path.resolve(".devices.json.genv-enforcer-0000000000000000"), precious);
         var directory = Files.createDirectory(path.resolve(".devices.json.genv-enforcer-1111111111111111"));
         try (var held = requireNonNull(StateDirectory.open(path));
-                var lock = held.lock(Duration.ofSeconds(1), true)) {
+                var lock = GenvLock.acquire(held, Duration.ofSeconds(1), true)) {
             assertThat(lock).isNotNull();
             assertThatThrownBy(detacher::removeLeftovers)
                     .isInstanceOf(IOException.class)

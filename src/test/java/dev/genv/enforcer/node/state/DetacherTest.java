@@ -9,10 +9,11 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.linux.FileCalls;
-import dev.genv.enforcer.linux.NativeFunction;
+import dev.genv.enforcer.linux.Libc.NativeFunction;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.state.Detacher.BeforeReplace;
+import dev.genv.enforcer.node.state.NodeState.Detacher;
+import dev.genv.enforcer.node.state.NodeState.Detacher.BeforeReplace;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.observation.state.StateParser.LockProblem;
 import dev.genv.enforcer.testsupport.state.StateFiles;
@@ -89,7 +90,7 @@ class DetacherTest {
     void writesNothingWhileAnotherProcessHoldsTheLock() throws Exception {
         files().device(0, MINE).write();
         try (var directory = requireNonNull(StateDirectory.open(path));
-                var lock = directory.lock(Duration.ofSeconds(1), true)) {
+                var lock = GenvLock.acquire(directory, Duration.ofSeconds(1), true)) {
             assertThat(lock).isNotNull();
             assertThat(assertUntouched(Outcome.FAILED, 0, MINE))
                     .contains("genv.lock is held by another program")

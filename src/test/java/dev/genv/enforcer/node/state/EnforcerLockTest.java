@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.state;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Fifo;
@@ -170,7 +170,7 @@ class EnforcerLockTest {
     void doesNotConflictWithGenvsLock() throws Exception {
         assertActing(first);
         try (var directory = requireNonNull(StateDirectory.open(path));
-                var lock = directory.lock(Duration.ZERO, true)) {
+                var lock = GenvLock.acquire(directory, Duration.ZERO, true)) {
             assertThat(lock).isNotNull();
         }
     }

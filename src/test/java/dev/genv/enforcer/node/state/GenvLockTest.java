@@ -42,47 +42,47 @@ class GenvLockTest {
 
     @Test
     void doesNotWaitWithoutLockFile() throws Exception {
-        assertThat(directory.hasLock()).isFalse();
-        assertThat(directory.lock(SHORT, false)).isNull();
+        assertThat(directory.has(GenvLock.NAME)).isFalse();
+        assertThat(GenvLock.acquire(directory, SHORT, false)).isNull();
         assertThat(file).doesNotExist();
     }
 
     @Test
     void createsWorldWritableLockFile() throws Exception {
-        try (var lock = directory.lock(SHORT, true)) {
+        try (var lock = GenvLock.acquire(directory, SHORT, true)) {
             assertThat(lock).isNotNull();
             assertThat((int) Files.getAttribute(file, "unix:mode") & 07777).isEqualTo(0666);
         }
-        assertThat(directory.hasLock()).isTrue();
+        assertThat(directory.has(GenvLock.NAME)).isTrue();
     }
 
     @Test
     void keepsTheContentOfTheLockFile() throws Exception {
         Files.writeString(file, "4711");
-        requireNonNull(directory.lock(SHORT, true)).close();
+        requireNonNull(GenvLock.acquire(directory, SHORT, true)).close();
         assertThat(file).hasContent("4711");
     }
 
     @Test
     void waitsNoLongerThanTheTimeout() throws Exception {
-        try (var lock = directory.lock(SHORT, true)) {
+        try (var lock = GenvLock.acquire(directory, SHORT, true)) {
             assertThat(lock).isNotNull();
             var start = System.nanoTime();
             for (var create : new boolean[] {true, false}) {
-                assertThatThrownBy(() -> directory.lock(SHORT, create))
+                assertThatThrownBy(() -> GenvLock.acquire(directory, SHORT, create))
                         .isInstanceOfSatisfying(LockException.class, GenvLockTest::assertTimeout)
                         .hasMessageContaining("for longer than 200 ms");
             }
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(SHORT.multipliedBy(2));
         }
-        requireNonNull(directory.lock(SHORT, false)).close();
+        requireNonNull(GenvLock.acquire(directory, SHORT, false)).close();
     }
 
     /** What genv and flock(1) use, which Java's own locks do not exclude. */
     @Test
     void isCompatibleWithFlock() throws Exception {
         Requirements.program("/usr/bin/flock", "util-linux");
-        try (var lock = directory.lock(SHORT, true)) {
+        try (var lock = GenvLock.acquire(directory, SHORT, true)) {
             assertThat(lock).isNotNull();
             assertThat(flock()).isNotZero();
         }
@@ -91,9 +91,9 @@ class GenvLockTest {
 
     @Test
     void acquiresTheLockWhenItIsReleased() throws Exception {
-        var held = requireNonNull(directory.lock(SHORT, true));
+        var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
         try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
-            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            var waiting = executor.submit(() -> GenvLock.acquire(directory, LONG, true));
             await().until(() -> timesOpen() == 2);
             assertThat(waiting.isDone()).isFalse();
             held.close();
@@ -104,15 +104,15 @@ class GenvLockTest {
     /** A lock on a file that is no longer there excludes nobody. */
     @Test
     void waitsForTheNewFileWhenTheLockFileIsReplaced() throws Exception {
-        var held = requireNonNull(directory.lock(SHORT, true));
+        var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
         try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
-            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            var waiting = executor.submit(() -> GenvLock.acquire(directory, LONG, true));
             await().until(() -> timesOpen() == 2);
             Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
             held.close();
             try (var lock = waiting.get()) {
                 assertThat(lock).isNotNull();
-                assertThatThrownBy(() -> directory.lock(SHORT, true))
+                assertThatThrownBy(() -> GenvLock.acquire(directory, SHORT, true))
                         .isInstanceOfSatisfying(LockException.class, GenvLockTest::assertTimeout);
             }
         }
@@ -121,10 +121,10 @@ class GenvLockTest {
     /** Otherwise whoever holds a file that is gone keeps us waiting for it. */
     @Test
     void doesNotWaitForAFileThatIsNoLongerTheLockFile() throws Exception {
-        try (var held = requireNonNull(directory.lock(SHORT, true));
+        try (var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
                 var executor = Executors.newVirtualThreadPerTaskExecutor()) {
             assertThat(held).isNotNull();
-            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            var waiting = executor.submit(() -> GenvLock.acquire(directory, LONG, true));
             await().until(() -> timesOpen() == 2);
             Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
             closeResult(waiting);
@@ -133,9 +133,9 @@ class GenvLockTest {
 
     @Test
     void recreatesLockFileThatIsRemovedMeanwhile() throws Exception {
-        var held = requireNonNull(directory.lock(SHORT, true));
+        var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
         try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
-            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            var waiting = executor.submit(() -> GenvLock.acquire(directory, LONG, true));
             await().until(() -> timesOpen() == 2);
             Files.delete(file);
             held.close();
@@ -162,7 +162,7 @@ class GenvLockTest {
 
     private void assertRefused(String why) {
         for (var create : new boolean[] {true, false}) {
-            assertThatThrownBy(() -> directory.lock(LONG, create))
+            assertThatThrownBy(() -> GenvLock.acquire(directory, LONG, create))
                     .isInstanceOfSatisfying(LockException.class, e -> {
                         assertThat(e.file()).isNull();
                         assertThat(e.file()).isNull();

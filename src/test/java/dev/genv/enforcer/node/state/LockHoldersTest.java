@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.state;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.linux.FileStatus;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
 import dev.genv.enforcer.observation.state.StateParser.LockProblem;
@@ -115,7 +115,7 @@ class LockHoldersTest {
     void knowsTheHolderOfARealLock(@TempDir Path folder) throws Exception {
         var real = new LockHolders(new ProcFs(Path.of("/proc")));
         try (var directory = requireNonNull(StateDirectory.open(folder));
-                var lock = directory.lock(Duration.ofSeconds(1), true)) {
+                var lock = GenvLock.acquire(directory, Duration.ofSeconds(1), true)) {
             assertThat(lock).isNotNull();
             assertThat(real.pid(requireNonNull(directory.status("genv.lock"))))
                     .hasValue((int) ProcessHandle.current().pid());

@@ -11,8 +11,8 @@ import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.state.StateParser.State;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
@@ -53,7 +53,7 @@ class UnlockedReaderTest {
     void readsWithoutTheLockAfterTimeoutAndNamesTheHolder() throws Exception {
         new StateFiles(path).env("1", 1000, null, null).device(0).write();
         try (var directory = requireNonNull(StateDirectory.open(path));
-                var lock = directory.lock(Duration.ofSeconds(1), true)) {
+                var lock = GenvLock.acquire(directory, Duration.ofSeconds(1), true)) {
             assertThat(lock).isNotNull();
             var state = read(reader(Duration.ofMillis(200)));
             assertThat(envs(state).environments()).hasSize(1);
@@ -134,7 +134,7 @@ class UnlockedReaderTest {
         Files.createFile(path.resolve("genv.lock"));
         read();
         try (var directory = requireNonNull(StateDirectory.open(path));
-                var lock = directory.lock(Duration.ZERO, false)) {
+                var lock = GenvLock.acquire(directory, Duration.ZERO, false)) {
             assertThat(lock).isNotNull();
         }
     }

@@ -3,6 +3,7 @@ package dev.genv.enforcer.observation.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.gpu.GpuListing.DeviceOrder;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.GpuFacts;
-import dev.genv.enforcer.host.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Device.DeviceStatus;
@@ -13,6 +13,7 @@ import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.gpu.GpuListing.DeviceStatuses;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -3,12 +3,14 @@ package dev.genv.enforcer.observation.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.GpuFacts;
-import dev.genv.enforcer.host.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.gpu.GpuListing.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuListing.GpuAccess;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,15 +1,16 @@
 package dev.genv.enforcer.observation.membership;
 
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.linux.Cgroup;
 import dev.genv.enforcer.linux.ProcStat.Addresses;
+import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Environment.Ownership;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.membership.MembershipResolver.Decision;
-import dev.genv.enforcer.observation.membership.ProgramEnviron.Content;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron.Content;
 import dev.genv.enforcer.observation.membership.RelatedProcesses.RelatedProcess;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -3,12 +3,12 @@ package dev.genv.enforcer.observation.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.ProcessFacts;
-import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.observation.membership.ProgramEnviron.Content;
+import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron.Content;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

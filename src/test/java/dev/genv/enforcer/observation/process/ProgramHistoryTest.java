@@ -2,11 +2,12 @@ package dev.genv.enforcer.observation.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.observation.process.ImmunityRules.ProgramHistory;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.observation.process.UnlistedProcesses.UnexplainedMemory;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
-import dev.genv.enforcer.host.LivenessFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device;
@@ -19,7 +19,8 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.Observer.Findings;
+import dev.genv.enforcer.observation.state.StateParser.State;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -4,6 +4,7 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.observation.state.LiveState.OwnershipResolver;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.util.HashMap;
 import java.util.List;

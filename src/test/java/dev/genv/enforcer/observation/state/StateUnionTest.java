@@ -14,6 +14,7 @@ import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.state.StateParser.State;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;

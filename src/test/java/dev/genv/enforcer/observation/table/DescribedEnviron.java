@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation.table;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;

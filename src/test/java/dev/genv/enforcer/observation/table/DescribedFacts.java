@@ -1,16 +1,16 @@
 package dev.genv.enforcer.observation.table;
 
-import dev.genv.enforcer.host.AccountFacts;
-import dev.genv.enforcer.host.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.EnforcerFacts;
-import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.host.LivenessFacts;
-import dev.genv.enforcer.host.LivenessFacts.LiveProcess;
-import dev.genv.enforcer.host.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation.table;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.nio.charset.StandardCharsets;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.table;
 
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.GpuFacts;
-import dev.genv.enforcer.host.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;

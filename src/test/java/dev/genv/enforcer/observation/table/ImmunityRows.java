@@ -5,12 +5,12 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.process.ProtectedExecutable;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -8,7 +8,7 @@ import static dev.genv.enforcer.observation.table.StateJson.device;
 import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.LivenessFacts.Kernels;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.StateFile;

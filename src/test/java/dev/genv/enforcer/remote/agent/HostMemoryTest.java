@@ -2,15 +2,15 @@ package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.AccountFacts;
-import dev.genv.enforcer.host.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.GpuFacts;
-import dev.genv.enforcer.host.GpuFacts.ToolOutput;
-import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.host.HostFacts;
-import dev.genv.enforcer.host.LivenessFacts;
-import dev.genv.enforcer.host.LivenessFacts.Kernels;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.ProcessId;

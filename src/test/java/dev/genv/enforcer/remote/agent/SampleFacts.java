@@ -2,19 +2,19 @@ package dev.genv.enforcer.remote.agent;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.genv.enforcer.host.AccountFacts;
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.EnforcerFacts;
-import dev.genv.enforcer.host.GpuFacts;
-import dev.genv.enforcer.host.HolderFacts;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
-import dev.genv.enforcer.host.LivenessFacts;
-import dev.genv.enforcer.host.ProcessFacts;
-import dev.genv.enforcer.host.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.host.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;

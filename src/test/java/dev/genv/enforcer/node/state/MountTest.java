@@ -1,7 +1,8 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.node.state.StateAccess.Mount;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;

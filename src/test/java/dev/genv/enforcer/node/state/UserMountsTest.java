@@ -1,8 +1,9 @@
-package dev.genv.enforcer.node.proc;
+package dev.genv.enforcer.node.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.node.state.StateAccess.Mount;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
