@@ -10,13 +10,13 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.Delivery.RetryDelay;
-import dev.genv.enforcer.notification.Delivery.RunningDelivery;
 import dev.genv.enforcer.notification.MailDelivery;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
 import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
@@ -64,7 +64,7 @@ public class Notifications implements CycleListener {
     private final MeterRegistry registry;
     private final UserDirectory users = new UserDirectory();
     private final List<Delivery> deliveries = new ArrayList<>();
-    private final List<RunningDelivery> running = new ArrayList<>();
+    private final List<EventSubscription> running = new ArrayList<>();
 
     Notifications(
             Settings settings,
@@ -132,7 +132,7 @@ public class Notifications implements CycleListener {
     @Override
     public List<Problem> problems() {
         return deliveries.stream()
-                .flatMap(delivery -> delivery.statistics().problem().stream()
+                .flatMap(delivery -> delivery.problem().stream()
                         .map(why ->
                                 new Problem(ProblemCode.NOTIFICATION_FAILED, "%s: %s".formatted(delivery.name(), why))))
                 .toList();
@@ -140,7 +140,7 @@ public class Notifications implements CycleListener {
 
     /** Stops the deliveries. What was not delivered is lost, unless a database file remembers it. */
     public synchronized void close() {
-        running.forEach(RunningDelivery::close);
+        running.forEach(EventSubscription::close);
         running.clear();
     }
 

@@ -94,7 +94,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
 
     private void enqueue(Batch<String> batch) {
         if (waiting.size() >= MOST_MAILS) {
-            statistics().dropped.increment();
+            dropped.increment();
         } else {
             waiting.add(new Attempt(mail(batch), ticker.mark(), 0, Duration.ZERO, ticker.mark()));
         }
@@ -104,9 +104,9 @@ public final class MailDelivery extends PersonalDelivery<String> {
         var reply = sender.send(attempt.mail());
         var isOld = ticker.since(attempt.createdAt()).compareTo(LONGEST_AGE) >= 0;
         if (reply.kind() == ReplyKind.ACCEPTED) {
-            statistics().countSent();
+            countSent();
         } else if (reply.kind() == ReplyKind.REFUSED || isOld) {
-            statistics().countFailed(reply.why());
+            countFailure(failed, reply.why());
             LOG.warnf("A mail to %s is given up: %s", attempt.mail().to(), reply.why());
         } else {
             postpone(attempt, reply.why());
@@ -114,7 +114,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
     }
 
     private void postpone(Attempt attempt, String why) {
-        statistics().countRetry(why);
+        countFailure(retried, why);
         var failures = attempt.failures() + 1;
         if (failures == 1) {
             LOG.warnf(
@@ -135,7 +135,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
                         outbox.oldest().stream(),
                         waiting.stream().map(attempt -> attempt.mail().oldest()))
                 .min(Comparator.naturalOrder());
-        statistics().setWaiting(outbox.size() + waiting.size(), oldest.orElse(null));
+        setWaiting(outbox.size() + waiting.size(), oldest.orElse(null));
     }
 
     private OutgoingMail mail(Batch<String> batch) {

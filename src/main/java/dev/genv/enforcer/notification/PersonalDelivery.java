@@ -79,11 +79,11 @@ public abstract class PersonalDelivery<K> extends Delivery {
         notice.personal(source.users(), source.inAudit())
                 .forEach(personal -> person(personal)
                         .filter(person -> !outbox.add(person, personal))
-                        .ifPresent(_ -> statistics().dropped.increment()));
+                        .ifPresent(_ -> dropped.increment()));
     }
 
     void showWaiting() {
-        statistics().setWaiting(outbox.size(), outbox.oldest().orElse(null));
+        setWaiting(outbox.size(), outbox.oldest().orElse(null));
     }
 
     /**

@@ -70,7 +70,7 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
                 var byUid = terminals.byUid();
                 outbox.takeDue(batch -> write(batch, byUid));
             } catch (IOException e) {
-                outbox.takeDue(_ -> statistics().countFailed("the processes cannot be listed: " + Errno.textOf(e)));
+                outbox.takeDue(_ -> countFailure(failed, "the processes cannot be listed: " + Errno.textOf(e)));
             }
         }
         return Optional.empty();
@@ -86,14 +86,14 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
     private void write(int number, long uid, byte[] bytes) {
         try {
             switch (terminals.write(number, uid, bytes)) {
-                case WRITTEN -> statistics().countSent();
+                case WRITTEN -> countSent();
                 case REFUSED -> LOG.debugf("Terminal pts/%d does not accept messages for uid %d", number, uid);
                 case NOT_READ -> LOG.debugf("No program reads terminal pts/%d of uid %d", number, uid);
             }
         } catch (IOException e) {
             // It may have been closed in the meantime, or exist only in a container.
             if (!(e instanceof Errno error && error.is(Errno.ENOENT))) {
-                statistics().countFailed("a terminal cannot be written: " + Errno.textOf(e));
+                countFailure(failed, "a terminal cannot be written: " + Errno.textOf(e));
             }
         }
     }

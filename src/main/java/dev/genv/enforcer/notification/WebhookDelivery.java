@@ -114,7 +114,7 @@ public final class WebhookDelivery extends Delivery {
         if (notice.isEmpty()) {
             proceedTo(event.sequence());
         } else if (failures > 0 && Duration.between(event.at(), ticker.now()).compareTo(LONGEST_AGE) >= 0) {
-            statistics().countFailed("events are given up, because they are a day old");
+            countFailure(failed, "events are given up, because they are a day old");
             proceedTo(event.sequence());
         } else {
             deliver(notice.get());
@@ -125,14 +125,14 @@ public final class WebhookDelivery extends Delivery {
         var reply = send(notice);
         switch (reply.kind()) {
             case ACCEPTED -> {
-                statistics().countSent();
+                countSent();
                 failures = 0;
                 pause = Duration.ZERO;
                 proceedTo(notice.sequence());
             }
             case GONE -> {
                 gone = true;
-                statistics().countEnd(reply.why() + "; a restart of the service tries again");
+                countEnd(reply.why() + "; a restart of the service tries again");
                 LOG.errorf("The webhook: %s; none are sent until the service is restarted", reply.why());
             }
             case FAILED, REFUSED -> fail(notice, reply);
@@ -153,13 +153,13 @@ public final class WebhookDelivery extends Delivery {
         refusals += reply.kind() == ReplyKind.REFUSED ? 1 : 0;
         if (refusals == MOST_REFUSALS) {
             LOG.warnf("The event %s is not sent to the webhook: %s", WebhookBodies.id(notice), reply.why());
-            statistics().countFailed(reply.why());
+            countFailure(failed, reply.why());
             proceedTo(notice.sequence());
         } else {
             if (failures == 0) {
                 LOG.warnf("An event was not sent to the webhook and is tried again: %s", reply.why());
             }
-            statistics().countRetry(reply.why());
+            countFailure(retried, reply.why());
         }
         failures++; // also over events that are given up, because a receiver may refuse all of them
         pause = reply.asked()
@@ -177,10 +177,8 @@ public final class WebhookDelivery extends Delivery {
 
     private void showWaiting(EventLog log) {
         var next = log.after(position, 1).events();
-        statistics()
-                .setWaiting(
-                        log.latest() - position,
-                        next.isEmpty() ? null : next.getFirst().at());
+        setWaiting(
+                log.latest() - position, next.isEmpty() ? null : next.getFirst().at());
     }
 
     /**

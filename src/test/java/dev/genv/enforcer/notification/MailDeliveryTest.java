@@ -92,7 +92,7 @@ class MailDeliveryTest {
                 .contains("SIGTERM to process 5 (python)")
                 .doesNotContain("process 6")
                 .contains("at most 6 such mails in an hour");
-        assertThat(delivery.statistics().sent.count()).isEqualTo(2);
+        assertThat(delivery.sent.count()).isEqualTo(2);
     }
 
     @Test
@@ -105,7 +105,7 @@ class MailDeliveryTest {
             runAll(delivery);
         }
         assertThat(recipients()).hasSize(2);
-        assertThat(delivery.statistics().waiting()).isEqualTo(2);
+        assertThat(delivery.waiting()).isEqualTo(2);
         time.pass(Duration.ofHours(1));
         runAll(delivery);
         assertThat(recipients()).hasSize(3);
@@ -134,7 +134,7 @@ class MailDeliveryTest {
         time.pass(COLLECTED);
         runAll(delivery);
         assertThat(recipients()).isEmpty();
-        assertThat(delivery.statistics().waiting()).isZero();
+        assertThat(delivery.waiting()).isZero();
     }
 
     @Test
@@ -147,12 +147,12 @@ class MailDeliveryTest {
             assertThat(runAll(delivery)).isEqualTo(Duration.ofSeconds(30));
             time.pass(Duration.ofSeconds(30));
             assertThat(runAll(delivery)).isEqualTo(Duration.ofMinutes(1));
-            assertThat(delivery.statistics().problem()).isEmpty();
+            assertThat(delivery.problem()).isEmpty();
             time.pass(Duration.ofMinutes(1));
             runAll(delivery);
-            assertThat(delivery.statistics().problem().orElseThrow()).contains("451 try again later");
-            assertThat(delivery.statistics().retried.count()).isEqualTo(3);
-            assertThat(delivery.statistics().waiting()).isEqualTo(1);
+            assertThat(delivery.problem().orElseThrow()).contains("451 try again later");
+            assertThat(delivery.retried.count()).isEqualTo(3);
+            assertThat(delivery.waiting()).isEqualTo(1);
         }
     }
 
@@ -167,8 +167,8 @@ class MailDeliveryTest {
                 runAll(delivery);
                 time.pass(Duration.ofMinutes(15));
             }
-            assertThat(delivery.statistics().failed.count()).isEqualTo(1);
-            assertThat(delivery.statistics().waiting()).isZero();
+            assertThat(delivery.failed.count()).isEqualTo(1);
+            assertThat(delivery.waiting()).isZero();
         }
     }
 
@@ -180,9 +180,9 @@ class MailDeliveryTest {
             runAll(delivery);
             time.pass(COLLECTED);
             runAll(delivery);
-            assertThat(delivery.statistics().failed.count()).isEqualTo(1);
-            assertThat(delivery.statistics().retried.count()).isZero();
-            assertThat(delivery.statistics().waiting()).isZero();
+            assertThat(delivery.failed.count()).isEqualTo(1);
+            assertThat(delivery.retried.count()).isZero();
+            assertThat(delivery.waiting()).isZero();
         }
     }
 
