@@ -19,7 +19,6 @@ import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.Delivery.RetryDelay;
 import dev.genv.enforcer.notification.MailDelivery;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
 import dev.genv.enforcer.notification.NoticeText;
 import dev.genv.enforcer.notification.PersonalDelivery.Limits;
 import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
@@ -150,19 +149,15 @@ public class Notifications implements CycleListener {
     }
 
     private MailDelivery mail(String host) {
-        var login = notification
-                .mailUser()
-                .flatMap(user ->
-                        notification.mailPasswordFile().map(file -> new MailServer.Login(user, new SecretFile(file))));
-        var server = new MailServer(host, notification.mailPort(), notification.mailTls(), login);
-        var envelope = new MailSender.Envelope(
-                notification.mailFrom().orElseThrow(() -> new IllegalStateException("the settings have a sender")),
-                notification.mailCc());
+        var server = MailSender.server(host, notification.mailPort(), notification.mailTls());
+        notification.mailUser().ifPresent(server::setUsername);
+        var from = notification.mailFrom().orElseThrow(() -> new IllegalStateException("the settings have a sender"));
+        var password = notification.mailPasswordFile().map(SecretFile::new);
         return new MailDelivery(
                 messages(),
                 new Addresses(
                         notification.mailTo(), notification.mailAddressFile().map(AddressFile::new), users),
-                new MailSender(vertx, server, envelope, TIMEOUT),
+                new MailSender(vertx, server, password, from, notification.mailCc(), TIMEOUT),
                 new Limits(notification.mailDelay(), notification.mailMaxPerHour()),
                 ticker,
                 random,

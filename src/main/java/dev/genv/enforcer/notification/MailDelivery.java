@@ -26,7 +26,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -173,20 +172,48 @@ public final class MailDelivery extends PersonalDelivery<String> {
     /**
      * Sends one mail at a time, each over its own connection, so that a server that does not answer keeps none.
      *
+     * @param server a {@link #server server}, with the user if there is a login
+     * @param password the password of this user; empty to send without a login
+     * @param from the sender of all mails
+     * @param copyTo who also gets each mail
      * @param timeout the longest time for a mail
-     * @param adaptation sets other trusted certificates in tests
      */
     public record MailSender(
-            Vertx vertx, MailServer server, Envelope envelope, Duration timeout, UnaryOperator<MailConfig> adaptation) {
+            Vertx vertx,
+            MailConfig server,
+            Optional<SecretFile> password,
+            String from,
+            Optional<String> copyTo,
+            Duration timeout) {
+        private static final int SUBMISSIONS_PORT = 465;
         private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
         /** Replies of RFC 4954 that concern the login, and no mail. An administrator can correct the password while mails wait. */
         private static final Set<Integer> LOGIN_REFUSED = Set.of(530, 534, 535, 538);
 
-        /** What all mails have in common: the sender, and who also gets each mail. */
-        public record Envelope(String from, Optional<String> copyTo) {}
+        /** Whether a connection is encrypted. */
+        public enum Tls {
+            /** Always, and the certificate must be valid for the server's name. */
+            REQUIRED,
+            /** If the server offers it, without a check of the certificate. */
+            OPPORTUNISTIC,
+            /** Never. */
+            NONE
+        }
 
-        public MailSender(Vertx vertx, MailServer server, Envelope envelope, Duration timeout) {
-            this(vertx, server, envelope, timeout, UnaryOperator.identity());
+        /** Returns the SMTP server that takes the mails. TLS begins with the connection on port 465 (RFC 8314), or else with STARTTLS. */
+        public static MailConfig server(String host, int port, Tls tls) {
+            var isImplicit = tls != Tls.NONE && port == SUBMISSIONS_PORT;
+            var starttls = switch (tls) {
+                case REQUIRED -> StartTLSOptions.REQUIRED;
+                case OPPORTUNISTIC -> StartTLSOptions.OPTIONAL;
+                case NONE -> StartTLSOptions.DISABLED;
+            };
+            // The client checks the name of the server only if no algorithm for that is set, and certificates are
+            // checked.
+            return new MailConfig(host, port)
+                    .setSsl(isImplicit)
+                    .setStarttls(isImplicit ? StartTLSOptions.DISABLED : starttls)
+                    .setTrustAll(tls != Tls.REQUIRED);
         }
 
         /**
@@ -196,7 +223,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
         Reply send(OutgoingMail mail) throws InterruptedException {
             MailConfig config;
             try {
-                config = adaptation.apply(config());
+                config = config();
             } catch (IOException e) {
                 return Reply.failed("the password of the mail server is unknown: " + e.getMessage());
             }
@@ -232,9 +259,9 @@ public final class MailDelivery extends PersonalDelivery<String> {
         }
 
         private MailMessage message(OutgoingMail mail) {
-            var domain = MailAddress.domainOf(envelope.from());
+            var domain = MailAddress.domainOf(from);
             var message = new MailMessage()
-                    .setFrom(envelope.from())
+                    .setFrom(from)
                     .setTo(mail.to())
                     .setSubject(mail.subject())
                     .setText(mail.text())
@@ -242,66 +269,23 @@ public final class MailDelivery extends PersonalDelivery<String> {
                     .addHeader("List-Id", "<genv-enforcer.%s>".formatted(domain))
                     // No vacation notice answers such a mail (RFC 3834).
                     .addHeader("Auto-Submitted", "auto-generated");
-            envelope.copyTo().map(List::of).ifPresent(message::setCc);
+            copyTo.map(List::of).ifPresent(message::setCc);
             return message;
         }
 
         private MailConfig config() throws IOException {
-            var tls = server.tls();
-            var isImplicit = tls != MailServer.Tls.NONE && server.isTlsImplicit();
-            var starttls = switch (tls) {
-                case REQUIRED -> StartTLSOptions.REQUIRED;
-                case OPPORTUNISTIC -> StartTLSOptions.OPTIONAL;
-                case NONE -> StartTLSOptions.DISABLED;
-            };
-            var config = new MailConfig(server.host(), server.port())
-                    .setSsl(isImplicit)
-                    .setStarttls(isImplicit ? StartTLSOptions.DISABLED : starttls)
-                    .setOwnHostname(MailAddress.domainOf(envelope.from()))
+            var config = new MailConfig(server)
+                    .setOwnHostname(MailAddress.domainOf(from))
                     .setKeepAlive(false)
                     .setConnectTimeout((int) CONNECT_TIMEOUT.toMillis())
                     .setIdleTimeoutUnit(TimeUnit.MILLISECONDS)
                     .setIdleTimeout((int) timeout.toMillis());
-            // The client checks the name of the server only if no algorithm for that is set, and certificates are
-            // checked.
-            config.setTrustAll(tls != MailServer.Tls.REQUIRED);
-            if (server.login().isEmpty()) {
+            if (password.isEmpty()) {
                 return config.setLogin(LoginOption.DISABLED);
             }
-            var login = server.login().get();
             return config.setLogin(LoginOption.REQUIRED)
                     .setAuthMethods("PLAIN LOGIN CRAM-MD5")
-                    .setUsername(login.user())
-                    .setPassword(login.password().read());
-        }
-
-        /**
-         * The SMTP server that takes the mails.
-         *
-         * @param isTlsImplicit whether TLS begins with the connection (RFC 8314) and not with STARTTLS; only if TLS is used
-         * @param login the user and the file with the password; empty to send without a login
-         */
-        public record MailServer(String host, int port, Tls tls, boolean isTlsImplicit, Optional<Login> login) {
-
-            private static final int SUBMISSIONS_PORT = 465;
-
-            /** Creates a server. TLS begins with the connection on port 465 (RFC 8314). */
-            public MailServer(String host, int port, Tls tls, Optional<Login> login) {
-                this(host, port, tls, port == SUBMISSIONS_PORT, login);
-            }
-
-            /** A login. */
-            public record Login(String user, SecretFile password) {}
-
-            /** Whether a connection is encrypted. */
-            public enum Tls {
-                /** Always, and the certificate must be valid for the server's name. */
-                REQUIRED,
-                /** If the server offers it, without a check of the certificate. */
-                OPPORTUNISTIC,
-                /** Never. */
-                NONE
-            }
+                    .setPassword(password.get().read());
         }
     }
 }

@@ -13,8 +13,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer.Tls;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.notification.PersonalDelivery.Limits;
 import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -207,12 +206,17 @@ class MailDeliveryTest {
     }
 
     private MailDelivery delivery(int port, int perHour) {
-        var server = new MailServer(LOOPBACK, port, Tls.NONE, Optional.empty());
-        var envelope = new MailSender.Envelope("genv@gpu.example.org", Optional.empty());
+        var server = MailSender.server(LOOPBACK, port, Tls.NONE);
         return new MailDelivery(
                 new MessageSource(users, new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
                 new Addresses(Optional.of("{user}@example.org"), Optional.empty(), users),
-                new MailSender(vertx, server, envelope, Duration.ofMinutes(3)),
+                new MailSender(
+                        vertx,
+                        server,
+                        Optional.empty(),
+                        "genv@gpu.example.org",
+                        Optional.empty(),
+                        Duration.ofMinutes(3)),
                 new Limits(COLLECTED, perHour),
                 time.ticker(),
                 NO_JITTER,

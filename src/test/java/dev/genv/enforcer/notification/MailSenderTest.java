@@ -8,15 +8,13 @@ import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.Envelope;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer.Login;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer.Tls;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.notification.MailDelivery.OutgoingMail;
 import dev.genv.enforcer.notification.ScriptedSmtp.Behaviour;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
 import io.vertx.ext.mail.MailConfig;
+import io.vertx.ext.mail.StartTLSOptions;
 import jakarta.mail.Message;
 import jakarta.mail.internet.MimeMessage;
 import java.io.IOException;
@@ -24,7 +22,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -99,19 +96,17 @@ class MailSenderTest {
         greenMail.start();
         var port = greenMail.getSmtp().getPort();
         var file = Files.writeString(folder.resolve("password"), "s3cret\n");
-        var login = Optional.of(new Login("genv", new SecretFile(file)));
-        assertThat(sender(new MailServer(LOOPBACK, port, Tls.NONE, login)).send(MAIL))
-                .isEqualTo(Reply.ACCEPTED);
+        assertThat(sender(port, new SecretFile(file)).send(MAIL)).isEqualTo(Reply.ACCEPTED);
         assertThat(greenMail.getReceivedMessages()).hasSize(2); // one for the copy
         var wrong = Files.writeString(folder.resolve("wrong"), "0ther");
-        var refused = new MailServer(LOOPBACK, port, Tls.NONE, Optional.of(new Login("genv", new SecretFile(wrong))));
-        assertThat(failure(sender(refused)).why()).contains("AUTH").doesNotContain("0ther");
+        assertThat(failure(sender(port, new SecretFile(wrong))).why())
+                .contains("AUTH")
+                .doesNotContain("0ther");
     }
 
     @Test
     void missingPasswordIsAFailureThatMayPass() throws InterruptedException {
-        var login = new Login("genv", new SecretFile(folder.resolve("none")));
-        var failure = failure(sender(new MailServer(LOOPBACK, 1, Tls.NONE, Optional.of(login))));
+        var failure = failure(sender(1, new SecretFile(folder.resolve("none"))));
         assertThat(failure.kind()).isEqualTo(ReplyKind.FAILED);
         assertThat(failure.why()).contains("No such file");
     }
@@ -121,19 +116,23 @@ class MailSenderTest {
     void requiredTlsChecksTheCertificateAndItsName(boolean implicit) throws Exception {
         try (var smtp = new ScriptedSmtp(Behaviour.ACCEPT, certificate.server(), implicit);
                 var other = new ScriptedSmtp(Behaviour.ACCEPT, ofOtherHost.server(), implicit)) {
-            var right = new MailServer("localhost", smtp.port(), Tls.REQUIRED, implicit, Optional.empty());
-            var wrong = new MailServer("localhost", other.port(), Tls.REQUIRED, implicit, Optional.empty());
+            var starttls = implicit ? StartTLSOptions.DISABLED : StartTLSOptions.REQUIRED;
+            var right = MailSender.server("localhost", smtp.port(), Tls.REQUIRED)
+                    .setSsl(implicit)
+                    .setStarttls(starttls);
+            var wrong = MailSender.server("localhost", other.port(), Tls.REQUIRED)
+                    .setSsl(implicit)
+                    .setStarttls(starttls);
             assertThat(failure(sender(right)).kind())
                     .as("an unknown certificate")
                     .isEqualTo(ReplyKind.FAILED);
-            assertThat(failure(sender(wrong, LONG, config -> config.setTrustOptions(ofOtherHost.trust())))
+            assertThat(failure(sender(wrong.setTrustOptions(ofOtherHost.trust())))
                             .kind())
                     .as("a known certificate of another name")
                     .isEqualTo(ReplyKind.FAILED);
             assertThat(smtp.lines()).noneMatch(line -> line.startsWith("MAIL"));
             assertThat(other.lines()).noneMatch(line -> line.startsWith("MAIL"));
-            assertThat(sender(right, LONG, config -> config.setTrustOptions(certificate.trust()))
-                            .send(MAIL))
+            assertThat(sender(right.setTrustOptions(certificate.trust())).send(MAIL))
                     .isEqualTo(Reply.ACCEPTED);
             assertThat(smtp.lines()).contains("MAIL FROM:<genv@gpu.example.org>", "RCPT TO:<raz@example.org>");
         }
@@ -177,8 +176,7 @@ class MailSenderTest {
     void refusalOfTheLoginIsNotPermanent(String command, int status) throws Exception {
         var password = new SecretFile(Files.writeString(folder.resolve("password"), "s3cret\n"));
         try (var smtp = ScriptedSmtp.refusing(command, status + " 5.7.0 not with this login")) {
-            var login = Optional.of(new Login("genv", password));
-            var failure = failure(sender(new MailServer(LOOPBACK, smtp.port(), Tls.NONE, login)));
+            var failure = failure(sender(smtp.port(), password));
             assertThat(failure.kind()).isEqualTo(ReplyKind.FAILED);
             assertThat(failure.why()).contains(status + " 5.7.0 not with this login");
         }
@@ -198,7 +196,7 @@ class MailSenderTest {
     @EnumSource(names = {"HANG", "DRIP"})
     void connectionToAServerWithoutAnAnswerIsClosedAfterTheTimeLimit(Behaviour behaviour) throws Exception {
         try (var smtp = new ScriptedSmtp(behaviour, null)) {
-            var sender = sender(server(Tls.NONE, smtp.port()), Duration.ofMillis(500), UnaryOperator.identity());
+            var sender = sender(server(Tls.NONE, smtp.port()), Optional.empty(), Duration.ofMillis(500));
             await("on a busy machine an attempt may end before it has connected")
                     .until(() -> {
                         assertThat(failure(sender).kind()).isEqualTo(ReplyKind.FAILED);
@@ -213,17 +211,38 @@ class MailSenderTest {
         return all[0];
     }
 
-    private static MailServer server(Tls tls, int port) {
-        return new MailServer(LOOPBACK, port, tls, Optional.empty());
+    /** TLS begins with the connection only on the port for that, and only if TLS is used. */
+    @ParameterizedTest
+    @CsvSource({
+        "465,REQUIRED,true,DISABLED,false",
+        "465,OPPORTUNISTIC,true,DISABLED,true",
+        "465,NONE,false,DISABLED,true",
+        "587,REQUIRED,false,REQUIRED,false",
+        "587,OPPORTUNISTIC,false,OPTIONAL,true"
+    })
+    void portAndSettingDecideHowTlsBegins(
+            int port, Tls tls, boolean implicit, StartTLSOptions starttls, boolean trustsAll) {
+        var server = server(tls, port);
+        assertThat(server.isSsl()).isEqualTo(implicit);
+        assertThat(server.getStarttls()).isEqualTo(starttls);
+        assertThat(server.isTrustAll()).isEqualTo(trustsAll);
     }
 
-    private static MailSender sender(MailServer server) {
-        return sender(server, LONG, UnaryOperator.identity());
+    private static MailConfig server(Tls tls, int port) {
+        return MailSender.server(LOOPBACK, port, tls);
     }
 
-    private static MailSender sender(MailServer server, Duration timeout, UnaryOperator<MailConfig> adaptation) {
-        var envelope = new Envelope("genv@gpu.example.org", Optional.of("admin@example.org"));
-        return new MailSender(vertx, server, envelope, timeout, adaptation);
+    private static MailSender sender(MailConfig server) {
+        return sender(server, Optional.empty(), LONG);
+    }
+
+    private static MailSender sender(int port, SecretFile password) {
+        return sender(server(Tls.NONE, port).setUsername("genv"), Optional.of(password), LONG);
+    }
+
+    private static MailSender sender(MailConfig server, Optional<SecretFile> password, Duration timeout) {
+        var copyTo = Optional.of("admin@example.org");
+        return new MailSender(vertx, server, password, "genv@gpu.example.org", copyTo, timeout);
     }
 
     private static Reply failure(MailSender sender) throws InterruptedException {
