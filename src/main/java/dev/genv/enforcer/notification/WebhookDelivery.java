@@ -89,20 +89,17 @@ public final class WebhookDelivery extends Delivery {
 
     @Override
     Duration run(EventLog log) throws InterruptedException {
-        var more = true;
-        while (more && isReady()) {
-            var event = next(log);
-            more = event.isPresent();
-            if (more) {
-                deliver(event.get());
-            }
+        for (var event = due(log); event.isPresent(); event = due(log)) {
+            deliver(event.get());
         }
-        showWaiting(log);
-        return isReady() || gone ? IDLE : rest();
+        var oldest = log.after(position, 1).events().stream().map(Event::at).findFirst();
+        setWaiting(log.latest() - position, oldest.orElse(null));
+        var rest = rest();
+        return gone || rest.isZero() ? IDLE : rest;
     }
 
-    private boolean isReady() {
-        return !gone && rest().isZero();
+    private Optional<Event> due(EventLog log) {
+        return gone || !rest().isZero() ? Optional.empty() : next(log);
     }
 
     private Duration rest() {
@@ -175,12 +172,6 @@ public final class WebhookDelivery extends Delivery {
         cursor.store(sequence);
     }
 
-    private void showWaiting(EventLog log) {
-        var next = log.after(position, 1).events();
-        setWaiting(
-                log.latest() - position, next.isEmpty() ? null : next.getFirst().at());
-    }
-
     /**
      * Sends one event at a time, each over its own connection, so that a receiver that does not answer keeps none. Redirects are not followed.
      * The body of the answer is not read.
@@ -229,15 +220,16 @@ public final class WebhookDelivery extends Delivery {
 
         private Future<Reply> request(HttpClient client, Notice notice) throws IOException {
             var body = bodies.of(notice);
+            var id = WebhookBodies.id(notice);
+            var now = ticker.now();
             var options = new RequestOptions()
                     .setMethod(HttpMethod.POST)
                     .setAbsoluteURI(receiver.toString())
                     .setFollowRedirects(false)
                     .putHeader("Content-Type", bodies.contentType())
-                    .putHeader("User-Agent", "genv-enforcer");
-            var now = ticker.now();
-            var id = WebhookBodies.id(notice);
-            options.putHeader("webhook-id", id).putHeader("webhook-timestamp", Long.toString(now.getEpochSecond()));
+                    .putHeader("User-Agent", "genv-enforcer")
+                    .putHeader("webhook-id", id)
+                    .putHeader("webhook-timestamp", Long.toString(now.getEpochSecond()));
             if (secret.isPresent()) {
                 options.putHeader("webhook-signature", signature(secret.get().read(), id, now, body));
             }
