@@ -5,7 +5,6 @@ import dev.genv.enforcer.notification.Addresses.MailAddress;
 import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
-import dev.genv.enforcer.notification.PersonalDelivery.Outbox.Batch;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.AbstractVerticle;
 import io.vertx.core.Promise;
@@ -28,7 +27,6 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /** Sends mails to users. A mail that the server does not accept is tried again for some hours, and does not delay the others. */
@@ -43,7 +41,6 @@ public final class MailDelivery extends PersonalDelivery<String> {
 
     private final Addresses addresses;
     private final MailSender sender;
-    private final int perHour;
     private final RetryDelay retryDelay;
     private final List<Attempt> waiting = new ArrayList<>();
 
@@ -69,7 +66,6 @@ public final class MailDelivery extends PersonalDelivery<String> {
         super("mail", source, limits, ticker, registry);
         this.addresses = addresses;
         this.sender = sender;
-        perHour = limits.perHour();
         retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
     }
 
@@ -80,7 +76,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
 
     @Override
     Optional<Duration> deliver() throws InterruptedException {
-        outbox.takeDue(this::enqueue);
+        takeDue(this::enqueue);
         showWaiting();
         var due = waiting.stream().filter(attempt -> untilDue(attempt).isZero()).findFirst();
         if (due.isPresent()) {
@@ -129,12 +125,8 @@ public final class MailDelivery extends PersonalDelivery<String> {
     }
 
     @Override
-    void showWaiting() {
-        var oldest = Stream.concat(
-                        outbox.oldest().stream(),
-                        waiting.stream().map(attempt -> attempt.mail().oldest()))
-                .min(Comparator.naturalOrder());
-        setWaiting(outbox.size() + waiting.size(), oldest.orElse(null));
+    List<Instant> queued() {
+        return waiting.stream().map(attempt -> attempt.mail().oldest()).toList();
     }
 
     private OutgoingMail mail(Batch<String> batch) {
@@ -146,7 +138,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
             --
             This mail is from genv-enforcer, which enforces the GPU allocations that genv records.
             You get it because these processes or environments have your user id. You get at most %d such mails in an hour.
-            """.formatted(paragraphs, more, perHour);
+            """.formatted(paragraphs, more, limits.perHour());
         return new OutgoingMail(
                 batch.person(),
                 subject(batch.notices()),
