@@ -159,16 +159,17 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
          * stop a process that writes to its own terminal.
          */
         Map<Long, Set<Integer>> byUid() throws IOException {
-            var own = controlling(proc.resolve("self"));
             var byUid = new TreeMap<Long, Set<Integer>>();
             try (var processes = Files.newDirectoryStream(proc, "[1-9]*")) {
                 for (var process : processes) {
-                    var number = controlling(process).filter(each -> !own.equals(Optional.of(each)));
-                    number.flatMap(_ -> uid(process))
-                            .ifPresent(uid -> byUid.computeIfAbsent(uid, _ -> new TreeSet<>())
-                                    .add(number.get()));
+                    controlling(process)
+                            .ifPresent(number -> uid(process)
+                                    .ifPresent(uid -> byUid.computeIfAbsent(uid, _ -> new TreeSet<>())
+                                            .add(number)));
                 }
             }
+            var own = controlling(proc.resolve("self"));
+            own.ifPresent(number -> byUid.values().forEach(numbers -> numbers.remove(number)));
             return byUid;
         }
 
