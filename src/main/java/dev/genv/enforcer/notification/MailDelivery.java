@@ -1,7 +1,6 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.notification.Addresses.MailAddress;
 import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
@@ -251,7 +250,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
         }
 
         private MailMessage message(OutgoingMail mail) {
-            var domain = MailAddress.domainOf(from);
+            var domain = Addresses.domainOf(from);
             var message = new MailMessage()
                     .setFrom(from)
                     .setTo(mail.to())
@@ -267,7 +266,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
 
         private MailConfig config() throws IOException {
             var config = new MailConfig(server)
-                    .setOwnHostname(MailAddress.domainOf(from))
+                    .setOwnHostname(Addresses.domainOf(from))
                     .setKeepAlive(false)
                     .setConnectTimeout((int) CONNECT_TIMEOUT.toMillis())
                     .setIdleTimeoutUnit(TimeUnit.MILLISECONDS)
