@@ -152,10 +152,14 @@ public abstract class Delivery {
         return event;
     }
 
-    /** Returns what is left of a time that began at this mark of the ticker. */
-    static Duration rest(Duration length, Ticker ticker, long since) {
-        var rest = length.minus(ticker.since(since));
-        return rest.isNegative() ? Duration.ZERO : rest;
+    /** Returns the mark that the ticker reaches after this time. */
+    final long markAfter(Duration time) {
+        return ticker.mark() + time.toNanos();
+    }
+
+    /** Returns the time until the ticker reaches a mark; zero if it has. */
+    final Duration until(long mark) {
+        return Duration.ofNanos(Math.max(mark - ticker.mark(), 0));
     }
 
     /**

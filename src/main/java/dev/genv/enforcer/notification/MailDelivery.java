@@ -51,8 +51,8 @@ public final class MailDelivery extends PersonalDelivery<String> {
      */
     record OutgoingMail(String to, String subject, String text, String id, Instant oldest) {}
 
-    /** A mail with the time of its next attempt. */
-    private record Attempt(OutgoingMail mail, long createdAt, int failures, Duration delay, long delayedAt) {}
+    /** A mail, when its next attempt follows, and when it is given up. */
+    private record Attempt(OutgoingMail mail, int failures, long due, long end) {}
 
     public MailDelivery(
             MessageSource source,
@@ -77,29 +77,30 @@ public final class MailDelivery extends PersonalDelivery<String> {
     Optional<Duration> deliver() throws InterruptedException {
         takeDue(this::enqueue);
         showWaiting();
-        var due = waiting.stream().filter(attempt -> untilDue(attempt).isZero()).findFirst();
+        var due = waiting.stream()
+                .filter(attempt -> until(attempt.due()).isZero())
+                .findFirst();
         if (due.isPresent()) {
             waiting.remove(due.get());
             send(due.get());
             return Optional.of(Duration.ZERO); // new events are read between two mails
         }
-        return waiting.stream().map(this::untilDue).min(Comparator.naturalOrder());
+        return waiting.stream().map(attempt -> until(attempt.due())).min(Comparator.naturalOrder());
     }
 
     private void enqueue(Batch<String> batch) {
         if (waiting.size() >= MOST_MAILS) {
             dropped.increment();
         } else {
-            waiting.add(new Attempt(mail(batch), ticker.mark(), 0, Duration.ZERO, ticker.mark()));
+            waiting.add(new Attempt(mail(batch), 0, ticker.mark(), markAfter(LONGEST_AGE)));
         }
     }
 
     private void send(Attempt attempt) throws InterruptedException {
         var reply = sender.send(attempt.mail());
-        var isOld = ticker.since(attempt.createdAt()).compareTo(LONGEST_AGE) >= 0;
         if (reply.kind() == ReplyKind.ACCEPTED) {
             countSent();
-        } else if (reply.kind() == ReplyKind.REFUSED || isOld) {
+        } else if (reply.kind() == ReplyKind.REFUSED || until(attempt.end()).isZero()) {
             countFailure(failed, reply.why());
             LOG.warnf("A mail to %s is given up: %s", attempt.mail().to(), reply.why());
         } else {
@@ -109,18 +110,12 @@ public final class MailDelivery extends PersonalDelivery<String> {
 
     private void postpone(Attempt attempt, String why) {
         countFailure(retried, why);
+        var mail = attempt.mail();
         var failures = attempt.failures() + 1;
         if (failures == 1) {
-            LOG.warnf(
-                    "A mail to %s was not sent and is tried again: %s",
-                    attempt.mail().to(), why);
+            LOG.warnf("A mail to %s was not sent and is tried again: %s", mail.to(), why);
         }
-        var delay = retryDelay.after(failures);
-        waiting.add(new Attempt(attempt.mail(), attempt.createdAt(), failures, delay, ticker.mark()));
-    }
-
-    private Duration untilDue(Attempt attempt) {
-        return rest(attempt.delay(), ticker, attempt.delayedAt());
+        waiting.add(new Attempt(mail, failures, markAfter(retryDelay.after(failures)), attempt.end()));
     }
 
     @Override

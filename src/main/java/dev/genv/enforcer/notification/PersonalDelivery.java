@@ -35,7 +35,7 @@ public abstract class PersonalDelivery<K> extends Delivery {
     final MessageSource source;
     final Limits limits;
     private final Map<K, Pending> pending = new LinkedHashMap<>();
-    /** When each person got the messages of the last hour, oldest first. */
+    /** An hour after each of the messages that each person got, oldest first. */
     private final Map<K, Deque<Long>> messages = new HashMap<>();
 
     PersonalDelivery(String name, MessageSource source, Limits limits, Ticker ticker, MeterRegistry registry) {
@@ -99,7 +99,8 @@ public abstract class PersonalDelivery<K> extends Delivery {
         if (pending.size() >= MOST_PERSONS && !pending.containsKey(person)) {
             dropped.increment();
         } else {
-            pending.computeIfAbsent(person, _ -> new Pending(ticker.mark())).add(personal);
+            pending.computeIfAbsent(person, _ -> new Pending(markAfter(limits.collected())))
+                    .add(personal);
             pending.values().removeIf(each -> each.notices.isEmpty());
         }
     }
@@ -112,11 +113,11 @@ public abstract class PersonalDelivery<K> extends Delivery {
 
     private static final class Pending {
         private final Map<Key, PersonalNotice> notices = new LinkedHashMap<>();
-        private final long since;
+        private final long due;
         private int omitted;
 
-        Pending(long since) {
-            this.since = since;
+        Pending(long due) {
+            this.due = due;
         }
 
         /** Adds a notice. Of a violation that is over before its user was warned, nothing remains. */
@@ -150,7 +151,7 @@ public abstract class PersonalDelivery<K> extends Delivery {
             var waiting = entry.getValue();
             if (untilDue(person, waiting).isZero()) {
                 entries.remove();
-                messages.computeIfAbsent(person, _ -> new ArrayDeque<>()).addLast(ticker.mark());
+                messages.computeIfAbsent(person, _ -> new ArrayDeque<>()).addLast(markAfter(PERIOD));
                 action.accept(new Batch<>(person, List.copyOf(waiting.notices.values()), waiting.omitted));
             }
         }
@@ -158,7 +159,7 @@ public abstract class PersonalDelivery<K> extends Delivery {
 
     private void forgetOldMessages() {
         messages.values().removeIf(times -> {
-            times.removeIf(at -> ticker.since(at).compareTo(PERIOD) >= 0);
+            times.removeIf(end -> until(end).isZero());
             return times.isEmpty();
         });
     }
@@ -175,12 +176,12 @@ public abstract class PersonalDelivery<K> extends Delivery {
     }
 
     private Duration untilDue(K person, Pending waiting) {
-        var collected = rest(limits.collected(), ticker, waiting.since);
+        var collected = until(waiting.due);
         var times = messages.get(person);
         if (times == null || times.size() < limits.perHour()) {
             return collected;
         }
-        var permitted = rest(PERIOD, ticker, times.getFirst());
+        var permitted = until(times.getFirst());
         return permitted.compareTo(collected) > 0 ? permitted : collected;
     }
 

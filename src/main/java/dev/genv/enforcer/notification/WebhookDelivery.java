@@ -60,8 +60,9 @@ public final class WebhookDelivery extends Delivery {
     /** How often the receiver has refused the event after the position. */
     private int refusals;
 
-    private Duration pause = Duration.ZERO;
-    private long pausedAt;
+    /** When the next attempt may follow. */
+    private long pausedUntil;
+
     private boolean gone;
 
     /** Creates a delivery, whose cursor is the last event that the receiver accepted. */
@@ -75,7 +76,7 @@ public final class WebhookDelivery extends Delivery {
         this.sender = sender;
         this.cursor = cursor;
         retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
-        pausedAt = ticker.mark();
+        pausedUntil = ticker.mark();
     }
 
     /**
@@ -94,16 +95,12 @@ public final class WebhookDelivery extends Delivery {
         }
         var oldest = log.after(position, 1).events().stream().map(Event::at).findFirst();
         setWaiting(log.latest() - position, oldest.orElse(null));
-        var rest = rest();
-        return gone || rest.isZero() ? IDLE : rest;
+        var pause = until(pausedUntil);
+        return gone || pause.isZero() ? IDLE : pause;
     }
 
     private Optional<Event> due(EventLog log) {
-        return gone || !rest().isZero() ? Optional.empty() : next(log);
-    }
-
-    private Duration rest() {
-        return rest(pause, ticker, pausedAt);
+        return gone || !until(pausedUntil).isZero() ? Optional.empty() : next(log);
     }
 
     private void deliver(Event event) throws InterruptedException {
@@ -124,7 +121,6 @@ public final class WebhookDelivery extends Delivery {
             case ACCEPTED -> {
                 countSent();
                 failures = 0;
-                pause = Duration.ZERO;
                 proceedTo(notice.sequence());
             }
             case GONE -> {
@@ -159,10 +155,10 @@ public final class WebhookDelivery extends Delivery {
             countFailure(retried, reply.why());
         }
         failures++; // also over events that are given up, because a receiver may refuse all of them
-        pause = reply.asked()
+        var pause = reply.asked()
                 .filter(wait -> wait.compareTo(SHORTEST_RETRY) > 0)
                 .orElseGet(() -> retryDelay.after(failures));
-        pausedAt = ticker.mark();
+        pausedUntil = markAfter(pause);
     }
 
     @Override
