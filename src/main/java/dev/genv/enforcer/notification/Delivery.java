@@ -180,18 +180,18 @@ public abstract class Delivery {
     }
 
     private void loop(EventLog log, RetryDelay retryDelay) {
-        var failures = 0;
+        var defects = 0;
         try {
             while (true) {
                 try {
                     var pause = run(log);
-                    failures = 0;
+                    defects = 0;
                     wakeups.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
                     wakeups.drainPermits();
                 } catch (RuntimeException
                         | Error e) { // errors too, for example a lack of memory: the next run may succeed
-                    failures++;
-                    var pause = retryDelay.after(failures);
+                    defects++;
+                    var pause = retryDelay.after(defects);
                     LOG.errorf(e, "The delivery %s failed; it continues in %d s", name, pause.toSeconds());
                     countFailure(failed, reason(e));
                     Thread.sleep(pause); // new events do not shorten it

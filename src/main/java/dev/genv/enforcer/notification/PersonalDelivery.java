@@ -99,10 +99,16 @@ public abstract class PersonalDelivery<K> extends Delivery {
         if (pending.size() >= MOST_PERSONS && !pending.containsKey(person)) {
             dropped.increment();
         } else {
-            pending.computeIfAbsent(person, _ -> new Pending(markAfter(limits.collected())))
-                    .add(personal);
+            pending.computeIfAbsent(person, _ -> new Pending(due(person))).add(personal);
             pending.values().removeIf(each -> each.notices.isEmpty());
         }
+    }
+
+    /** Returns when the next message of a person is due: when its notices are collected, and the limit permits another one. */
+    private long due(K person) {
+        var ends = messages.getOrDefault(person, new ArrayDeque<>());
+        var permitted = ends.size() < limits.perHour() ? Duration.ZERO : until(ends.getFirst());
+        return markAfter(permitted.compareTo(limits.collected()) > 0 ? permitted : limits.collected());
     }
 
     /** The notices of one message, and the number of further ones. */
@@ -149,7 +155,7 @@ public abstract class PersonalDelivery<K> extends Delivery {
             var entry = entries.next();
             var person = entry.getKey();
             var waiting = entry.getValue();
-            if (untilDue(person, waiting).isZero()) {
+            if (until(waiting.due).isZero()) {
                 entries.remove();
                 messages.computeIfAbsent(person, _ -> new ArrayDeque<>()).addLast(markAfter(PERIOD));
                 action.accept(new Batch<>(person, List.copyOf(waiting.notices.values()), waiting.omitted));
@@ -158,9 +164,9 @@ public abstract class PersonalDelivery<K> extends Delivery {
     }
 
     private void forgetOldMessages() {
-        messages.values().removeIf(times -> {
-            times.removeIf(end -> until(end).isZero());
-            return times.isEmpty();
+        messages.values().removeIf(ends -> {
+            ends.removeIf(end -> until(end).isZero());
+            return ends.isEmpty();
         });
     }
 
@@ -170,19 +176,7 @@ public abstract class PersonalDelivery<K> extends Delivery {
 
     /** The time until something that is collected is due; empty if nothing is. */
     final Optional<Duration> untilDue() {
-        return pending.entrySet().stream()
-                .map(entry -> untilDue(entry.getKey(), entry.getValue()))
-                .min(Comparator.naturalOrder());
-    }
-
-    private Duration untilDue(K person, Pending waiting) {
-        var collected = until(waiting.due);
-        var times = messages.get(person);
-        if (times == null || times.size() < limits.perHour()) {
-            return collected;
-        }
-        var permitted = until(times.getFirst());
-        return permitted.compareTo(collected) > 0 ? permitted : collected;
+        return pending.values().stream().map(each -> until(each.due)).min(Comparator.naturalOrder());
     }
 
     final void showWaiting() {
