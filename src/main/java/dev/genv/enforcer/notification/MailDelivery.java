@@ -44,15 +44,15 @@ public final class MailDelivery extends PersonalDelivery<String> {
     private final List<Attempt> waiting = new ArrayList<>();
 
     /**
-     * A mail to one user.
+     * A mail to one user, when its next attempt follows, and when it is given up.
      *
-     * @param id the local part of its Message-ID, which stays the same for each attempt
      * @param oldest when the first of its notices was recorded
      */
-    record OutgoingMail(String to, String subject, String text, String id, Instant oldest) {}
-
-    /** A mail, when its next attempt follows, and when it is given up. */
-    private record Attempt(OutgoingMail mail, int failures, long due, long end) {}
+    private record Attempt(MailMessage mail, Instant oldest, int failures, long due, long end) {
+        String to() {
+            return mail.getTo().getFirst();
+        }
+    }
 
     public MailDelivery(
             MessageSource source,
@@ -92,7 +92,9 @@ public final class MailDelivery extends PersonalDelivery<String> {
         if (waiting.size() >= MOST_MAILS) {
             dropped.increment();
         } else {
-            waiting.add(new Attempt(mail(batch), 0, ticker.mark(), markAfter(LONGEST_AGE)));
+            var oldest = batch.notices().getFirst().notice().at();
+            var mail = sender.message(batch.person(), subject(batch.notices()), text(batch));
+            waiting.add(new Attempt(mail, oldest, 0, ticker.mark(), markAfter(LONGEST_AGE)));
         }
     }
 
@@ -102,7 +104,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
             countSent();
         } else if (reply.kind() == ReplyKind.REFUSED || until(attempt.end()).isZero()) {
             countFailure(failed, reply.why());
-            LOG.warnf("A mail to %s is given up: %s", attempt.mail().to(), reply.why());
+            LOG.warnf("A mail to %s is given up: %s", attempt.to(), reply.why());
         } else {
             postpone(attempt, reply.why());
         }
@@ -110,35 +112,29 @@ public final class MailDelivery extends PersonalDelivery<String> {
 
     private void postpone(Attempt attempt, String why) {
         countFailure(retried, why);
-        var mail = attempt.mail();
         var failures = attempt.failures() + 1;
         if (failures == 1) {
-            LOG.warnf("A mail to %s was not sent and is tried again: %s", mail.to(), why);
+            LOG.warnf("A mail to %s was not sent and is tried again: %s", attempt.to(), why);
         }
-        waiting.add(new Attempt(mail, failures, markAfter(retryDelay.after(failures)), attempt.end()));
+        var due = markAfter(retryDelay.after(failures));
+        waiting.add(new Attempt(attempt.mail(), attempt.oldest(), failures, due, attempt.end()));
     }
 
     @Override
     List<Instant> queued() {
-        return waiting.stream().map(attempt -> attempt.mail().oldest()).toList();
+        return waiting.stream().map(Attempt::oldest).toList();
     }
 
-    private OutgoingMail mail(Batch<String> batch) {
+    private String text(Batch<String> batch) {
         var paragraphs = batch.notices().stream().map(this::paragraph).collect(Collectors.joining("\n\n"));
         var more = batch.omitted() == 0 ? "" : "%n%nThere are %d more.".formatted(batch.omitted());
-        var text = """
+        return """
             %s%s
 
             --
             This mail is from genv-enforcer, which enforces the GPU allocations that genv records.
             You get it because these processes or environments have your user id. You get at most %d such mails in an hour.
             """.formatted(paragraphs, more, limits.perHour());
-        return new OutgoingMail(
-                batch.person(),
-                subject(batch.notices()),
-                text,
-                UUID.randomUUID().toString(),
-                batch.notices().getFirst().notice().at());
     }
 
     /** The subject has no text that users chose. */
@@ -206,7 +202,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
          * Sends a mail, and waits until the server has accepted it. An attempt is a verticle, because Vert.x closes the connections of a verticle
          * when it is undeployed. The mail client itself closes a connection only after the server has answered QUIT.
          */
-        Reply send(OutgoingMail mail) throws InterruptedException {
+        Reply send(MailMessage mail) throws InterruptedException {
             MailConfig config;
             try {
                 config = config();
@@ -218,9 +214,9 @@ public final class MailDelivery extends PersonalDelivery<String> {
                 @Override
                 public void start() {
                     MailClient.create(vertx, config)
-                            .sendMail(message(mail))
-                            .onSuccess(_ -> reply.tryComplete(Reply.ACCEPTED))
-                            .onFailure(reply::tryFail);
+                            .sendMail(mail)
+                            .map(Reply.ACCEPTED)
+                            .onComplete(reply);
                 }
             });
             try {
@@ -234,24 +230,22 @@ public final class MailDelivery extends PersonalDelivery<String> {
         private static Reply failure(Throwable cause) {
             var text = Reply.escape(cause.getMessage());
             if (cause instanceof SMTPException refusal) {
-                var kind = isPermanent(refusal) ? ReplyKind.REFUSED : ReplyKind.FAILED;
+                var isPermanent = refusal.isPermanent() && !LOGIN_REFUSED.contains(refusal.getReplyCode());
+                var kind = isPermanent ? ReplyKind.REFUSED : ReplyKind.FAILED;
                 return new Reply(kind, "the mail server answered: " + text);
             }
             return Reply.failed("the mail server cannot be used: " + text);
         }
 
-        private static boolean isPermanent(SMTPException refusal) {
-            return refusal.isPermanent() && !LOGIN_REFUSED.contains(refusal.getReplyCode());
-        }
-
-        private MailMessage message(OutgoingMail mail) {
+        /** Writes a mail. Its Message-ID stays the same for each attempt. */
+        MailMessage message(String to, String subject, String text) {
             var domain = Addresses.domainOf(from);
             var message = new MailMessage()
                     .setFrom(from)
-                    .setTo(mail.to())
-                    .setSubject(mail.subject())
-                    .setText(mail.text())
-                    .addHeader("Message-ID", "<%s@%s>".formatted(mail.id(), domain))
+                    .setTo(to)
+                    .setSubject(subject)
+                    .setText(text)
+                    .addHeader("Message-ID", "<%s@%s>".formatted(UUID.randomUUID(), domain))
                     .addHeader("List-Id", "<genv-enforcer.%s>".formatted(domain))
                     // No vacation notice answers such a mail (RFC 3834).
                     .addHeader("Auto-Submitted", "auto-generated");

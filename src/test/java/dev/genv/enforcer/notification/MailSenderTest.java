@@ -9,11 +9,10 @@ import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
 import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
-import dev.genv.enforcer.notification.MailDelivery.OutgoingMail;
 import dev.genv.enforcer.notification.ScriptedSmtp.Behaviour;
-import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
 import io.vertx.ext.mail.MailConfig;
+import io.vertx.ext.mail.MailMessage;
 import io.vertx.ext.mail.StartTLSOptions;
 import jakarta.mail.Message;
 import jakarta.mail.internet.MimeMessage;
@@ -36,8 +35,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MailSenderTest {
     private static final String LOOPBACK = "127.0.0.1";
     private static final Duration LONG = Duration.ofMinutes(3);
-    private static final OutgoingMail MAIL = new OutgoingMail(
-            "raz@example.org", "genv-enforcer: process 812", "Grüße\n.\n✓ done\n", "id-1", FakeTime.START);
 
     @TempDir
     static Path folder;
@@ -69,7 +66,7 @@ class MailSenderTest {
     @Test
     void realServerGetsTextAndHeaders() throws Exception {
         greenMail.start();
-        assertThat(sender(server(Tls.NONE, greenMail.getSmtp().getPort())).send(MAIL))
+        assertThat(send(sender(server(Tls.NONE, greenMail.getSmtp().getPort()))))
                 .isEqualTo(Reply.ACCEPTED);
         var mail = onlyMail();
         assertThat(mail.getFrom()).extracting(Object::toString).containsExactly("genv@gpu.example.org");
@@ -83,10 +80,28 @@ class MailSenderTest {
         assertThat(mail.getContent().toString().replace("\r\n", "\n"))
                 .isEqualToIgnoringWhitespace("Grüße\n.\n✓ done\n");
         assertThat(mail.getContentType()).isEqualToIgnoringCase("text/plain; charset=utf-8");
-        assertThat(mail.getHeader("Message-ID")).containsExactly("<id-1@gpu.example.org>");
+        assertThat(mail.getHeader("Message-ID"))
+                .singleElement()
+                .asString()
+                .matches("<[0-9a-f-]{36}@gpu\\.example\\.org>");
         assertThat(mail.getHeader("Auto-Submitted")).containsExactly("auto-generated");
         assertThat(mail.getHeader("List-Id")).containsExactly("<genv-enforcer.gpu.example.org>");
         assertThat(mail.getSentDate()).isNotNull();
+    }
+
+    /** A receiver can recognize a mail that it gets twice. */
+    @Test
+    void mailIsTheSameForEachAttempt() throws Exception {
+        greenMail.start();
+        var sender = sender(server(Tls.NONE, greenMail.getSmtp().getPort()));
+        var mail = mail(sender);
+        sender.send(mail);
+        sender.send(mail);
+        assertThat(greenMail.getReceivedMessages()).as("two copies").hasSize(4).allSatisfy(each -> {
+            assertThat(each.getHeader("Message-ID"))
+                    .containsExactly(mail.getHeaders().get("Message-ID"));
+            assertThat(each.getHeader("List-Id")).hasSize(1);
+        });
     }
 
     @Test
@@ -96,7 +111,7 @@ class MailSenderTest {
         greenMail.start();
         var port = greenMail.getSmtp().getPort();
         var file = Files.writeString(folder.resolve("password"), "s3cret\n");
-        assertThat(sender(port, new SecretFile(file)).send(MAIL)).isEqualTo(Reply.ACCEPTED);
+        assertThat(send(sender(port, new SecretFile(file)))).isEqualTo(Reply.ACCEPTED);
         assertThat(greenMail.getReceivedMessages()).hasSize(2); // one for the copy
         var wrong = Files.writeString(folder.resolve("wrong"), "0ther");
         assertThat(failure(sender(port, new SecretFile(wrong))).why())
@@ -132,8 +147,7 @@ class MailSenderTest {
                     .isEqualTo(ReplyKind.FAILED);
             assertThat(smtp.lines()).noneMatch(line -> line.startsWith("MAIL"));
             assertThat(other.lines()).noneMatch(line -> line.startsWith("MAIL"));
-            assertThat(sender(right.setTrustOptions(certificate.trust())).send(MAIL))
-                    .isEqualTo(Reply.ACCEPTED);
+            assertThat(send(sender(right.setTrustOptions(certificate.trust())))).isEqualTo(Reply.ACCEPTED);
             assertThat(smtp.lines()).contains("MAIL FROM:<genv@gpu.example.org>", "RCPT TO:<raz@example.org>");
         }
     }
@@ -142,10 +156,8 @@ class MailSenderTest {
     void opportunisticTlsAcceptsAnyCertificateAndNone() throws Exception {
         try (var secure = new ScriptedSmtp(Behaviour.ACCEPT, certificate.server());
                 var plain = new ScriptedSmtp(Behaviour.ACCEPT, null)) {
-            assertThat(sender(server(Tls.OPPORTUNISTIC, secure.port())).send(MAIL))
-                    .isEqualTo(Reply.ACCEPTED);
-            assertThat(sender(server(Tls.OPPORTUNISTIC, plain.port())).send(MAIL))
-                    .isEqualTo(Reply.ACCEPTED);
+            assertThat(send(sender(server(Tls.OPPORTUNISTIC, secure.port())))).isEqualTo(Reply.ACCEPTED);
+            assertThat(send(sender(server(Tls.OPPORTUNISTIC, plain.port())))).isEqualTo(Reply.ACCEPTED);
             assertThat(secure.lines()).contains("STARTTLS", "DATA");
             assertThat(plain.lines()).contains("DATA").doesNotContain("STARTTLS");
         }
@@ -245,8 +257,16 @@ class MailSenderTest {
         return new MailSender(vertx, server, password, "genv@gpu.example.org", copyTo, timeout);
     }
 
+    private static Reply send(MailSender sender) throws InterruptedException {
+        return sender.send(mail(sender));
+    }
+
+    private static MailMessage mail(MailSender sender) {
+        return sender.message("raz@example.org", "genv-enforcer: process 812", "Grüße\n.\n✓ done\n");
+    }
+
     private static Reply failure(MailSender sender) throws InterruptedException {
-        var reply = sender.send(MAIL);
+        var reply = send(sender);
         assertThat(reply.kind()).isNotEqualTo(ReplyKind.ACCEPTED);
         return reply;
     }
