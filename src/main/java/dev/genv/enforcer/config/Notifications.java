@@ -10,16 +10,15 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.Delivery;
 import dev.genv.enforcer.notification.Delivery.RetryDelay;
-import dev.genv.enforcer.notification.Delivery.RunningDelivery;
 import dev.genv.enforcer.notification.MailDelivery;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
 import dev.genv.enforcer.notification.NoticeText;
 import dev.genv.enforcer.notification.PersonalDelivery.Limits;
 import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
@@ -64,7 +63,7 @@ public class Notifications implements CycleListener {
     private final MeterRegistry registry;
     private final UserDirectory users = new UserDirectory();
     private final List<Delivery> deliveries = new ArrayList<>();
-    private final List<RunningDelivery> running = new ArrayList<>();
+    private final List<EventSubscription> running = new ArrayList<>();
 
     Notifications(
             Settings settings,
@@ -132,7 +131,7 @@ public class Notifications implements CycleListener {
     @Override
     public List<Problem> problems() {
         return deliveries.stream()
-                .flatMap(delivery -> delivery.statistics().problem().stream()
+                .flatMap(delivery -> delivery.problem().stream()
                         .map(why ->
                                 new Problem(ProblemCode.NOTIFICATION_FAILED, "%s: %s".formatted(delivery.name(), why))))
                 .toList();
@@ -140,7 +139,7 @@ public class Notifications implements CycleListener {
 
     /** Stops the deliveries. What was not delivered is lost, unless a database file remembers it. */
     public synchronized void close() {
-        running.forEach(RunningDelivery::close);
+        running.forEach(EventSubscription::close);
         running.clear();
     }
 
@@ -150,19 +149,15 @@ public class Notifications implements CycleListener {
     }
 
     private MailDelivery mail(String host) {
-        var login = notification
-                .mailUser()
-                .flatMap(user ->
-                        notification.mailPasswordFile().map(file -> new MailServer.Login(user, new SecretFile(file))));
-        var server = new MailServer(host, notification.mailPort(), notification.mailTls(), login);
-        var envelope = new MailSender.Envelope(
-                notification.mailFrom().orElseThrow(() -> new IllegalStateException("the settings have a sender")),
-                notification.mailCc());
+        var server = MailSender.server(host, notification.mailPort(), notification.mailTls());
+        notification.mailUser().ifPresent(server::setUsername);
+        var from = notification.mailFrom().orElseThrow(() -> new IllegalStateException("the settings have a sender"));
+        var password = notification.mailPasswordFile().map(SecretFile::new);
         return new MailDelivery(
                 messages(),
                 new Addresses(
                         notification.mailTo(), notification.mailAddressFile().map(AddressFile::new), users),
-                new MailSender(vertx, server, envelope, TIMEOUT),
+                new MailSender(vertx, server, password, from, notification.mailCc(), TIMEOUT),
                 new Limits(notification.mailDelay(), notification.mailMaxPerHour()),
                 ticker,
                 random,

@@ -24,8 +24,24 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
     /** Stands for the name of the user in a template. */
     public static final String USER = "{user}";
 
+    private static final String LOCAL = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*";
+    private static final String DOMAIN =
+            "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*";
+    /** With at most 254 characters, 64 of them before the @. */
+    private static final Pattern ADDRESS =
+            Pattern.compile("(?=.{0,254}$)(?=[^@]{1,64}@)%s@%s".formatted(LOCAL, DOMAIN));
+
     /** Only these names are the local part of an address without doubt. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*");
+
+    /** Whether it has the plain form {@code local@domain} of RFC 5321, without quotes, comments and names. So it can add no header. */
+    public static boolean isAddress(String text) {
+        return ADDRESS.matcher(text).matches();
+    }
+
+    static String domainOf(String address) {
+        return address.substring(address.lastIndexOf('@') + 1);
+    }
 
     Optional<String> of(PersonalNotice personal) {
         var hosts = personal.violation().violation().hosts();
@@ -35,7 +51,7 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
                 .or(() -> byUid(known, personal))
                 .or(() -> name.filter(user -> NAME.matcher(user).matches())
                         .flatMap(user -> template.map(text -> text.replace(USER, user)))
-                        .filter(MailAddress::isValid));
+                        .filter(Addresses::isAddress));
     }
 
     /** A uid may belong to different people on different machines, so all of them must lead to the same address. */
@@ -82,40 +98,17 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
 
         private static Map<String, String> parse(byte[] bytes) throws IOException {
             var addresses = new HashMap<String, String>();
-            var number = 0;
-            for (var line : new String(bytes, StandardCharsets.UTF_8).lines().toList()) {
-                number++;
-                var text = line.replaceFirst("#.*", "").strip();
-                if (text.isEmpty()) {
-                    continue;
-                }
+            var lines = new String(bytes, StandardCharsets.UTF_8).lines().toList();
+            for (var number = 1; number <= lines.size(); number++) {
+                var text = lines.get(number - 1).replaceFirst("#.*", "").strip();
                 var entry = ENTRY.matcher(text);
-                if (!entry.matches() || !MailAddress.isValid(entry.group("address"))) {
+                if (entry.matches() && isAddress(entry.group("address"))) {
+                    addresses.put(entry.group("user"), entry.group("address"));
+                } else if (!text.isEmpty()) {
                     throw new IOException("line %d is not name=address".formatted(number));
                 }
-                addresses.put(entry.group("user"), entry.group("address"));
             }
             return Map.copyOf(addresses);
-        }
-    }
-
-    /** Mail addresses in the plain form {@code local@domain} of RFC 5321, without quotes, comments and names. So none can add a header. */
-    public static final class MailAddress {
-        private static final String LOCAL = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*";
-        private static final String DOMAIN =
-                "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*";
-        /** With at most 254 characters, 64 of them before the @. */
-        private static final Pattern ADDRESS =
-                Pattern.compile("(?=.{0,254}$)(?=[^@]{1,64}@)%s@%s".formatted(LOCAL, DOMAIN));
-
-        private MailAddress() {}
-
-        public static boolean isValid(String text) {
-            return ADDRESS.matcher(text).matches();
-        }
-
-        static String domainOf(String address) {
-            return address.substring(address.lastIndexOf('@') + 1);
         }
     }
 }

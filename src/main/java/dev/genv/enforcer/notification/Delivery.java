@@ -28,18 +28,56 @@ public abstract class Delivery {
     /** The longest time until the next run if nothing waits. */
     static final Duration IDLE = Duration.ofHours(1);
 
+    /** One failed attempt is no problem yet, because a receiver may restart. */
+    private static final int FAILURES_OF_A_PROBLEM = 3;
+
+    private static final double NANOS_PER_SECOND = Duration.ofSeconds(1).toNanos();
+
     final Ticker ticker;
+    /** Deliveries that the receiver accepted. */
+    final Counter sent;
+    /** Deliveries that were given up. */
+    final Counter failed;
+    /** Attempts that failed and are repeated. */
+    final Counter retried;
+    /** Messages that were never tried, because too many waited or their events were no longer in memory. */
+    final Counter dropped;
+
     private final String name;
-    private final DeliveryStatistics statistics;
     private final Semaphore wakeups = new Semaphore(0);
+    // The thread of the delivery writes these two, and any thread reads them.
+    private volatile Waiting waiting = new Waiting(0, null);
+    private volatile Failures failures = new Failures(0, "");
     /** The position of the last event that needs no further attempt. */
     long position;
+
+    private record Waiting(long number, @Nullable Instant oldest) {}
+
+    /** The attempts that failed one after the other. */
+    private record Failures(int number, String last) {}
 
     /** Creates a delivery with its name in metrics and problems, such as {@code mail}. */
     Delivery(String name, Ticker ticker, MeterRegistry registry) {
         this.name = name;
         this.ticker = ticker;
-        statistics = new DeliveryStatistics(name, ticker, registry);
+        Function<String, Counter> counter = result -> Counter.builder("genv.enforcer.deliveries")
+                .description("Attempts to deliver messages and events, by result")
+                .tag("kind", name)
+                .tag("result", result)
+                .register(registry);
+        sent = counter.apply("sent");
+        failed = counter.apply("failed");
+        retried = counter.apply("retried");
+        dropped = counter.apply("dropped");
+        Gauge.builder("genv.enforcer.deliveries.waiting", this::waiting)
+                .description("Messages or events that wait for their delivery")
+                .tag("kind", name)
+                .register(registry);
+        Gauge.builder("genv.enforcer.deliveries.oldest", () -> oldest().toNanos() / NANOS_PER_SECOND)
+                .description("Age of the oldest message or event that waits; 0 if none waits")
+                .baseUnit("seconds")
+                .tag("kind", name)
+                .register(registry);
     }
 
     /**
@@ -57,9 +95,44 @@ public abstract class Delivery {
         return name;
     }
 
-    /** Its figures and its problem. */
-    public final DeliveryStatistics statistics() {
-        return statistics;
+    /** Why the latest attempts failed; empty if one of the last three succeeded. */
+    public final Optional<String> problem() {
+        var now = failures;
+        return now.number() < FAILURES_OF_A_PROBLEM ? Optional.empty() : Optional.of(now.last());
+    }
+
+    /** Counts an accepted delivery, which ends the problem. */
+    final void countSent() {
+        sent.increment();
+        failures = new Failures(0, "");
+    }
+
+    /** Counts an attempt that failed as {@link #retried} or {@link #failed}. */
+    final void countFailure(Counter result, String why) {
+        result.increment();
+        failures = new Failures(failures.number() + 1, why);
+    }
+
+    /** Counts a delivery after which none follows, which is a problem at once. */
+    final void countEnd(String why) {
+        failed.increment();
+        failures = new Failures(FAILURES_OF_A_PROBLEM, why);
+    }
+
+    /** Sets what waits, and since when the oldest has waited; null if nothing waits. */
+    final void setWaiting(long number, @Nullable Instant oldest) {
+        waiting = new Waiting(number, oldest);
+    }
+
+    final long waiting() {
+        return waiting.number();
+    }
+
+    /** The age of the oldest message or event that waits; zero if none waits. */
+    final Duration oldest() {
+        var oldest = waiting.oldest();
+        var age = oldest == null ? Duration.ZERO : Duration.between(oldest, ticker.now());
+        return age.isNegative() ? Duration.ZERO : age; // the wall clock may have been set back
     }
 
     /** Sets the position of the last event that needs no further attempt. */
@@ -73,47 +146,54 @@ public abstract class Delivery {
         var event = page.events().stream().findFirst();
         if (page.hasGap()) {
             var last = event.map(Event::sequence).orElse(log.latest() + 1) - 1;
-            statistics.dropped.increment((double) last - position);
+            dropped.increment((double) last - position);
             proceedTo(last);
         }
         return event;
     }
 
-    /** Returns what is left of a time that began at this mark of the ticker. */
-    static Duration rest(Duration length, Ticker ticker, long since) {
-        var rest = length.minus(ticker.since(since));
-        return rest.isNegative() ? Duration.ZERO : rest;
+    /** Returns the mark that the ticker reaches after this time. */
+    final long markAfter(Duration time) {
+        return ticker.mark() + time.toNanos();
+    }
+
+    /** Returns the time until the ticker reaches a mark; zero if it has. */
+    final Duration until(long mark) {
+        return Duration.ofNanos(Math.max(mark - ticker.mark(), 0));
     }
 
     /**
      * Starts the thread, with a pause after a run that failed by a defect of the service. The events of earlier runs are restored
-     * before, and the first cycle comes later.
+     * before, and the first cycle comes later. The delivery lasts until the result is closed, which abandons a call of a receiver.
      */
-    public final RunningDelivery start(EventLog log, RetryDelay retryDelay) {
+    public final EventSubscription start(EventLog log, RetryDelay retryDelay) {
         begin(log);
         var subscription = log.subscribe(wakeups::release);
         var thread = Thread.ofPlatform()
                 .name("delivery-" + name)
                 .daemon() // a receiver that does not answer must not prevent the exit of the service
                 .start(() -> loop(log, retryDelay));
-        return new RunningDelivery(subscription, thread);
+        return () -> {
+            subscription.close();
+            thread.interrupt();
+        };
     }
 
     private void loop(EventLog log, RetryDelay retryDelay) {
-        var failures = 0;
+        var defects = 0;
         try {
             while (true) {
                 try {
                     var pause = run(log);
-                    failures = 0;
+                    defects = 0;
                     wakeups.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
                     wakeups.drainPermits();
                 } catch (RuntimeException
                         | Error e) { // errors too, for example a lack of memory: the next run may succeed
-                    failures++;
-                    var pause = retryDelay.after(failures);
+                    defects++;
+                    var pause = retryDelay.after(defects);
                     LOG.errorf(e, "The delivery %s failed; it continues in %d s", name, pause.toSeconds());
-                    statistics.countFailed(reason(e));
+                    countFailure(failed, reason(e));
                     Thread.sleep(pause); // new events do not shorten it
                 }
             }
@@ -125,15 +205,6 @@ public abstract class Delivery {
     /** Returns the reason of a delivery that failed by a defect of the service. */
     static String reason(Throwable defect) {
         return "an error in the service: " + SafeText.escape(defect.toString(), Reply.LONGEST_REASON);
-    }
-
-    /** A delivery until it is closed, which abandons a call of a receiver. */
-    public record RunningDelivery(EventSubscription subscription, Thread thread) implements AutoCloseable {
-        @Override
-        public void close() {
-            subscription.close();
-            thread.interrupt();
-        }
     }
 
     /**
@@ -184,100 +255,6 @@ public abstract class Delivery {
         GONE
     }
 
-    /** Counts the deliveries of one kind. The thread of the delivery writes, any thread reads. */
-    public static final class DeliveryStatistics {
-        /** One failed attempt is no problem yet, because a receiver may restart. */
-        private static final int FAILURES_OF_A_PROBLEM = 3;
-
-        private static final double NANOS_PER_SECOND = Duration.ofSeconds(1).toNanos();
-
-        private final Ticker ticker;
-        /** Deliveries that the receiver accepted. */
-        final Counter sent;
-        /** Deliveries that were given up. */
-        final Counter failed;
-        /** Attempts that failed and are repeated. */
-        final Counter retried;
-        /** Messages that were never tried, because too many waited or their events were no longer in memory. */
-        final Counter dropped;
-
-        private volatile Waiting waiting = new Waiting(0, null);
-        private volatile Failures failures = new Failures(0, "");
-
-        private record Waiting(long number, @Nullable Instant oldest) {}
-
-        /** The attempts that failed one after the other. */
-        private record Failures(int number, String last) {}
-
-        public DeliveryStatistics(String kind, Ticker ticker, MeterRegistry registry) {
-            this.ticker = ticker;
-            Function<String, Counter> counter = result -> Counter.builder("genv.enforcer.deliveries")
-                    .description("Attempts to deliver messages and events, by result")
-                    .tag("kind", kind)
-                    .tag("result", result)
-                    .register(registry);
-            sent = counter.apply("sent");
-            failed = counter.apply("failed");
-            retried = counter.apply("retried");
-            dropped = counter.apply("dropped");
-            Gauge.builder("genv.enforcer.deliveries.waiting", this::waiting)
-                    .description("Messages or events that wait for their delivery")
-                    .tag("kind", kind)
-                    .register(registry);
-            Gauge.builder("genv.enforcer.deliveries.oldest", () -> oldest().toNanos() / NANOS_PER_SECOND)
-                    .description("Age of the oldest message or event that waits; 0 if none waits")
-                    .baseUnit("seconds")
-                    .tag("kind", kind)
-                    .register(registry);
-        }
-
-        /** Counts an accepted delivery, which ends the problem. */
-        void countSent() {
-            sent.increment();
-            failures = new Failures(0, "");
-        }
-
-        /** Counts an attempt that is repeated. */
-        void countRetry(String why) {
-            retried.increment();
-            failures = new Failures(failures.number() + 1, why);
-        }
-
-        /** Counts a delivery that is given up. */
-        void countFailed(String why) {
-            failed.increment();
-            failures = new Failures(failures.number() + 1, why);
-        }
-
-        /** Counts a delivery after which none follows, which is a problem at once. */
-        void countEnd(String why) {
-            failed.increment();
-            failures = new Failures(FAILURES_OF_A_PROBLEM, why);
-        }
-
-        /** Sets what waits, and since when the oldest has waited; null if nothing waits. */
-        void setWaiting(long number, @Nullable Instant oldest) {
-            waiting = new Waiting(number, oldest);
-        }
-
-        long waiting() {
-            return waiting.number();
-        }
-
-        /** The age of the oldest message or event that waits; zero if none waits. */
-        Duration oldest() {
-            var oldest = waiting.oldest();
-            var age = oldest == null ? Duration.ZERO : Duration.between(oldest, ticker.now());
-            return age.isNegative() ? Duration.ZERO : age; // the wall clock may have been set back
-        }
-
-        /** Why the latest attempts failed; empty if one of the last three succeeded. */
-        public Optional<String> problem() {
-            var now = failures;
-            return now.number() < FAILURES_OF_A_PROBLEM ? Optional.empty() : Optional.of(now.last());
-        }
-    }
-
     /**
      * The time from a failed attempt to the next one: it doubles from the shortest to the longest. Up to a fifth is added at random, or
      * subtracted near the longest, so that many nodes do not call a receiver at the same time.
@@ -286,16 +263,14 @@ public abstract class Delivery {
      * @param longest the result is never longer
      */
     public record RetryDelay(Duration shortest, Duration longest, RandomGenerator random) {
-        private static final int MOST_DOUBLINGS = 30;
         private static final double JITTER = 0.2;
 
         /** Returns the delay after this number of failures in a row, at least one. */
         public Duration after(int failures) {
-            var doubled = shortest.multipliedBy(1L << Math.min(failures - 1, MOST_DOUBLINGS));
-            var base = doubled.compareTo(longest) > 0 ? longest : doubled;
-            var extra = Duration.ofNanos((long) (base.toNanos() * JITTER * random.nextDouble()));
-            var longer = base.plus(extra);
-            return longer.compareTo(longest) > 0 ? base.minus(extra) : longer;
+            var most = longest.toNanos();
+            var base = Math.min((long) (shortest.toNanos() * Math.pow(2, failures - 1)), most);
+            var extra = (long) (base * JITTER * random.nextDouble());
+            return Duration.ofNanos(base + extra > most ? base - extra : base + extra);
         }
     }
 }

@@ -1,11 +1,9 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.notification.Addresses.MailAddress;
 import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
-import dev.genv.enforcer.notification.PersonalDelivery.Outbox.Batch;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.AbstractVerticle;
 import io.vertx.core.Promise;
@@ -26,10 +24,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /** Sends mails to users. A mail that the server does not accept is tried again for some hours, and does not delay the others. */
@@ -44,20 +40,19 @@ public final class MailDelivery extends PersonalDelivery<String> {
 
     private final Addresses addresses;
     private final MailSender sender;
-    private final int perHour;
     private final RetryDelay retryDelay;
     private final List<Attempt> waiting = new ArrayList<>();
 
     /**
-     * A mail to one user.
+     * A mail to one user, when its next attempt follows, and when it is given up.
      *
-     * @param id the local part of its Message-ID, which stays the same for each attempt
      * @param oldest when the first of its notices was recorded
      */
-    record OutgoingMail(String to, String subject, String text, String id, Instant oldest) {}
-
-    /** A mail with the time of its next attempt. */
-    private record Attempt(OutgoingMail mail, long createdAt, int failures, Duration delay, long delayedAt) {}
+    private record Attempt(MailMessage mail, Instant oldest, int failures, long due, long end) {
+        String to() {
+            return mail.getTo().getFirst();
+        }
+    }
 
     public MailDelivery(
             MessageSource source,
@@ -70,7 +65,6 @@ public final class MailDelivery extends PersonalDelivery<String> {
         super("mail", source, limits, ticker, registry);
         this.addresses = addresses;
         this.sender = sender;
-        perHour = limits.perHour();
         retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
     }
 
@@ -81,79 +75,66 @@ public final class MailDelivery extends PersonalDelivery<String> {
 
     @Override
     Optional<Duration> deliver() throws InterruptedException {
-        outbox.takeDue(this::enqueue);
+        takeDue(this::enqueue);
         showWaiting();
-        var due = waiting.stream().filter(attempt -> untilDue(attempt).isZero()).findFirst();
+        var due = waiting.stream()
+                .filter(attempt -> until(attempt.due()).isZero())
+                .findFirst();
         if (due.isPresent()) {
             waiting.remove(due.get());
             send(due.get());
             return Optional.of(Duration.ZERO); // new events are read between two mails
         }
-        return waiting.stream().map(this::untilDue).min(Comparator.naturalOrder());
+        return waiting.stream().map(attempt -> until(attempt.due())).min(Comparator.naturalOrder());
     }
 
     private void enqueue(Batch<String> batch) {
         if (waiting.size() >= MOST_MAILS) {
-            statistics().dropped.increment();
+            dropped.increment();
         } else {
-            waiting.add(new Attempt(mail(batch), ticker.mark(), 0, Duration.ZERO, ticker.mark()));
+            var oldest = batch.notices().getFirst().notice().at();
+            var mail = sender.message(batch.person(), subject(batch.notices()), text(batch));
+            waiting.add(new Attempt(mail, oldest, 0, ticker.mark(), markAfter(LONGEST_AGE)));
         }
     }
 
     private void send(Attempt attempt) throws InterruptedException {
         var reply = sender.send(attempt.mail());
-        var isOld = ticker.since(attempt.createdAt()).compareTo(LONGEST_AGE) >= 0;
         if (reply.kind() == ReplyKind.ACCEPTED) {
-            statistics().countSent();
-        } else if (reply.kind() == ReplyKind.REFUSED || isOld) {
-            statistics().countFailed(reply.why());
-            LOG.warnf("A mail to %s is given up: %s", attempt.mail().to(), reply.why());
+            countSent();
+        } else if (reply.kind() == ReplyKind.REFUSED || until(attempt.end()).isZero()) {
+            countFailure(failed, reply.why());
+            LOG.warnf("A mail to %s is given up: %s", attempt.to(), reply.why());
         } else {
             postpone(attempt, reply.why());
         }
     }
 
     private void postpone(Attempt attempt, String why) {
-        statistics().countRetry(why);
+        countFailure(retried, why);
         var failures = attempt.failures() + 1;
         if (failures == 1) {
-            LOG.warnf(
-                    "A mail to %s was not sent and is tried again: %s",
-                    attempt.mail().to(), why);
+            LOG.warnf("A mail to %s was not sent and is tried again: %s", attempt.to(), why);
         }
-        var delay = retryDelay.after(failures);
-        waiting.add(new Attempt(attempt.mail(), attempt.createdAt(), failures, delay, ticker.mark()));
-    }
-
-    private Duration untilDue(Attempt attempt) {
-        return rest(attempt.delay(), ticker, attempt.delayedAt());
+        var due = markAfter(retryDelay.after(failures));
+        waiting.add(new Attempt(attempt.mail(), attempt.oldest(), failures, due, attempt.end()));
     }
 
     @Override
-    void showWaiting() {
-        var oldest = Stream.concat(
-                        outbox.oldest().stream(),
-                        waiting.stream().map(attempt -> attempt.mail().oldest()))
-                .min(Comparator.naturalOrder());
-        statistics().setWaiting(outbox.size() + waiting.size(), oldest.orElse(null));
+    List<Instant> queued() {
+        return waiting.stream().map(Attempt::oldest).toList();
     }
 
-    private OutgoingMail mail(Batch<String> batch) {
+    private String text(Batch<String> batch) {
         var paragraphs = batch.notices().stream().map(this::paragraph).collect(Collectors.joining("\n\n"));
         var more = batch.omitted() == 0 ? "" : "%n%nThere are %d more.".formatted(batch.omitted());
-        var text = """
+        return """
             %s%s
 
             --
             This mail is from genv-enforcer, which enforces the GPU allocations that genv records.
             You get it because these processes or environments have your user id. You get at most %d such mails in an hour.
-            """.formatted(paragraphs, more, perHour);
-        return new OutgoingMail(
-                batch.person(),
-                subject(batch.notices()),
-                text,
-                UUID.randomUUID().toString(),
-                batch.notices().getFirst().notice().at());
+            """.formatted(paragraphs, more, limits.perHour());
     }
 
     /** The subject has no text that users chose. */
@@ -173,30 +154,58 @@ public final class MailDelivery extends PersonalDelivery<String> {
     /**
      * Sends one mail at a time, each over its own connection, so that a server that does not answer keeps none.
      *
+     * @param server a {@link #server server}, with the user if there is a login
+     * @param password the password of this user; empty to send without a login
+     * @param from the sender of all mails
+     * @param copyTo who also gets each mail
      * @param timeout the longest time for a mail
-     * @param adaptation sets other trusted certificates in tests
      */
     public record MailSender(
-            Vertx vertx, MailServer server, Envelope envelope, Duration timeout, UnaryOperator<MailConfig> adaptation) {
+            Vertx vertx,
+            MailConfig server,
+            Optional<SecretFile> password,
+            String from,
+            Optional<String> copyTo,
+            Duration timeout) {
+        private static final int SUBMISSIONS_PORT = 465;
         private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
         /** Replies of RFC 4954 that concern the login, and no mail. An administrator can correct the password while mails wait. */
         private static final Set<Integer> LOGIN_REFUSED = Set.of(530, 534, 535, 538);
 
-        /** What all mails have in common: the sender, and who also gets each mail. */
-        public record Envelope(String from, Optional<String> copyTo) {}
+        /** Whether a connection is encrypted. */
+        public enum Tls {
+            /** Always, and the certificate must be valid for the server's name. */
+            REQUIRED,
+            /** If the server offers it, without a check of the certificate. */
+            OPPORTUNISTIC,
+            /** Never. */
+            NONE
+        }
 
-        public MailSender(Vertx vertx, MailServer server, Envelope envelope, Duration timeout) {
-            this(vertx, server, envelope, timeout, UnaryOperator.identity());
+        /** Returns the SMTP server that takes the mails. TLS begins with the connection on port 465 (RFC 8314), or else with STARTTLS. */
+        public static MailConfig server(String host, int port, Tls tls) {
+            var isImplicit = tls != Tls.NONE && port == SUBMISSIONS_PORT;
+            var starttls = switch (tls) {
+                case REQUIRED -> StartTLSOptions.REQUIRED;
+                case OPPORTUNISTIC -> StartTLSOptions.OPTIONAL;
+                case NONE -> StartTLSOptions.DISABLED;
+            };
+            // The client checks the name of the server only if no algorithm for that is set, and certificates are
+            // checked.
+            return new MailConfig(host, port)
+                    .setSsl(isImplicit)
+                    .setStarttls(isImplicit ? StartTLSOptions.DISABLED : starttls)
+                    .setTrustAll(tls != Tls.REQUIRED);
         }
 
         /**
          * Sends a mail, and waits until the server has accepted it. An attempt is a verticle, because Vert.x closes the connections of a verticle
          * when it is undeployed. The mail client itself closes a connection only after the server has answered QUIT.
          */
-        Reply send(OutgoingMail mail) throws InterruptedException {
+        Reply send(MailMessage mail) throws InterruptedException {
             MailConfig config;
             try {
-                config = adaptation.apply(config());
+                config = config();
             } catch (IOException e) {
                 return Reply.failed("the password of the mail server is unknown: " + e.getMessage());
             }
@@ -205,9 +214,9 @@ public final class MailDelivery extends PersonalDelivery<String> {
                 @Override
                 public void start() {
                     MailClient.create(vertx, config)
-                            .sendMail(message(mail))
-                            .onSuccess(_ -> reply.tryComplete(Reply.ACCEPTED))
-                            .onFailure(reply::tryFail);
+                            .sendMail(mail)
+                            .map(Reply.ACCEPTED)
+                            .onComplete(reply);
                 }
             });
             try {
@@ -221,87 +230,42 @@ public final class MailDelivery extends PersonalDelivery<String> {
         private static Reply failure(Throwable cause) {
             var text = Reply.escape(cause.getMessage());
             if (cause instanceof SMTPException refusal) {
-                var kind = isPermanent(refusal) ? ReplyKind.REFUSED : ReplyKind.FAILED;
+                var isPermanent = refusal.isPermanent() && !LOGIN_REFUSED.contains(refusal.getReplyCode());
+                var kind = isPermanent ? ReplyKind.REFUSED : ReplyKind.FAILED;
                 return new Reply(kind, "the mail server answered: " + text);
             }
             return Reply.failed("the mail server cannot be used: " + text);
         }
 
-        private static boolean isPermanent(SMTPException refusal) {
-            return refusal.isPermanent() && !LOGIN_REFUSED.contains(refusal.getReplyCode());
-        }
-
-        private MailMessage message(OutgoingMail mail) {
-            var domain = MailAddress.domainOf(envelope.from());
+        /** Writes a mail. Its Message-ID stays the same for each attempt. */
+        MailMessage message(String to, String subject, String text) {
+            var domain = Addresses.domainOf(from);
             var message = new MailMessage()
-                    .setFrom(envelope.from())
-                    .setTo(mail.to())
-                    .setSubject(mail.subject())
-                    .setText(mail.text())
-                    .addHeader("Message-ID", "<%s@%s>".formatted(mail.id(), domain))
+                    .setFrom(from)
+                    .setTo(to)
+                    .setSubject(subject)
+                    .setText(text)
+                    .addHeader("Message-ID", "<%s@%s>".formatted(UUID.randomUUID(), domain))
                     .addHeader("List-Id", "<genv-enforcer.%s>".formatted(domain))
                     // No vacation notice answers such a mail (RFC 3834).
                     .addHeader("Auto-Submitted", "auto-generated");
-            envelope.copyTo().map(List::of).ifPresent(message::setCc);
+            copyTo.map(List::of).ifPresent(message::setCc);
             return message;
         }
 
         private MailConfig config() throws IOException {
-            var tls = server.tls();
-            var isImplicit = tls != MailServer.Tls.NONE && server.isTlsImplicit();
-            var starttls = switch (tls) {
-                case REQUIRED -> StartTLSOptions.REQUIRED;
-                case OPPORTUNISTIC -> StartTLSOptions.OPTIONAL;
-                case NONE -> StartTLSOptions.DISABLED;
-            };
-            var config = new MailConfig(server.host(), server.port())
-                    .setSsl(isImplicit)
-                    .setStarttls(isImplicit ? StartTLSOptions.DISABLED : starttls)
-                    .setOwnHostname(MailAddress.domainOf(envelope.from()))
+            var config = new MailConfig(server)
+                    .setOwnHostname(Addresses.domainOf(from))
                     .setKeepAlive(false)
                     .setConnectTimeout((int) CONNECT_TIMEOUT.toMillis())
                     .setIdleTimeoutUnit(TimeUnit.MILLISECONDS)
                     .setIdleTimeout((int) timeout.toMillis());
-            // The client checks the name of the server only if no algorithm for that is set, and certificates are
-            // checked.
-            config.setTrustAll(tls != MailServer.Tls.REQUIRED);
-            if (server.login().isEmpty()) {
+            if (password.isEmpty()) {
                 return config.setLogin(LoginOption.DISABLED);
             }
-            var login = server.login().get();
             return config.setLogin(LoginOption.REQUIRED)
                     .setAuthMethods("PLAIN LOGIN CRAM-MD5")
-                    .setUsername(login.user())
-                    .setPassword(login.password().read());
-        }
-
-        /**
-         * The SMTP server that takes the mails.
-         *
-         * @param isTlsImplicit whether TLS begins with the connection (RFC 8314) and not with STARTTLS; only if TLS is used
-         * @param login the user and the file with the password; empty to send without a login
-         */
-        public record MailServer(String host, int port, Tls tls, boolean isTlsImplicit, Optional<Login> login) {
-
-            private static final int SUBMISSIONS_PORT = 465;
-
-            /** Creates a server. TLS begins with the connection on port 465 (RFC 8314). */
-            public MailServer(String host, int port, Tls tls, Optional<Login> login) {
-                this(host, port, tls, port == SUBMISSIONS_PORT, login);
-            }
-
-            /** A login. */
-            public record Login(String user, SecretFile password) {}
-
-            /** Whether a connection is encrypted. */
-            public enum Tls {
-                /** Always, and the certificate must be valid for the server's name. */
-                REQUIRED,
-                /** If the server offers it, without a check of the certificate. */
-                OPPORTUNISTIC,
-                /** Never. */
-                NONE
-            }
+                    .setPassword(password.get().read());
         }
     }
 }

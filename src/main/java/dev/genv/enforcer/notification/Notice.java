@@ -9,10 +9,11 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -72,14 +73,13 @@ public record Notice(
      * @param inAudit whether users are informed of violations on which the service does not act
      */
     List<PersonalNotice> personal(UserDirectory users, boolean inAudit) {
-        var byUid = new LinkedHashMap<Long, List<GpuProcess>>();
         var hosts = violation.violation().hosts();
-        processes(inAudit).forEach(process -> {
-            var uid = process.uid();
-            if (uid != null && users.isPerson(hosts, process)) {
-                byUid.computeIfAbsent(uid, _ -> new ArrayList<>()).add(process);
-            }
-        });
+        var byUid = processes(inAudit)
+                .filter(process -> users.isPerson(hosts, process))
+                .collect(Collectors.groupingBy(
+                        process -> Objects.requireNonNull(process.uid(), "a person has a uid"),
+                        LinkedHashMap::new,
+                        Collectors.toList()));
         for (var concerned : concerned()) {
             if (concerned.target() instanceof ActionNote.TargetAttachment attachment) {
                 users.ownersOf(attachment).forEach(uid -> byUid.putIfAbsent(uid, List.of()));

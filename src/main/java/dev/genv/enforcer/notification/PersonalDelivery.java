@@ -20,18 +20,28 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A delivery of messages to users. Events of earlier runs are left out: a user needs to know only what happens now. */
+/**
+ * A delivery of messages to users. It collects the notices for each person, so that a burst becomes one message, and limits the messages
+ * of a person. Events of earlier runs are left out: a user needs to know only what happens now.
+ */
 public abstract class PersonalDelivery<K> extends Delivery {
     /** The cycle publishes its events a moment before its users are known. */
     private static final Duration PAUSE = Duration.ofMillis(100);
 
+    private static final Duration PERIOD = Duration.ofHours(1);
+    private static final int MOST_PERSONS = 200;
+    private static final int MOST_NOTICES = 10;
+
     final MessageSource source;
-    final Outbox<K> outbox;
+    final Limits limits;
+    private final Map<K, Pending> pending = new LinkedHashMap<>();
+    /** An hour after each of the messages that each person got, oldest first. */
+    private final Map<K, Deque<Long>> messages = new HashMap<>();
 
     PersonalDelivery(String name, MessageSource source, Limits limits, Ticker ticker, MeterRegistry registry) {
         super(name, ticker, registry);
         this.source = source;
-        outbox = new Outbox<>(limits, ticker);
+        this.limits = limits;
     }
 
     /**
@@ -47,15 +57,20 @@ public abstract class PersonalDelivery<K> extends Delivery {
     /** Returns who gets the notice; empty if nobody can. */
     abstract Optional<K> person(PersonalNotice personal);
 
-    /** Delivers what is due. Returns the time after which it needs another call, apart from what is in the outbox. */
+    /** Delivers what is due. Returns the time after which it needs another call, apart from what is collected. */
     abstract Optional<Duration> deliver() throws InterruptedException;
+
+    /** Returns when the messages were recorded that are no longer collected, and still wait. */
+    List<Instant> queued() {
+        return List.of();
+    }
 
     @Override
     final Duration run(EventLog log) throws InterruptedException {
         var more = read(log);
         var next = deliver();
         showWaiting();
-        return Stream.of(next, outbox.untilDue(), more)
+        return Stream.of(next, untilDue(), more)
                 .flatMap(Optional::stream)
                 .min(Comparator.naturalOrder())
                 .orElse(IDLE);
@@ -77,137 +92,104 @@ public abstract class PersonalDelivery<K> extends Delivery {
 
     private void collect(Notice notice) {
         notice.personal(source.users(), source.inAudit())
-                .forEach(personal -> person(personal)
-                        .filter(person -> !outbox.add(person, personal))
-                        .ifPresent(_ -> statistics().dropped.increment()));
+                .forEach(personal -> person(personal).ifPresent(person -> collect(person, personal)));
     }
 
-    void showWaiting() {
-        statistics().setWaiting(outbox.size(), outbox.oldest().orElse(null));
-    }
-
-    /**
-     * Collects the notices for each person, so that a burst becomes one message, and limits the messages of a person. Not thread-
-     * safe.
-     */
-    static final class Outbox<K> {
-        private static final Duration PERIOD = Duration.ofHours(1);
-        private static final int MOST_PERSONS = 200;
-        private static final int MOST_NOTICES = 10;
-
-        private final Limits limits;
-        private final Ticker ticker;
-        private final Map<K, Pending> pending = new LinkedHashMap<>();
-        /** When each person got the messages of the last hour, oldest first. */
-        private final Map<K, Deque<Long>> sent = new HashMap<>();
-
-        Outbox(Limits limits, Ticker ticker) {
-            this.limits = limits;
-            this.ticker = ticker;
-        }
-
-        /** The notices of one message, and the number of further ones. */
-        record Batch<K>(K person, List<PersonalNotice> notices, int omitted) {}
-
-        /** What a later notice replaces: the same violation and the same process or attachment. */
-        private record Key(String violation, ActionNote.@Nullable Target target) {}
-
-        private static final class Pending {
-            private final Map<Key, PersonalNotice> notices = new LinkedHashMap<>();
-            private final long since;
-            private int omitted;
-
-            Pending(long since) {
-                this.since = since;
-            }
-
-            /** Adds a notice. Of a violation that is over before its user was warned, nothing remains. */
-            void add(PersonalNotice personal) {
-                if (personal.notice().kind() == NoticeKind.RESOLVED
-                        && forget(personal.violation().id())) {
-                    return;
-                }
-                var action = personal.notice().action();
-                var key = new Key(personal.violation().id(), action == null ? null : action.target());
-                if (notices.size() >= MOST_NOTICES && !notices.containsKey(key)) {
-                    omitted++;
-                } else {
-                    notices.put(key, personal);
-                }
-            }
-
-            private boolean forget(String violation) {
-                return notices.values()
-                        .removeIf(each -> each.violation().id().equals(violation)
-                                && each.notice().kind() == NoticeKind.WARNED);
-            }
-        }
-
-        /** Adds a notice; returns false if there is no room for another person. */
-        boolean add(K person, PersonalNotice notice) {
-            if (pending.size() >= MOST_PERSONS && !pending.containsKey(person)) {
-                return false;
-            }
-            pending.computeIfAbsent(person, _ -> new Pending(ticker.mark())).add(notice);
+    final void collect(K person, PersonalNotice personal) {
+        if (pending.size() >= MOST_PERSONS && !pending.containsKey(person)) {
+            dropped.increment();
+        } else {
+            pending.computeIfAbsent(person, _ -> new Pending(due(person))).add(personal);
             pending.values().removeIf(each -> each.notices.isEmpty());
-            return true;
+        }
+    }
+
+    /** Returns when the next message of a person is due: when its notices are collected, and the limit permits another one. */
+    private long due(K person) {
+        var ends = messages.getOrDefault(person, new ArrayDeque<>());
+        var permitted = ends.size() < limits.perHour() ? Duration.ZERO : until(ends.getFirst());
+        return markAfter(permitted.compareTo(limits.collected()) > 0 ? permitted : limits.collected());
+    }
+
+    /** The notices of one message, and the number of further ones. */
+    record Batch<K>(K person, List<PersonalNotice> notices, int omitted) {}
+
+    /** What a later notice replaces: the same violation and the same process or attachment. */
+    private record Key(String violation, ActionNote.@Nullable Target target) {}
+
+    private static final class Pending {
+        private final Map<Key, PersonalNotice> notices = new LinkedHashMap<>();
+        private final long due;
+        private int omitted;
+
+        Pending(long due) {
+            this.due = due;
         }
 
-        /** Removes what is due now, one message after the other. If the action fails, the messages after that one remain. */
-        void takeDue(Consumer<Batch<K>> action) {
-            forgetOldMessages();
-            for (var entries = pending.entrySet().iterator(); entries.hasNext(); ) {
-                var entry = entries.next();
-                var person = entry.getKey();
-                var waiting = entry.getValue();
-                if (untilDue(person, waiting).isZero()) {
-                    entries.remove();
-                    sent.computeIfAbsent(person, _ -> new ArrayDeque<>()).addLast(ticker.mark());
-                    action.accept(new Batch<>(person, List.copyOf(waiting.notices.values()), waiting.omitted));
-                }
+        /** Adds a notice. Of a violation that is over before its user was warned, nothing remains. */
+        void add(PersonalNotice personal) {
+            if (personal.notice().kind() == NoticeKind.RESOLVED
+                    && forget(personal.violation().id())) {
+                return;
+            }
+            var action = personal.notice().action();
+            var key = new Key(personal.violation().id(), action == null ? null : action.target());
+            if (notices.size() >= MOST_NOTICES && !notices.containsKey(key)) {
+                omitted++;
+            } else {
+                notices.put(key, personal);
             }
         }
 
-        boolean isDue() {
-            return untilDue().filter(Duration::isZero).isPresent();
+        private boolean forget(String violation) {
+            return notices.values()
+                    .removeIf(each -> each.violation().id().equals(violation)
+                            && each.notice().kind() == NoticeKind.WARNED);
         }
+    }
 
-        /** The time until something is due; empty if nothing waits. */
-        Optional<Duration> untilDue() {
-            return pending.entrySet().stream()
-                    .map(entry -> untilDue(entry.getKey(), entry.getValue()))
-                    .min(Comparator.naturalOrder());
-        }
-
-        long size() {
-            return pending.values().stream()
-                    .mapToLong(each -> each.notices.size() + each.omitted)
-                    .sum();
-        }
-
-        /** When the oldest of the notices was recorded. */
-        Optional<Instant> oldest() {
-            return pending.values().stream()
-                    .flatMap(each -> each.notices.values().stream())
-                    .map(each -> each.notice().at())
-                    .min(Comparator.naturalOrder());
-        }
-
-        private Duration untilDue(K person, Pending notices) {
-            var collected = rest(limits.collected(), ticker, notices.since);
-            var messages = sent.get(person);
-            if (messages == null || messages.size() < limits.perHour()) {
-                return collected;
+    /** Removes what is due now, one message after the other. If the action fails, the messages after that one remain. */
+    final void takeDue(Consumer<Batch<K>> action) {
+        forgetOldMessages();
+        for (var entries = pending.entrySet().iterator(); entries.hasNext(); ) {
+            var entry = entries.next();
+            var person = entry.getKey();
+            var waiting = entry.getValue();
+            if (until(waiting.due).isZero()) {
+                entries.remove();
+                messages.computeIfAbsent(person, _ -> new ArrayDeque<>()).addLast(markAfter(PERIOD));
+                action.accept(new Batch<>(person, List.copyOf(waiting.notices.values()), waiting.omitted));
             }
-            var permitted = rest(PERIOD, ticker, messages.getFirst());
-            return permitted.compareTo(collected) > 0 ? permitted : collected;
         }
+    }
 
-        private void forgetOldMessages() {
-            sent.values().removeIf(messages -> {
-                messages.removeIf(at -> ticker.since(at).compareTo(PERIOD) >= 0);
-                return messages.isEmpty();
-            });
-        }
+    private void forgetOldMessages() {
+        messages.values().removeIf(ends -> {
+            ends.removeIf(end -> until(end).isZero());
+            return ends.isEmpty();
+        });
+    }
+
+    final boolean isDue() {
+        return untilDue().filter(Duration::isZero).isPresent();
+    }
+
+    /** The time until something that is collected is due; empty if nothing is. */
+    final Optional<Duration> untilDue() {
+        return pending.values().stream().map(each -> until(each.due)).min(Comparator.naturalOrder());
+    }
+
+    final void showWaiting() {
+        var collected = pending.values().stream()
+                .mapToLong(each -> each.notices.size() + each.omitted)
+                .sum();
+        var oldest = pending.values().stream()
+                .flatMap(each -> each.notices.values().stream())
+                .map(each -> each.notice().at());
+        setWaiting(
+                collected + queued().size(),
+                Stream.concat(oldest, queued().stream())
+                        .min(Comparator.naturalOrder())
+                        .orElse(null));
     }
 }

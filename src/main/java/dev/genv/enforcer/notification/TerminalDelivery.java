@@ -13,7 +13,6 @@ import dev.genv.enforcer.linux.Libc.NativeFunction;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
-import dev.genv.enforcer.notification.PersonalDelivery.Outbox.Batch;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -65,12 +64,12 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
 
     @Override
     Optional<Duration> deliver() {
-        if (outbox.isDue()) {
+        if (isDue()) {
             try {
                 var byUid = terminals.byUid();
-                outbox.takeDue(batch -> write(batch, byUid));
+                takeDue(batch -> write(batch, byUid));
             } catch (IOException e) {
-                outbox.takeDue(_ -> statistics().countFailed("the processes cannot be listed: " + Errno.textOf(e)));
+                takeDue(_ -> countFailure(failed, "the processes cannot be listed: " + Errno.textOf(e)));
             }
         }
         return Optional.empty();
@@ -86,14 +85,14 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
     private void write(int number, long uid, byte[] bytes) {
         try {
             switch (terminals.write(number, uid, bytes)) {
-                case WRITTEN -> statistics().countSent();
+                case WRITTEN -> countSent();
                 case REFUSED -> LOG.debugf("Terminal pts/%d does not accept messages for uid %d", number, uid);
                 case NOT_READ -> LOG.debugf("No program reads terminal pts/%d of uid %d", number, uid);
             }
         } catch (IOException e) {
             // It may have been closed in the meantime, or exist only in a container.
             if (!(e instanceof Errno error && error.is(Errno.ENOENT))) {
-                statistics().countFailed("a terminal cannot be written: " + Errno.textOf(e));
+                countFailure(failed, "a terminal cannot be written: " + Errno.textOf(e));
             }
         }
     }
@@ -126,7 +125,6 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
      */
     record Terminals(Path proc, Path directory) {
         private static final int LARGEST = 16 << 10;
-        private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
         /** The name may contain any character; after it are state, ppid, pgrp, session and tty_nr (proc_pid_stat(5)). */
         private static final Pattern TERMINAL = Pattern.compile("(?s).*\\) \\S (?:-?\\d+ ){3}(-?\\d{1,10}) .*");
 
@@ -161,18 +159,17 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
          * stop a process that writes to its own terminal.
          */
         Map<Long, Set<Integer>> byUid() throws IOException {
-            var own = controlling(proc.resolve("self"));
             var byUid = new TreeMap<Long, Set<Integer>>();
-            try (var processes = Files.newDirectoryStream(
-                    proc,
-                    file -> PID.matcher(String.valueOf(file.getFileName())).matches())) {
+            try (var processes = Files.newDirectoryStream(proc, "[1-9]*")) {
                 for (var process : processes) {
-                    var number = controlling(process).filter(each -> !own.equals(Optional.of(each)));
-                    number.flatMap(_ -> uid(process))
-                            .ifPresent(uid -> byUid.computeIfAbsent(uid, _ -> new TreeSet<>())
-                                    .add(number.get()));
+                    controlling(process)
+                            .ifPresent(number -> uid(process)
+                                    .ifPresent(uid -> byUid.computeIfAbsent(uid, _ -> new TreeSet<>())
+                                            .add(number)));
                 }
             }
+            var own = controlling(proc.resolve("self"));
+            own.ifPresent(number -> byUid.values().forEach(numbers -> numbers.remove(number)));
             return byUid;
         }
 

@@ -49,8 +49,8 @@ public record WebhookBodies(
         return switch (format) {
             case CLOUDEVENTS ->
                 write(event(notice, data(notice)))
-                        .orElseGet(
-                                () -> write(event(notice, reducedData(notice))).orElseThrow());
+                        .or(() -> write(event(notice, reducedData(notice))))
+                        .orElseThrow();
             case TEXT -> write(Map.of("text", chatText(notice))).orElseThrow();
         };
     }
@@ -69,14 +69,12 @@ public record WebhookBodies(
     }
 
     private ObjectNode event(Notice notice, ObjectNode data) {
+        var type = "dev.genv.enforcer.violation.%s.v1".formatted(notice.kind().label());
         return mapper.createObjectNode()
                 .put("specversion", "1.0")
                 .put("id", id(notice))
                 .put("source", source.toString())
-                .put(
-                        "type",
-                        "dev.genv.enforcer.violation.%s.v1"
-                                .formatted(notice.kind().label()))
+                .put("type", type)
                 .put("time", notice.at().toString())
                 .put("subject", notice.violation().id())
                 .put("datacontenttype", "application/json")

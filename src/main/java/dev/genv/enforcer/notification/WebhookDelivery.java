@@ -60,8 +60,9 @@ public final class WebhookDelivery extends Delivery {
     /** How often the receiver has refused the event after the position. */
     private int refusals;
 
-    private Duration pause = Duration.ZERO;
-    private long pausedAt;
+    /** When the next attempt may follow. */
+    private long pausedUntil;
+
     private boolean gone;
 
     /** Creates a delivery, whose cursor is the last event that the receiver accepted. */
@@ -75,7 +76,7 @@ public final class WebhookDelivery extends Delivery {
         this.sender = sender;
         this.cursor = cursor;
         retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
-        pausedAt = ticker.mark();
+        pausedUntil = ticker.mark();
     }
 
     /**
@@ -89,24 +90,17 @@ public final class WebhookDelivery extends Delivery {
 
     @Override
     Duration run(EventLog log) throws InterruptedException {
-        var more = true;
-        while (more && isReady()) {
-            var event = next(log);
-            more = event.isPresent();
-            if (more) {
-                deliver(event.get());
-            }
+        for (var event = due(log); event.isPresent(); event = due(log)) {
+            deliver(event.get());
         }
-        showWaiting(log);
-        return isReady() || gone ? IDLE : rest();
+        var oldest = log.after(position, 1).events().stream().map(Event::at).findFirst();
+        setWaiting(log.latest() - position, oldest.orElse(null));
+        var pause = until(pausedUntil);
+        return gone || pause.isZero() ? IDLE : pause;
     }
 
-    private boolean isReady() {
-        return !gone && rest().isZero();
-    }
-
-    private Duration rest() {
-        return rest(pause, ticker, pausedAt);
+    private Optional<Event> due(EventLog log) {
+        return gone || !until(pausedUntil).isZero() ? Optional.empty() : next(log);
     }
 
     private void deliver(Event event) throws InterruptedException {
@@ -114,7 +108,7 @@ public final class WebhookDelivery extends Delivery {
         if (notice.isEmpty()) {
             proceedTo(event.sequence());
         } else if (failures > 0 && Duration.between(event.at(), ticker.now()).compareTo(LONGEST_AGE) >= 0) {
-            statistics().countFailed("events are given up, because they are a day old");
+            countFailure(failed, "events are given up, because they are a day old");
             proceedTo(event.sequence());
         } else {
             deliver(notice.get());
@@ -125,14 +119,13 @@ public final class WebhookDelivery extends Delivery {
         var reply = send(notice);
         switch (reply.kind()) {
             case ACCEPTED -> {
-                statistics().countSent();
+                countSent();
                 failures = 0;
-                pause = Duration.ZERO;
                 proceedTo(notice.sequence());
             }
             case GONE -> {
                 gone = true;
-                statistics().countEnd(reply.why() + "; a restart of the service tries again");
+                countEnd(reply.why() + "; a restart of the service tries again");
                 LOG.errorf("The webhook: %s; none are sent until the service is restarted", reply.why());
             }
             case FAILED, REFUSED -> fail(notice, reply);
@@ -153,19 +146,19 @@ public final class WebhookDelivery extends Delivery {
         refusals += reply.kind() == ReplyKind.REFUSED ? 1 : 0;
         if (refusals == MOST_REFUSALS) {
             LOG.warnf("The event %s is not sent to the webhook: %s", WebhookBodies.id(notice), reply.why());
-            statistics().countFailed(reply.why());
+            countFailure(failed, reply.why());
             proceedTo(notice.sequence());
         } else {
             if (failures == 0) {
                 LOG.warnf("An event was not sent to the webhook and is tried again: %s", reply.why());
             }
-            statistics().countRetry(reply.why());
+            countFailure(retried, reply.why());
         }
         failures++; // also over events that are given up, because a receiver may refuse all of them
-        pause = reply.asked()
+        var pause = reply.asked()
                 .filter(wait -> wait.compareTo(SHORTEST_RETRY) > 0)
                 .orElseGet(() -> retryDelay.after(failures));
-        pausedAt = ticker.mark();
+        pausedUntil = markAfter(pause);
     }
 
     @Override
@@ -173,14 +166,6 @@ public final class WebhookDelivery extends Delivery {
         super.proceedTo(sequence);
         refusals = 0;
         cursor.store(sequence);
-    }
-
-    private void showWaiting(EventLog log) {
-        var next = log.after(position, 1).events();
-        statistics()
-                .setWaiting(
-                        log.latest() - position,
-                        next.isEmpty() ? null : next.getFirst().at());
     }
 
     /**
@@ -231,15 +216,16 @@ public final class WebhookDelivery extends Delivery {
 
         private Future<Reply> request(HttpClient client, Notice notice) throws IOException {
             var body = bodies.of(notice);
+            var id = WebhookBodies.id(notice);
+            var now = ticker.now();
             var options = new RequestOptions()
                     .setMethod(HttpMethod.POST)
                     .setAbsoluteURI(receiver.toString())
                     .setFollowRedirects(false)
                     .putHeader("Content-Type", bodies.contentType())
-                    .putHeader("User-Agent", "genv-enforcer");
-            var now = ticker.now();
-            var id = WebhookBodies.id(notice);
-            options.putHeader("webhook-id", id).putHeader("webhook-timestamp", Long.toString(now.getEpochSecond()));
+                    .putHeader("User-Agent", "genv-enforcer")
+                    .putHeader("webhook-id", id)
+                    .putHeader("webhook-timestamp", Long.toString(now.getEpochSecond()));
             if (secret.isPresent()) {
                 options.putHeader("webhook-signature", signature(secret.get().read(), id, now, body));
             }

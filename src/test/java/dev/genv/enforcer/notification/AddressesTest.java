@@ -11,7 +11,6 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
-import dev.genv.enforcer.notification.Addresses.MailAddress;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -114,7 +113,7 @@ class AddressesTest {
     @ParameterizedTest
     @ValueSource(strings = {"a@b.org", "a.b+c@b-c.example.org", "x@localhost", "o'neil@b.org"})
     void plainAddressesAreValid(String address) {
-        assertThat(MailAddress.isValid(address)).isTrue();
+        assertThat(Addresses.isAddress(address)).isTrue();
     }
 
     private AddressFile file(String content) throws IOException {

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
 import dev.genv.enforcer.notification.Delivery.RetryDelay;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -67,20 +66,19 @@ class DeliveryTest {
     @Test
     void defectIsCountedAndAProblemWhileItIsRepeated() {
         var works = new AtomicBoolean();
-        var task = new Task(statistics -> {
+        var task = new Task(delivery -> {
             if (works.get()) {
-                statistics.countSent();
+                delivery.countSent();
             } else {
                 throw new IllegalStateException("a \u001b defect");
             }
         });
-        var statistics = task.statistics();
         try (var _ = task.start(log, RETRY)) {
-            await().until(() -> statistics.failed.count() >= 3);
-            assertThat(statistics.problem())
+            await().until(() -> task.failed.count() >= 3);
+            assertThat(task.problem())
                     .contains("an error in the service: java.lang.IllegalStateException: a \\u001b defect");
             works.set(true);
-            await().until(() -> statistics.problem().isEmpty());
+            await().until(() -> task.problem().isEmpty());
         }
     }
 
@@ -93,7 +91,7 @@ class DeliveryTest {
             throw new IllegalStateException("a defect");
         });
         try (var _ = task.start(log, day)) {
-            await().until(() -> task.statistics().failed.count() == 1);
+            await().until(() -> task.failed.count() == 1);
             append();
             await("it sleeps, and does not wait for events").until(() -> isAsleep("delivery-test"));
             assertThat(runs).hasValue(1);
@@ -129,7 +127,7 @@ class DeliveryTest {
     }
 
     private interface Work {
-        void run(DeliveryStatistics statistics) throws InterruptedException;
+        void run(Delivery delivery) throws InterruptedException;
     }
 
     private static class Task extends Delivery {
@@ -142,7 +140,7 @@ class DeliveryTest {
 
         @Override
         Duration run(EventLog log) throws InterruptedException {
-            work.run(statistics());
+            work.run(this);
             return LONG;
         }
     }

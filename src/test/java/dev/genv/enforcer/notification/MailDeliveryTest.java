@@ -13,8 +13,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer.Tls;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.notification.PersonalDelivery.Limits;
 import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -92,7 +91,7 @@ class MailDeliveryTest {
                 .contains("SIGTERM to process 5 (python)")
                 .doesNotContain("process 6")
                 .contains("at most 6 such mails in an hour");
-        assertThat(delivery.statistics().sent.count()).isEqualTo(2);
+        assertThat(delivery.sent.count()).isEqualTo(2);
     }
 
     @Test
@@ -105,7 +104,7 @@ class MailDeliveryTest {
             runAll(delivery);
         }
         assertThat(recipients()).hasSize(2);
-        assertThat(delivery.statistics().waiting()).isEqualTo(2);
+        assertThat(delivery.waiting()).isEqualTo(2);
         time.pass(Duration.ofHours(1));
         runAll(delivery);
         assertThat(recipients()).hasSize(3);
@@ -134,7 +133,7 @@ class MailDeliveryTest {
         time.pass(COLLECTED);
         runAll(delivery);
         assertThat(recipients()).isEmpty();
-        assertThat(delivery.statistics().waiting()).isZero();
+        assertThat(delivery.waiting()).isZero();
     }
 
     @Test
@@ -147,12 +146,12 @@ class MailDeliveryTest {
             assertThat(runAll(delivery)).isEqualTo(Duration.ofSeconds(30));
             time.pass(Duration.ofSeconds(30));
             assertThat(runAll(delivery)).isEqualTo(Duration.ofMinutes(1));
-            assertThat(delivery.statistics().problem()).isEmpty();
+            assertThat(delivery.problem()).isEmpty();
             time.pass(Duration.ofMinutes(1));
             runAll(delivery);
-            assertThat(delivery.statistics().problem().orElseThrow()).contains("451 try again later");
-            assertThat(delivery.statistics().retried.count()).isEqualTo(3);
-            assertThat(delivery.statistics().waiting()).isEqualTo(1);
+            assertThat(delivery.problem().orElseThrow()).contains("451 try again later");
+            assertThat(delivery.retried.count()).isEqualTo(3);
+            assertThat(delivery.waiting()).isEqualTo(1);
         }
     }
 
@@ -167,8 +166,8 @@ class MailDeliveryTest {
                 runAll(delivery);
                 time.pass(Duration.ofMinutes(15));
             }
-            assertThat(delivery.statistics().failed.count()).isEqualTo(1);
-            assertThat(delivery.statistics().waiting()).isZero();
+            assertThat(delivery.failed.count()).isEqualTo(1);
+            assertThat(delivery.waiting()).isZero();
         }
     }
 
@@ -180,9 +179,9 @@ class MailDeliveryTest {
             runAll(delivery);
             time.pass(COLLECTED);
             runAll(delivery);
-            assertThat(delivery.statistics().failed.count()).isEqualTo(1);
-            assertThat(delivery.statistics().retried.count()).isZero();
-            assertThat(delivery.statistics().waiting()).isZero();
+            assertThat(delivery.failed.count()).isEqualTo(1);
+            assertThat(delivery.retried.count()).isZero();
+            assertThat(delivery.waiting()).isZero();
         }
     }
 
@@ -207,12 +206,17 @@ class MailDeliveryTest {
     }
 
     private MailDelivery delivery(int port, int perHour) {
-        var server = new MailServer(LOOPBACK, port, Tls.NONE, Optional.empty());
-        var envelope = new MailSender.Envelope("genv@gpu.example.org", Optional.empty());
+        var server = MailSender.server(LOOPBACK, port, Tls.NONE);
         return new MailDelivery(
                 new MessageSource(users, new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
                 new Addresses(Optional.of("{user}@example.org"), Optional.empty(), users),
-                new MailSender(vertx, server, envelope, Duration.ofMinutes(3)),
+                new MailSender(
+                        vertx,
+                        server,
+                        Optional.empty(),
+                        "genv@gpu.example.org",
+                        Optional.empty(),
+                        Duration.ofMinutes(3)),
                 new Limits(COLLECTED, perHour),
                 time.ticker(),
                 NO_JITTER,

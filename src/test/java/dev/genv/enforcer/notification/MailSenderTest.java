@@ -8,15 +8,12 @@ import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.Envelope;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer.Login;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer.Tls;
-import dev.genv.enforcer.notification.MailDelivery.OutgoingMail;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.notification.ScriptedSmtp.Behaviour;
-import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
 import io.vertx.ext.mail.MailConfig;
+import io.vertx.ext.mail.MailMessage;
+import io.vertx.ext.mail.StartTLSOptions;
 import jakarta.mail.Message;
 import jakarta.mail.internet.MimeMessage;
 import java.io.IOException;
@@ -24,7 +21,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -39,8 +35,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MailSenderTest {
     private static final String LOOPBACK = "127.0.0.1";
     private static final Duration LONG = Duration.ofMinutes(3);
-    private static final OutgoingMail MAIL = new OutgoingMail(
-            "raz@example.org", "genv-enforcer: process 812", "Grüße\n.\n✓ done\n", "id-1", FakeTime.START);
 
     @TempDir
     static Path folder;
@@ -72,7 +66,7 @@ class MailSenderTest {
     @Test
     void realServerGetsTextAndHeaders() throws Exception {
         greenMail.start();
-        assertThat(sender(server(Tls.NONE, greenMail.getSmtp().getPort())).send(MAIL))
+        assertThat(send(sender(server(Tls.NONE, greenMail.getSmtp().getPort()))))
                 .isEqualTo(Reply.ACCEPTED);
         var mail = onlyMail();
         assertThat(mail.getFrom()).extracting(Object::toString).containsExactly("genv@gpu.example.org");
@@ -86,10 +80,28 @@ class MailSenderTest {
         assertThat(mail.getContent().toString().replace("\r\n", "\n"))
                 .isEqualToIgnoringWhitespace("Grüße\n.\n✓ done\n");
         assertThat(mail.getContentType()).isEqualToIgnoringCase("text/plain; charset=utf-8");
-        assertThat(mail.getHeader("Message-ID")).containsExactly("<id-1@gpu.example.org>");
+        assertThat(mail.getHeader("Message-ID"))
+                .singleElement()
+                .asString()
+                .matches("<[0-9a-f-]{36}@gpu\\.example\\.org>");
         assertThat(mail.getHeader("Auto-Submitted")).containsExactly("auto-generated");
         assertThat(mail.getHeader("List-Id")).containsExactly("<genv-enforcer.gpu.example.org>");
         assertThat(mail.getSentDate()).isNotNull();
+    }
+
+    /** A receiver can recognize a mail that it gets twice. */
+    @Test
+    void mailIsTheSameForEachAttempt() throws Exception {
+        greenMail.start();
+        var sender = sender(server(Tls.NONE, greenMail.getSmtp().getPort()));
+        var mail = mail(sender);
+        sender.send(mail);
+        sender.send(mail);
+        assertThat(greenMail.getReceivedMessages()).as("two copies").hasSize(4).allSatisfy(each -> {
+            assertThat(each.getHeader("Message-ID"))
+                    .containsExactly(mail.getHeaders().get("Message-ID"));
+            assertThat(each.getHeader("List-Id")).hasSize(1);
+        });
     }
 
     @Test
@@ -99,19 +111,17 @@ class MailSenderTest {
         greenMail.start();
         var port = greenMail.getSmtp().getPort();
         var file = Files.writeString(folder.resolve("password"), "s3cret\n");
-        var login = Optional.of(new Login("genv", new SecretFile(file)));
-        assertThat(sender(new MailServer(LOOPBACK, port, Tls.NONE, login)).send(MAIL))
-                .isEqualTo(Reply.ACCEPTED);
+        assertThat(send(sender(port, new SecretFile(file)))).isEqualTo(Reply.ACCEPTED);
         assertThat(greenMail.getReceivedMessages()).hasSize(2); // one for the copy
         var wrong = Files.writeString(folder.resolve("wrong"), "0ther");
-        var refused = new MailServer(LOOPBACK, port, Tls.NONE, Optional.of(new Login("genv", new SecretFile(wrong))));
-        assertThat(failure(sender(refused)).why()).contains("AUTH").doesNotContain("0ther");
+        assertThat(failure(sender(port, new SecretFile(wrong))).why())
+                .contains("AUTH")
+                .doesNotContain("0ther");
     }
 
     @Test
     void missingPasswordIsAFailureThatMayPass() throws InterruptedException {
-        var login = new Login("genv", new SecretFile(folder.resolve("none")));
-        var failure = failure(sender(new MailServer(LOOPBACK, 1, Tls.NONE, Optional.of(login))));
+        var failure = failure(sender(1, new SecretFile(folder.resolve("none"))));
         assertThat(failure.kind()).isEqualTo(ReplyKind.FAILED);
         assertThat(failure.why()).contains("No such file");
     }
@@ -121,20 +131,23 @@ class MailSenderTest {
     void requiredTlsChecksTheCertificateAndItsName(boolean implicit) throws Exception {
         try (var smtp = new ScriptedSmtp(Behaviour.ACCEPT, certificate.server(), implicit);
                 var other = new ScriptedSmtp(Behaviour.ACCEPT, ofOtherHost.server(), implicit)) {
-            var right = new MailServer("localhost", smtp.port(), Tls.REQUIRED, implicit, Optional.empty());
-            var wrong = new MailServer("localhost", other.port(), Tls.REQUIRED, implicit, Optional.empty());
+            var starttls = implicit ? StartTLSOptions.DISABLED : StartTLSOptions.REQUIRED;
+            var right = MailSender.server("localhost", smtp.port(), Tls.REQUIRED)
+                    .setSsl(implicit)
+                    .setStarttls(starttls);
+            var wrong = MailSender.server("localhost", other.port(), Tls.REQUIRED)
+                    .setSsl(implicit)
+                    .setStarttls(starttls);
             assertThat(failure(sender(right)).kind())
                     .as("an unknown certificate")
                     .isEqualTo(ReplyKind.FAILED);
-            assertThat(failure(sender(wrong, LONG, config -> config.setTrustOptions(ofOtherHost.trust())))
+            assertThat(failure(sender(wrong.setTrustOptions(ofOtherHost.trust())))
                             .kind())
                     .as("a known certificate of another name")
                     .isEqualTo(ReplyKind.FAILED);
             assertThat(smtp.lines()).noneMatch(line -> line.startsWith("MAIL"));
             assertThat(other.lines()).noneMatch(line -> line.startsWith("MAIL"));
-            assertThat(sender(right, LONG, config -> config.setTrustOptions(certificate.trust()))
-                            .send(MAIL))
-                    .isEqualTo(Reply.ACCEPTED);
+            assertThat(send(sender(right.setTrustOptions(certificate.trust())))).isEqualTo(Reply.ACCEPTED);
             assertThat(smtp.lines()).contains("MAIL FROM:<genv@gpu.example.org>", "RCPT TO:<raz@example.org>");
         }
     }
@@ -143,10 +156,8 @@ class MailSenderTest {
     void opportunisticTlsAcceptsAnyCertificateAndNone() throws Exception {
         try (var secure = new ScriptedSmtp(Behaviour.ACCEPT, certificate.server());
                 var plain = new ScriptedSmtp(Behaviour.ACCEPT, null)) {
-            assertThat(sender(server(Tls.OPPORTUNISTIC, secure.port())).send(MAIL))
-                    .isEqualTo(Reply.ACCEPTED);
-            assertThat(sender(server(Tls.OPPORTUNISTIC, plain.port())).send(MAIL))
-                    .isEqualTo(Reply.ACCEPTED);
+            assertThat(send(sender(server(Tls.OPPORTUNISTIC, secure.port())))).isEqualTo(Reply.ACCEPTED);
+            assertThat(send(sender(server(Tls.OPPORTUNISTIC, plain.port())))).isEqualTo(Reply.ACCEPTED);
             assertThat(secure.lines()).contains("STARTTLS", "DATA");
             assertThat(plain.lines()).contains("DATA").doesNotContain("STARTTLS");
         }
@@ -177,8 +188,7 @@ class MailSenderTest {
     void refusalOfTheLoginIsNotPermanent(String command, int status) throws Exception {
         var password = new SecretFile(Files.writeString(folder.resolve("password"), "s3cret\n"));
         try (var smtp = ScriptedSmtp.refusing(command, status + " 5.7.0 not with this login")) {
-            var login = Optional.of(new Login("genv", password));
-            var failure = failure(sender(new MailServer(LOOPBACK, smtp.port(), Tls.NONE, login)));
+            var failure = failure(sender(smtp.port(), password));
             assertThat(failure.kind()).isEqualTo(ReplyKind.FAILED);
             assertThat(failure.why()).contains(status + " 5.7.0 not with this login");
         }
@@ -198,7 +208,7 @@ class MailSenderTest {
     @EnumSource(names = {"HANG", "DRIP"})
     void connectionToAServerWithoutAnAnswerIsClosedAfterTheTimeLimit(Behaviour behaviour) throws Exception {
         try (var smtp = new ScriptedSmtp(behaviour, null)) {
-            var sender = sender(server(Tls.NONE, smtp.port()), Duration.ofMillis(500), UnaryOperator.identity());
+            var sender = sender(server(Tls.NONE, smtp.port()), Optional.empty(), Duration.ofMillis(500));
             await("on a busy machine an attempt may end before it has connected")
                     .until(() -> {
                         assertThat(failure(sender).kind()).isEqualTo(ReplyKind.FAILED);
@@ -213,21 +223,50 @@ class MailSenderTest {
         return all[0];
     }
 
-    private static MailServer server(Tls tls, int port) {
-        return new MailServer(LOOPBACK, port, tls, Optional.empty());
+    /** TLS begins with the connection only on the port for that, and only if TLS is used. */
+    @ParameterizedTest
+    @CsvSource({
+        "465,REQUIRED,true,DISABLED,false",
+        "465,OPPORTUNISTIC,true,DISABLED,true",
+        "465,NONE,false,DISABLED,true",
+        "587,REQUIRED,false,REQUIRED,false",
+        "587,OPPORTUNISTIC,false,OPTIONAL,true"
+    })
+    void portAndSettingDecideHowTlsBegins(
+            int port, Tls tls, boolean implicit, StartTLSOptions starttls, boolean trustsAll) {
+        var server = server(tls, port);
+        assertThat(server.isSsl()).isEqualTo(implicit);
+        assertThat(server.getStarttls()).isEqualTo(starttls);
+        assertThat(server.isTrustAll()).isEqualTo(trustsAll);
     }
 
-    private static MailSender sender(MailServer server) {
-        return sender(server, LONG, UnaryOperator.identity());
+    private static MailConfig server(Tls tls, int port) {
+        return MailSender.server(LOOPBACK, port, tls);
     }
 
-    private static MailSender sender(MailServer server, Duration timeout, UnaryOperator<MailConfig> adaptation) {
-        var envelope = new Envelope("genv@gpu.example.org", Optional.of("admin@example.org"));
-        return new MailSender(vertx, server, envelope, timeout, adaptation);
+    private static MailSender sender(MailConfig server) {
+        return sender(server, Optional.empty(), LONG);
+    }
+
+    private static MailSender sender(int port, SecretFile password) {
+        return sender(server(Tls.NONE, port).setUsername("genv"), Optional.of(password), LONG);
+    }
+
+    private static MailSender sender(MailConfig server, Optional<SecretFile> password, Duration timeout) {
+        var copyTo = Optional.of("admin@example.org");
+        return new MailSender(vertx, server, password, "genv@gpu.example.org", copyTo, timeout);
+    }
+
+    private static Reply send(MailSender sender) throws InterruptedException {
+        return sender.send(mail(sender));
+    }
+
+    private static MailMessage mail(MailSender sender) {
+        return sender.message("raz@example.org", "genv-enforcer: process 812", "Grüße\n.\n✓ done\n");
     }
 
     private static Reply failure(MailSender sender) throws InterruptedException {
-        var reply = sender.send(MAIL);
+        var reply = send(sender);
         assertThat(reply.kind()).isNotEqualTo(ReplyKind.ACCEPTED);
         return reply;
     }

@@ -9,28 +9,49 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
+import dev.genv.enforcer.notification.PersonalDelivery.Batch;
 import dev.genv.enforcer.notification.PersonalDelivery.Limits;
-import dev.genv.enforcer.notification.PersonalDelivery.Outbox;
+import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class OutboxTest {
     private static final Duration DELAY = Duration.ofSeconds(10);
 
     private final FakeTime time = new FakeTime();
-    private final Outbox<String> outbox = new Outbox<>(new Limits(DELAY, 2), time.ticker());
+    private final PersonalDelivery<String> outbox =
+            new PersonalDelivery<>(
+                    "test",
+                    new MessageSource(
+                            new UserDirectory(), new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
+                    new Limits(DELAY, 2),
+                    time.ticker(),
+                    new SimpleMeterRegistry()) {
+                @Override
+                Optional<String> person(PersonalNotice personal) {
+                    return Optional.empty();
+                }
+
+                @Override
+                Optional<Duration> deliver() {
+                    return Optional.empty();
+                }
+            };
 
     @Test
     void collectsABurstInOneMessage() {
-        outbox.add("raz", acted("a"));
+        outbox.collect("raz", acted("a"));
         time.pass(Duration.ofSeconds(9));
-        outbox.add("raz", acted("b"));
+        outbox.collect("raz", acted("b"));
         assertThat(due()).isEmpty();
         assertThat(outbox.untilDue()).contains(Duration.ofSeconds(1));
         time.pass(Duration.ofSeconds(1));
@@ -38,21 +59,21 @@ class OutboxTest {
                 .singleElement()
                 .satisfies(batch -> assertThat(batch.notices()).hasSize(2));
         assertThat(outbox.untilDue()).isEmpty();
-        assertThat(outbox.size()).isZero();
+        assertThat(waiting()).isZero();
     }
 
     @Test
     void eachPersonHasAMessage() {
-        outbox.add("raz", acted("a"));
-        outbox.add("paul", acted("a"));
+        outbox.collect("raz", acted("a"));
+        outbox.collect("paul", acted("a"));
         time.pass(DELAY);
-        assertThat(due()).extracting(Outbox.Batch::person).containsExactly("raz", "paul");
+        assertThat(due()).extracting(Batch::person).containsExactly("raz", "paul");
     }
 
     @Test
     void laterNoticeReplacesTheFormerOneOfTheSameProcess() {
-        outbox.add("raz", warned("a"));
-        outbox.add("raz", acted("a"));
+        outbox.collect("raz", warned("a"));
+        outbox.collect("raz", acted("a"));
         time.pass(DELAY);
         assertThat(due().getFirst().notices())
                 .singleElement()
@@ -61,8 +82,8 @@ class OutboxTest {
 
     @Test
     void violationThatEndsBeforeTheWarningIsSentLeavesNothing() {
-        outbox.add("raz", warned("a"));
-        outbox.add("raz", ended("a"));
+        outbox.collect("raz", warned("a"));
+        outbox.collect("raz", ended("a"));
         time.pass(DELAY);
         assertThat(due()).isEmpty();
         assertThat(outbox.untilDue()).isEmpty();
@@ -70,10 +91,10 @@ class OutboxTest {
 
     @Test
     void endIsSentIfTheWarningWasSent() {
-        outbox.add("raz", warned("a"));
+        outbox.collect("raz", warned("a"));
         time.pass(DELAY);
         due();
-        outbox.add("raz", ended("a"));
+        outbox.collect("raz", ended("a"));
         time.pass(DELAY);
         assertThat(due()).hasSize(1);
     }
@@ -83,9 +104,9 @@ class OutboxTest {
         send("raz", "a");
         time.pass(Duration.ofMinutes(10));
         send("raz", "b");
-        outbox.add("raz", acted("c"));
+        outbox.collect("raz", acted("c"));
         time.pass(Duration.ofMinutes(30));
-        outbox.add("raz", acted("d"));
+        outbox.collect("raz", acted("d"));
         assertThat(due()).isEmpty();
         assertThat(outbox.untilDue()).contains(Duration.ofMinutes(20).minus(DELAY));
         time.pass(Duration.ofMinutes(20).minus(DELAY));
@@ -98,18 +119,18 @@ class OutboxTest {
     void limitOfOnePersonDelaysNobodyElse() {
         send("raz", "a");
         send("raz", "b");
-        outbox.add("paul", acted("c"));
+        outbox.collect("paul", acted("c"));
         time.pass(DELAY);
-        assertThat(due()).extracting(Outbox.Batch::person).containsExactly("paul");
+        assertThat(due()).extracting(Batch::person).containsExactly("paul");
     }
 
     @Test
     void noticesAreBoundedAndTheRestIsCounted() {
         for (var i = 0; i < 100_000; i++) {
-            outbox.add("raz", acted("id-" + i));
+            outbox.collect("raz", acted("id-" + i));
         }
         time.pass(DELAY);
-        assertThat(outbox.size()).isEqualTo(100_000);
+        assertThat(waiting()).isEqualTo(100_000);
         assertThat(due()).singleElement().satisfies(batch -> {
             assertThat(batch.notices()).hasSize(10);
             assertThat(batch.omitted()).isEqualTo(99_990);
@@ -119,42 +140,54 @@ class OutboxTest {
     @Test
     void personsAreBounded() {
         for (var i = 0; i < 200; i++) {
-            assertThat(outbox.add("user-" + i, acted("a"))).isTrue();
+            outbox.collect("user-" + i, acted("a"));
         }
-        assertThat(outbox.add("one-more", acted("a"))).isFalse();
-        assertThat(outbox.add("user-7", acted("b"))).isTrue();
+        assertThat(outbox.dropped.count()).isZero();
+        outbox.collect("one-more", acted("a"));
+        assertThat(outbox.dropped.count()).isEqualTo(1);
+        outbox.collect("user-7", acted("b"));
+        assertThat(outbox.dropped.count()).isEqualTo(1);
+        assertThat(waiting()).isEqualTo(201);
     }
 
     @Test
     void oldestIsTheFirstThatWaits() {
-        assertThat(outbox.oldest()).isEmpty();
-        outbox.add("raz", acted("a"));
-        assertThat(outbox.oldest()).contains(FakeTime.START);
+        time.pass(Duration.ofSeconds(3)); // the notices are of the start
+        assertThat(waiting()).isZero();
+        assertThat(outbox.oldest()).isZero();
+        outbox.collect("raz", acted("a"));
+        assertThat(waiting()).isEqualTo(1);
+        assertThat(outbox.oldest()).isEqualTo(Duration.ofSeconds(3));
     }
 
     /** A defect that concerns one message must not lose the others. */
     @Test
     void messagesAfterOneThatFailsRemain() {
-        outbox.add("raz", acted("a"));
-        outbox.add("paul", acted("a"));
+        outbox.collect("raz", acted("a"));
+        outbox.collect("paul", acted("a"));
         time.pass(DELAY);
         assertThatThrownBy(() -> outbox.takeDue(_ -> {
                     throw new IllegalStateException("a defect");
                 }))
                 .hasMessage("a defect");
         assertThat(outbox.isDue()).isTrue();
-        assertThat(due()).extracting(Outbox.Batch::person).containsExactly("paul");
+        assertThat(due()).extracting(Batch::person).containsExactly("paul");
         assertThat(outbox.isDue()).isFalse();
     }
 
-    private List<Outbox.Batch<String>> due() {
-        var due = new ArrayList<Outbox.Batch<String>>();
+    private List<Batch<String>> due() {
+        var due = new ArrayList<Batch<String>>();
         outbox.takeDue(due::add);
         return due;
     }
 
+    private long waiting() {
+        outbox.showWaiting();
+        return outbox.waiting();
+    }
+
     private void send(String person, String violation) {
-        outbox.add(person, acted(violation));
+        outbox.collect(person, acted(violation));
         time.pass(DELAY);
         assertThat(due()).hasSize(1);
     }

@@ -56,7 +56,7 @@ class TerminalDeliveryTest {
                     .startsWith("\ngenv-enforcer on gpu-1, 2026-11-20 09:22:28 UTC: The service sent SIGTERM")
                     .contains("\\u001b[2J evil \\u0007")
                     .doesNotContainPattern("[\\p{Cntrl}&&[^\\n]]");
-            assertThat(delivery.statistics().sent.count()).isEqualTo(1);
+            assertThat(delivery.sent.count()).isEqualTo(1);
         }
     }
 
@@ -69,9 +69,9 @@ class TerminalDeliveryTest {
             delivery.run(log);
             time.pass(Duration.ofSeconds(1));
             delivery.run(log);
-            assertThat(delivery.statistics().sent.count()).isZero();
-            assertThat(delivery.statistics().waiting()).isZero();
-            assertThat(delivery.statistics().problem()).isEmpty();
+            assertThat(delivery.sent.count()).isZero();
+            assertThat(delivery.waiting()).isZero();
+            assertThat(delivery.problem()).isEmpty();
         }
     }
 
@@ -82,8 +82,8 @@ class TerminalDeliveryTest {
         delivery.run(log);
         time.pass(Duration.ofSeconds(1));
         delivery.run(log);
-        assertThat(delivery.statistics().sent.count()).isZero();
-        assertThat(delivery.statistics().failed.count()).isZero();
+        assertThat(delivery.sent.count()).isZero();
+        assertThat(delivery.failed.count()).isZero();
     }
 
     private void act(int pid, long uid, String message) {

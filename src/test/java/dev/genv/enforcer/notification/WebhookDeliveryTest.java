@@ -17,8 +17,8 @@ class WebhookDeliveryTest extends WebhookFixture {
         append("c");
         delivery.run(log);
         assertThat(ids()).containsExactly("a-1", "b-2", "c-3");
-        assertThat(delivery.statistics().sent.count()).isEqualTo(3);
-        assertThat(delivery.statistics().waiting()).isZero();
+        assertThat(delivery.sent.count()).isEqualTo(3);
+        assertThat(delivery.waiting()).isZero();
     }
 
     @Test
@@ -70,7 +70,7 @@ class WebhookDeliveryTest extends WebhookFixture {
         time.pass(Duration.ofSeconds(5));
         append("z");
         delivery.run(log);
-        assertThat(delivery.statistics().dropped.count()).isEqualTo(2);
+        assertThat(delivery.dropped.count()).isEqualTo(2);
         assertThat(ids()).containsExactly("a-1", "z-" + (EventLog.MAX_EVENTS + 2));
     }
 
@@ -95,7 +95,7 @@ class WebhookDeliveryTest extends WebhookFixture {
         appendOther();
         var restarted = restart();
         restarted.run(log);
-        assertThat(restarted.statistics().dropped.count()).isZero();
+        assertThat(restarted.dropped.count()).isZero();
     }
 
     /** A delivery in another run of the service, which knows only what the database has. */

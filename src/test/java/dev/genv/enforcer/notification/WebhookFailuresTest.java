@@ -26,7 +26,7 @@ class WebhookFailuresTest extends WebhookFixture {
         receiver.use(status(200));
         delivery.run(log);
         assertThat(ids()).containsExactly("a-1", "a-1", "a-1", "b-2");
-        assertThat(delivery.statistics().retried.count()).isEqualTo(2);
+        assertThat(delivery.retried.count()).isEqualTo(2);
     }
 
     @Test
@@ -34,17 +34,17 @@ class WebhookFailuresTest extends WebhookFixture {
         receiver.use(status(500));
         append("a");
         for (var pause : List.of(5, 10, 20)) {
-            assertThat(delivery.statistics().problem()).isEmpty();
+            assertThat(delivery.problem()).isEmpty();
             delivery.run(log);
             time.pass(Duration.ofSeconds(pause));
         }
-        assertThat(delivery.statistics().problem()).contains("the receiver answered with the status 500");
-        assertThat(delivery.statistics().waiting()).isEqualTo(1);
-        assertThat(delivery.statistics().oldest()).isEqualTo(Duration.ofSeconds(35));
+        assertThat(delivery.problem()).contains("the receiver answered with the status 500");
+        assertThat(delivery.waiting()).isEqualTo(1);
+        assertThat(delivery.oldest()).isEqualTo(Duration.ofSeconds(35));
         receiver.use(status(200));
         delivery.run(log);
-        assertThat(delivery.statistics().problem()).isEmpty();
-        assertThat(delivery.statistics().oldest()).isZero();
+        assertThat(delivery.problem()).isEmpty();
+        assertThat(delivery.oldest()).isZero();
     }
 
     @Test
@@ -75,10 +75,8 @@ class WebhookFailuresTest extends WebhookFixture {
         append("b");
         delivery.run(log);
         assertThat(ids()).containsExactly("a-1");
-        assertThat(delivery.statistics().problem().orElseThrow())
-                .contains("410")
-                .contains("restart");
-        assertThat(delivery.statistics().failed.count()).isEqualTo(1);
+        assertThat(delivery.problem().orElseThrow()).contains("410").contains("restart");
+        assertThat(delivery.failed.count()).isEqualTo(1);
     }
 
     /** Otherwise a receiver that was away for a week would first get the events of that week. */
@@ -91,8 +89,8 @@ class WebhookFailuresTest extends WebhookFixture {
         append("c");
         delivery.run(log);
         assertThat(ids()).containsExactly("a-1", "c-3");
-        assertThat(delivery.statistics().failed.count()).isEqualTo(2);
-        assertThat(delivery.statistics().waiting()).isEqualTo(1);
+        assertThat(delivery.failed.count()).isEqualTo(2);
+        assertThat(delivery.waiting()).isEqualTo(1);
     }
 
     /** Otherwise the receiver gets nothing for a day because of one event. */
@@ -106,12 +104,12 @@ class WebhookFailuresTest extends WebhookFixture {
             time.pass(Duration.ofSeconds(pause));
         }
         assertThat(ids()).containsOnly("a-1").hasSize(3);
-        assertThat(delivery.statistics().failed.count()).isEqualTo(1);
-        assertThat(delivery.statistics().retried.count()).isEqualTo(2);
-        assertThat(delivery.statistics().problem()).contains("the receiver answered with the status " + status);
+        assertThat(delivery.failed.count()).isEqualTo(1);
+        assertThat(delivery.retried.count()).isEqualTo(2);
+        assertThat(delivery.problem()).contains("the receiver answered with the status " + status);
         delivery.run(log);
         assertThat(ids()).containsExactly("a-1", "a-1", "a-1", "b-2", "c-3");
-        assertThat(delivery.statistics().problem()).isEmpty();
+        assertThat(delivery.problem()).isEmpty();
     }
 
     /** A receiver that expects another format must not get each event at once. */
@@ -149,8 +147,8 @@ class WebhookFailuresTest extends WebhookFixture {
         }
         receiver.use(status(200));
         delivery.run(log);
-        assertThat(delivery.statistics().failed.count()).isZero();
-        assertThat(delivery.statistics().sent.count()).isEqualTo(1);
+        assertThat(delivery.failed.count()).isZero();
+        assertThat(delivery.sent.count()).isEqualTo(1);
     }
 
     @Test
@@ -169,8 +167,8 @@ class WebhookFailuresTest extends WebhookFixture {
             failing.run(log);
             time.pass(Duration.ofMinutes(1));
         }
-        assertThat(failing.statistics().failed.count()).isEqualTo(1);
-        assertThat(failing.statistics().problem().orElseThrow()).contains("IllegalStateException");
+        assertThat(failing.failed.count()).isEqualTo(1);
+        assertThat(failing.problem().orElseThrow()).contains("IllegalStateException");
         failing.run(log);
         assertThat(ids()).containsExactly("b-2");
     }

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
@@ -42,7 +42,7 @@ public interface NotificationSettings {
      * TLS if the server offers it, without a check of the certificate. {@code none} never uses TLS.
      */
     @WithDefault("required")
-    MailServer.Tls mailTls();
+    Tls mailTls();
 
     /** User for the login at the SMTP server. Unset means no login. It requires TLS and a password. */
     Optional<@WithConverter(Values.MailLogin.class) String> mailUser();

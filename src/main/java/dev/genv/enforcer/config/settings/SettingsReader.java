@@ -5,7 +5,7 @@ import dev.genv.enforcer.config.settings.Settings.DataSettings;
 import dev.genv.enforcer.config.settings.Settings.GpuSettings;
 import dev.genv.enforcer.config.settings.Settings.StateSettings;
 import dev.genv.enforcer.config.settings.Variables.UnknownVariables;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.remote.ssh.SshAccess;
@@ -274,7 +274,7 @@ public final class SettingsReader {
                         variables.isSet(MAIL_USER) ? MAIL_PASSWORD : MAIL_USER,
                         "expected a value, because a login needs a user and a password");
             }
-            if (variables.isSet(MAIL_USER) && settings.mailTls() != MailServer.Tls.REQUIRED) {
+            if (variables.isSet(MAIL_USER) && settings.mailTls() != Tls.REQUIRED) {
                 errors.add(
                         PREFIX + "MAIL_TLS",
                         "expected required with " + MAIL_USER + ", because others could read the password");

@@ -4,7 +4,6 @@ import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
 import dev.genv.enforcer.config.settings.SettingConverter.ChoiceConverter;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.notification.Addresses;
-import dev.genv.enforcer.notification.Addresses.MailAddress;
 import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.remote.HostAddress;
@@ -314,7 +313,7 @@ public final class Values {
     /** A plain mail address. */
     public static final class AddressOfMail extends Text {
         public AddressOfMail() {
-            super("a mail address, such as gpu-admin@example.org", MailAddress::isValid);
+            super("a mail address, such as gpu-admin@example.org", Addresses::isAddress);
         }
     }
 
@@ -324,7 +323,7 @@ public final class Values {
             super(
                     "a mail address with {user} for the name, such as {user}@example.org",
                     value -> value.contains(Addresses.USER)
-                            && MailAddress.isValid(value.replace(Addresses.USER, "user")));
+                            && Addresses.isAddress(value.replace(Addresses.USER, "user")));
         }
     }
 

@@ -4,7 +4,7 @@ import static dev.genv.enforcer.config.settings.SettingsReading.errors;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
-import dev.genv.enforcer.notification.MailDelivery.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -39,7 +39,7 @@ class NotificationSettingsTest {
     void mailNeedsOnlyServerSenderAndRecipients() throws Exception {
         var settings = SettingsReader.read(new Variables(variables(MAIL))).notification();
         assertThat(settings.mailPort()).isEqualTo(587);
-        assertThat(settings.mailTls()).isEqualTo(MailServer.Tls.REQUIRED);
+        assertThat(settings.mailTls()).isEqualTo(Tls.REQUIRED);
         assertThat(settings.mailDelay()).isEqualTo(Duration.ofSeconds(10));
         assertThat(settings.mailMaxPerHour()).isEqualTo(6);
     }

@@ -9,7 +9,10 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.notification.Delivery.DeliveryStatistics;
+import dev.genv.enforcer.notification.NoticeText;
+import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
+import dev.genv.enforcer.notification.TerminalDelivery;
+import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.telemetry.CycleMetrics;
@@ -17,8 +20,10 @@ import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Cycles that register every metric of hosts and actions: some metrics are registered only with their first value. */
 public final class SampleCycles {
@@ -26,7 +31,9 @@ public final class SampleCycles {
 
     /** Records the figures of a delivery, a termination, a detachment, a skipped action, a missing privilege and an unreachable host. */
     public static void record(MeterRegistry registry) {
-        var _ = new DeliveryStatistics("mail", Ticker.ofSystem(), registry);
+        var text = new NoticeText(Optional.empty(), new ViolationRegistry(0));
+        var messages = new MessageSource(new UserDirectory(), text, false);
+        var _ = new TerminalDelivery(messages, Path.of("/proc"), "gpu-1", Ticker.ofSystem(), registry);
         var node = new FakeHost(host().devices(2)
                         .with(env("a").attached(0, 1))
                         .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)))
