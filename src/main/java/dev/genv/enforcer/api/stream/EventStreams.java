@@ -60,10 +60,10 @@ public class EventStreams {
     private static final int FIRST = 1;
 
     private final EventLog log;
-    private final EventFrames frames;
     private final Duration heartbeat;
-    private final ClientSlots slots;
-    private final Set<EventReader> readers = ConcurrentHashMap.newKeySet();
+    final EventFrames frames;
+    final ClientSlots slots;
+    final Set<EventReader> readers = ConcurrentHashMap.newKeySet();
     private volatile boolean stopped;
 
     @Inject
@@ -93,18 +93,6 @@ public class EventStreams {
     void stop(@Observes @Priority(FIRST) ShutdownEvent event) {
         stopped = true;
         readers.forEach(EventReader::close);
-    }
-
-    Set<EventReader> readers() {
-        return readers;
-    }
-
-    long refused() {
-        return slots.refused();
-    }
-
-    EventFrames frames() {
-        return frames;
     }
 
     private void handle(RoutingContext request, boolean onlyViolations) {
