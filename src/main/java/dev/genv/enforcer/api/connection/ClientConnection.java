@@ -38,13 +38,15 @@ public final class ClientConnection extends ChannelDuplexHandler {
     static final int MAX_PENDING_REQUESTS = 8;
 
     private final Channel channel;
-    private final Object address;
+    /** The key that all connections of one client share. */
+    final Object address;
+
     private final ScheduledExecutorService timer;
     private int requests;
     private boolean closed;
     private @Nullable Future<?> timeout;
 
-    /** Creates a connection, whose address is the key that all connections of one client share; the timer runs the time limit. */
+    /** Creates a connection; the timer runs the time limit. */
     ClientConnection(Channel channel, Object address, ScheduledExecutorService timer) {
         this.channel = channel;
         this.address = address;
@@ -81,10 +83,6 @@ public final class ClientConnection extends ChannelDuplexHandler {
     public static void closeAtOnce(Channel channel) {
         // From the first handler on, there is none that could delay it.
         var _ = Objects.requireNonNull(channel.pipeline().firstContext()).close();
-    }
-
-    Object address() {
-        return address;
     }
 
     /** Records that a complete request head arrived. */

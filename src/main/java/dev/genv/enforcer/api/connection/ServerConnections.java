@@ -73,7 +73,7 @@ public final class ServerConnections extends ChannelInitializerExtension {
 
         /** Adds a connection, and returns the connection that must be closed for it. */
         synchronized Optional<ClientConnection> admit(ClientConnection connection) {
-            var victim = victim(each -> each.address().equals(connection.address()), perAddress)
+            var victim = victim(each -> each.address.equals(connection.address), perAddress)
                     .or(() -> victim(_ -> true, total));
             victim.ifPresent(open::remove);
             open.add(connection);

@@ -4,7 +4,9 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.plan.RequestLimits.PlanBody;
 import dev.genv.enforcer.api.query.FleetMemory;
+import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.query.Period;
+import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.api.view.ProcessView;
 import dev.genv.enforcer.api.view.ReplayView;
@@ -15,8 +17,14 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.recording.PictureReader;
+import dev.genv.enforcer.recording.Recorder;
+import dev.genv.enforcer.recording.Replay;
+import dev.genv.enforcer.store.Database;
+import dev.genv.enforcer.store.StoreException;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.POST;
@@ -24,11 +32,16 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.UriInfo;
 import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
+import java.util.function.BooleanSupplier;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
@@ -36,7 +49,7 @@ import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 import org.jspecify.annotations.Nullable;
 
-/** Computes what a policy would do, and executes nothing. */
+/** Computes what a policy would do, or would have done to the recorded past, and executes nothing. */
 @Path(PlanResource.PATH)
 @Consumes(MediaType.APPLICATION_JSON)
 @Produces(MediaType.APPLICATION_JSON)
@@ -48,15 +61,20 @@ public class PlanResource {
     /** The heap for a process, a device of a process, an environment or an attachment of the last cycle. */
     private static final int ENTRY = 1500;
 
+    /** How long before a period a replay begins to read, to know how old claims are. */
+    private static final Duration EARLIER = Duration.ofHours(1);
+
     private final Enforcer enforcer;
-    private final PlanReplay replay;
+    private final PastAccess past;
+    private final Recorder recorder;
     private final RequestLimits limits;
     private final ObjectMapper json;
     private final Semaphore permits = new Semaphore(MAX_CONCURRENT);
 
-    PlanResource(Enforcer enforcer, PlanReplay replay, RequestLimits limits, ObjectMapper json) {
+    PlanResource(Enforcer enforcer, PastAccess past, Recorder recorder, RequestLimits limits, ObjectMapper json) {
         this.enforcer = enforcer;
-        this.replay = replay;
+        this.past = past;
+        this.recorder = recorder;
         this.limits = limits;
         this.json = json;
     }
@@ -78,7 +96,7 @@ public class PlanResource {
                             mediaType = MediaType.APPLICATION_JSON,
                             schema = @Schema(oneOf = {PlanView.class, ReplayView.class})))
     public byte[] plan(@Context RoutingContext request, @Context UriInfo uri) {
-        var period = replay.period(uri.getQueryParameters());
+        var period = period(uri.getQueryParameters());
         if (!permits.tryAcquire()) {
             throw new ApiException(503, "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
         }
@@ -91,12 +109,51 @@ public class PlanResource {
         }
     }
 
+    /** Returns the period of a request; empty if it asks for a plan. */
+    private Optional<Period> period(MultivaluedMap<String, String> query) {
+        if (query.isEmpty()) {
+            return Optional.empty();
+        }
+        var parameters = new QueryParameters(query, Set.of("since", "until"));
+        var since = parameters.get("since");
+        if (since == null) {
+            throw new ApiException(400, "the parameter until needs the parameter since");
+        }
+        var now = enforcer.ticker().now();
+        var until = Period.instant("until", parameters.get("until"), now);
+        return Optional.of(new Period(Period.instant("since", since, Instant.EPOCH), until));
+    }
+
     private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
         var query = new PlanRequest(body.open(), limits.largestTree());
         if (query.snapshots().isPresent()) {
             throw new ApiException(400, "since replays the recorded past, so the body cannot have snapshots");
         }
-        return replay.run(request, period, query.policy().orElseGet(enforcer::policy));
+        var policy = query.policy().orElseGet(enforcer::policy);
+        return past.read(request, (database, isOver) -> replay(database, isOver, period, policy));
+    }
+
+    private ReplayView replay(Database database, BooleanSupplier isOver, Period period, Policy policy)
+            throws StoreException {
+        var config = enforcer.config();
+        var replay = new Replay(new Replay.Config(
+                policy, config.safetyLimits().grace(), config.interval(), period.from(), config.remote()));
+        var pictures = new PictureReader(database);
+        var memory = new FleetMemory();
+        var recordedSince = pictures.begin();
+        var isWhole = pictures.read(period.from().minus(EARLIER), period.to(), recorded -> {
+            memory.hold(recorded);
+            replay.add(recorded);
+            return !isOver.getAsBoolean();
+        });
+        var isInTime = !isOver.getAsBoolean();
+        if (isInTime) {
+            var now = enforcer.ticker().now();
+            var end = period.to().isBefore(now) ? period.to() : now;
+            var present = Math.max(recorder.mark(), pictures.lastMark());
+            replay.finish(end, pictures.markAfter(end).orElse(present));
+        }
+        return ReplayView.of(replay, recordedSince.orElse(null), isInTime && isWhole);
     }
 
     private Plan check(PlanBody body) {

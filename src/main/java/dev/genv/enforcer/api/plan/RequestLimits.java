@@ -148,11 +148,7 @@ public class RequestLimits {
     /** An invalid number was already refused. */
     private static long declaredLength(RoutingContext request) {
         var length = request.request().getHeader(HttpHeaders.CONTENT_LENGTH);
-        try {
-            return length == null ? 0 : Long.parseLong(length.strip());
-        } catch (NumberFormatException e) {
-            return Long.MAX_VALUE;
-        }
+        return length == null ? 0 : Long.parseLong(length.strip());
     }
 
     /** Returns the size limit of one body, so that one request cannot use all the memory for bodies. */
@@ -244,7 +240,7 @@ public class RequestLimits {
         /** Releases the memory of the body when the response is sent. */
         private void refuse(ApiException why) {
             over = true;
-            HttpErrors.send(context, why.status(), String.valueOf(why.getMessage()));
+            HttpErrors.send(context, why);
         }
 
         /** Runs after the response, or when the client has disconnected. */
@@ -257,56 +253,43 @@ public class RequestLimits {
 
     /** The body of a plan request while it arrives. It holds no more memory than it has reserved, even if the pieces are small. */
     final class PlanBody implements AutoCloseable {
-        private static final int FIRST_BLOCK = 1 << 10;
-        private static final int LARGEST_BLOCK = 1 << 16;
+        private static final int BLOCK = 1 << 10;
 
         private List<byte[]> blocks = new ArrayList<>();
-        private int lastFilled;
         private int permits;
-        private long length;
+        private int length;
         private int users = 1;
 
         /** Adds the next piece. Refuses a body that is too long, or for which other bodies leave no memory. */
         void add(byte[] piece) {
-            length += piece.length;
-            if (length > largestBody()) {
+            if (piece.length > largestBody() - length) {
                 throw new ApiException(413, "the body is larger than %d bytes".formatted(largestBody()));
             }
             for (var from = 0; from < piece.length; ) {
-                if (blocks.isEmpty() || lastFilled == blocks.getLast().length) {
-                    addBlock();
+                var filled = length % BLOCK;
+                if (filled == 0) {
+                    reserve();
+                    blocks.add(new byte[BLOCK]);
                 }
-                var last = blocks.getLast();
-                var count = Math.min(piece.length - from, last.length - lastFilled);
-                System.arraycopy(piece, from, last, lastFilled, count);
-                lastFilled += count;
+                var count = Math.min(piece.length - from, BLOCK - filled);
+                System.arraycopy(piece, from, blocks.getLast(), filled, count);
+                length += count;
                 from += count;
             }
         }
 
-        private void addBlock() {
-            var size = blocks.isEmpty() ? FIRST_BLOCK : Math.min(LARGEST_BLOCK, 2 * blocks.getLast().length);
-            if (!reserve(size >> 10)) {
+        private synchronized void reserve() {
+            if (users == 0 || !memory.tryAcquire()) {
                 throw new ApiException(503, "other plan requests use all the memory for plans; try again soon");
             }
-            blocks.add(new byte[size]);
-            lastFilled = 0;
-        }
-
-        private synchronized boolean reserve(int kibibytes) {
-            if (users == 0 || !memory.tryAcquire(kibibytes)) {
-                return false;
-            }
-            permits += kibibytes;
-            return true;
+            permits++;
         }
 
         /** Opens the body, once. */
         InputStream open() {
             var streams = new ArrayList<InputStream>();
-            for (var i = 0; i < blocks.size(); i++) {
-                var block = blocks.get(i);
-                streams.add(new ByteArrayInputStream(block, 0, i == blocks.size() - 1 ? lastFilled : block.length));
+            for (var block : blocks) {
+                streams.add(new ByteArrayInputStream(block, 0, Math.min(BLOCK, length - BLOCK * streams.size())));
             }
             blocks = new ArrayList<>();
             return new SequenceInputStream(Collections.enumeration(streams));

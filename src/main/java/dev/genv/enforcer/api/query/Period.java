@@ -1,9 +1,7 @@
 package dev.genv.enforcer.api.query;
 
 import dev.genv.enforcer.api.security.ApiException;
-import java.time.DateTimeException;
 import java.time.Instant;
-import java.time.format.DateTimeFormatter;
 import org.jspecify.annotations.Nullable;
 
 /** The period that a request asks for; both ends belong to it. */
@@ -20,23 +18,15 @@ public record Period(Instant from, Instant to) {
         }
     }
 
-    public boolean contains(Instant at) {
-        return !at.isBefore(from) && !at.isAfter(to);
-    }
-
     /** Parses an instant of a query; returns the default if the parameter is absent. */
     public static Instant instant(String parameter, @Nullable String value, Instant byDefault) {
         if (value == null) {
             return byDefault;
         }
-        try {
-            var instant = DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
-            if (!instant.isBefore(EARLIEST) && !instant.isAfter(LATEST)) {
-                return instant;
-            }
-        } catch (DateTimeException e) {
-            // The error is the same as for an instant out of bounds.
+        var instant = QueryParameters.instant(parameter, value);
+        if (instant.isBefore(EARLIEST) || instant.isAfter(LATEST)) {
+            throw QueryParameters.unreadableInstant(parameter, value);
         }
-        throw QueryParameters.unreadable(parameter, value, "an instant such as 2026-11-20T09:22:28Z");
+        return instant;
     }
 }

@@ -1,6 +1,9 @@
 package dev.genv.enforcer.api.query;
 
 import dev.genv.enforcer.api.security.ApiException;
+import java.time.Instant;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -30,6 +33,18 @@ public record QueryParameters(Map<String, List<String>> values, Set<String> know
     public @Nullable String get(String name) {
         var all = values.get(name);
         return all == null || all.isEmpty() ? null : all.getFirst();
+    }
+
+    static Instant instant(String parameter, String value) {
+        try {
+            return DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
+        } catch (DateTimeParseException e) {
+            throw unreadableInstant(parameter, value);
+        }
+    }
+
+    static ApiException unreadableInstant(String parameter, String value) {
+        return unreadable(parameter, value, "an instant such as 2026-11-20T09:22:28Z");
     }
 
     /** An error for a value that cannot be read. */

@@ -6,9 +6,6 @@ import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
-import java.time.Instant;
-import java.time.format.DateTimeFormatter;
-import java.time.format.DateTimeParseException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -70,12 +67,8 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
     }
 
     private static Predicate<ViolationRecord> since(String value) {
-        try {
-            var since = DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
-            return entry -> !entry.recency().latest().isBefore(since);
-        } catch (DateTimeParseException e) {
-            throw unreadable("since", value, "an instant such as 2026-11-20T09:22:28Z");
-        }
+        var since = QueryParameters.instant("since", value);
+        return entry -> !entry.recency().latest().isBefore(since);
     }
 
     private static int limit(@Nullable String value) {

@@ -105,10 +105,10 @@ final class ReportQueries {
                         (key, sums) -> new UserHours(
                                 key.name(), key.other, hours(sums.first), hours(sums.second), hours(sums.third))),
                 rows(
-                        sums(BY_USER, from, to),
+                        sums(BY_USER, from, to, to - from + 1),
                         (key, sums) -> new UserCounts(key.name(), sums.first, sums.second, sums.third)),
                 rows(
-                        sums(BY_RULE, from, to),
+                        sums(BY_RULE, from, to, to - from + 1),
                         (key, sums) -> new RuleCounts(key.name(), key.other, sums.first, sums.second, sums.third)),
                 timeline());
     }
@@ -124,26 +124,22 @@ final class ReportQueries {
 
     /** Adds up every hour that overlaps the period. */
     private Map<Key, Sums> hours(String sql) throws StoreException {
-        var sums = new HashMap<Key, Sums>();
         var first = number("SELECT min(hour) FROM observed").orElse(0L);
         var last = Math.min(to, number("SELECT max(hour) FROM observed").orElse(0L));
-        for (var begin = Math.max(first, from - HOUR + 1); begin <= last; begin += SLICE) {
-            add(sums, sql, begin, Math.min(begin + SLICE - 1, last));
-        }
-        return sums;
+        return sums(sql, Math.max(first, from - HOUR + 1), last, SLICE);
     }
 
-    private Map<Key, Sums> sums(String sql, long begin, long end) throws StoreException {
+    private Map<Key, Sums> sums(String sql, long first, long last, long slice) throws StoreException {
         var sums = new HashMap<Key, Sums>();
-        add(sums, sql, begin, end);
-        return sums;
-    }
-
-    private void add(Map<Key, Sums> sums, String sql, long begin, long end) throws StoreException {
-        for (var row : database.call(connection -> new Sql(connection).query(sql, Row::read, begin, end))) {
-            var hasRow = sums.containsKey(row.key) || sums.size() < MAX_ROWS;
-            sums.merge(hasRow ? row.key : new Key("", row.key.other), row.sums, Sums::plus);
+        for (var each = first; each <= last; each += slice) {
+            var begin = each;
+            var end = Math.min(begin + slice - 1, last);
+            for (var row : database.call(connection -> new Sql(connection).query(sql, Row::read, begin, end))) {
+                var hasRow = sums.containsKey(row.key) || sums.size() < MAX_ROWS;
+                sums.merge(hasRow ? row.key : new Key("", row.key.other), row.sums, Sums::plus);
+            }
         }
+        return sums;
     }
 
     private static <T> List<T> rows(Map<Key, Sums> sums, BiFunction<Key, Sums, T> row) {

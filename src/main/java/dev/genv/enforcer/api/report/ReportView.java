@@ -78,8 +78,8 @@ public record ReportView(
         private ReportCsv() {}
 
         static String of(ReportView report) {
-            Map<String, Object> observed = report.hosts().stream()
-                    .collect(Collectors.toMap(ReportView.HostHours::host, ReportView.HostHours::observedHours));
+            Map<String, Object> observed =
+                    report.hosts().stream().collect(Collectors.toMap(HostHours::host, HostHours::observedHours));
             var csv = new StringBuilder(HEADER).append("\r\n");
             for (var row : report.usage()) {
                 csv.append("%s,%s,%s,%s,%s,%s,,,,\r\n"
@@ -91,7 +91,7 @@ public record ReportView(
                                 row.usedDeviceHours(),
                                 row.idleDeviceHours()));
             }
-            var used = report.usage().stream().map(ReportView.UserHours::host).collect(Collectors.toUnmodifiableSet());
+            var used = report.usage().stream().map(UserHours::host).collect(Collectors.toUnmodifiableSet());
             for (var host : report.hosts()) {
                 if (!used.contains(host.host())) {
                     csv.append(",%s,%s,,,,,,,\r\n".formatted(quote(host.host()), host.observedHours()));

@@ -12,7 +12,9 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.Rules;
@@ -89,28 +91,33 @@ public class UsersResource {
             int devicesHeld,
             List<AttachedView> devices,
             List<UserProcessView> processes,
-            List<ViolationView> violations) {
+            List<ViolationView> violations) {}
 
-        /**
-         * A device that is attached to an environment of the user.
-         *
-         * @param since when it was attached, in the host's local time, as genv recorded it; null if that is unreadable
-         * @param counted whether the limit counts it: every part of the host was observed, the GPU tool lists the device, and the owner of
-         *     the environment is not disputed
-         */
-        public record AttachedView(
-                String host,
-                int device,
-                String environment,
-                @Nullable LocalDateTime since,
-                boolean counted) {}
+    /**
+     * A device that is attached to an environment of the user.
+     *
+     * @param since when it was attached, in the host's local time, as genv recorded it; null if that is unreadable
+     * @param counted whether the limit counts it: every part of the host was observed, the GPU tool lists the device, and the owner of
+     *     the environment is not disputed
+     */
+    public record AttachedView(
+            String host,
+            int device,
+            String environment,
+            @Nullable LocalDateTime since,
+            boolean counted) {}
 
-        /** A process on the devices; its environment is null if it belongs to none or if that is unknown. */
-        public record UserProcessView(
-                String host, @Nullable String environment, List<UsageView> devices, ProcessView process) {}
+    /** A process on the devices; its environment is null if it belongs to none or if that is unknown. */
+    public record UserProcessView(
+            String host, @Nullable String environment, List<UsageView> devices, ProcessView process) {}
 
-        /** The use of a device, with the memory in bytes; null if the driver does not report it. */
-        public record UsageView(int device, @Nullable Long usedBytes) {}
+    /** The use of a device, with the memory in bytes; null if the driver does not report it. */
+    public record UsageView(int device, @Nullable Long usedBytes) {
+        private static UsageView of(DeviceUsage use) {
+            return new UsageView(
+                    use.device(),
+                    Optional.ofNullable(use.memory()).map(Memory::bytes).orElse(null));
+        }
     }
 
     /** Collects what is known of a user. A user is identified as in the quota: by name, or by uid without one. */
@@ -172,8 +179,8 @@ public class UsersResource {
         private int devicesHeld() {
             return hosts.values().stream()
                     .mapToInt(host -> (int) host.devices()
-                            .filter(UserView.AttachedView::counted)
-                            .map(UserView.AttachedView::device)
+                            .filter(AttachedView::counted)
+                            .map(AttachedView::device)
                             .distinct()
                             .count())
                     .sum();
@@ -194,7 +201,7 @@ public class UsersResource {
 
         private final Snapshot snapshot;
         private final Map<String, Environment> environments;
-        private final Set<Long> uids;
+        private final Set<Long> uids = new HashSet<>();
         private final boolean isAccount;
 
         UserOnHost(String user, HostReport report) {
@@ -203,11 +210,12 @@ public class UsersResource {
                     .filter(environment ->
                             environment.user().filter(user::equals).isPresent())
                     .collect(Collectors.toMap(Environment::eid, environment -> environment, (first, _) -> first));
-            uids = new HashSet<>();
             report.accounts().uidOf(user).ifPresent(uids::add);
             if (UID.matcher(user).matches()) {
                 uids.add(Long.valueOf(user));
             }
+            isAccount = uids.stream()
+                    .anyMatch(uid -> !report.accounts().namesOf(uid).isEmpty());
             if (uids.isEmpty()) {
                 // A user of a directory service has no local account. Root's processes are nobody's because of a
                 // record.
@@ -217,9 +225,6 @@ public class UsersResource {
                         .filter(uid -> uid != null && uid != 0)
                         .forEach(uids::add);
             }
-            isAccount = report.accounts().uidOf(user).isPresent()
-                    || (UID.matcher(user).matches()
-                            && !report.accounts().namesOf(Long.parseLong(user)).isEmpty());
         }
 
         String host() {
@@ -240,49 +245,40 @@ public class UsersResource {
                             || uids.contains(snapshot.subordinateUids().ownerOf(process.uid())));
         }
 
-        Stream<UserView.AttachedView> devices() {
+        Stream<AttachedView> devices() {
             return snapshot.devices().stream()
                     .flatMap(device -> device.attachments().stream()
                             .flatMap(attachment -> Stream.ofNullable(environments.get(attachment.eid()))
                                     .map(environment -> attached(device, attachment, environment))));
         }
 
-        private UserView.AttachedView attached(Device device, Attachment attachment, Environment environment) {
-            return new UserView.AttachedView(
-                    snapshot.host(),
+        private AttachedView attached(Device device, Attachment attachment, Environment environment) {
+            var at = attachment.attachedAt();
+            return new AttachedView(
+                    host(),
                     device.index(),
                     environment.eid(),
-                    since(attachment),
+                    at.equals(LocalDateTime.MIN) ? null : at,
                     snapshot.isComplete()
                             && snapshot.listedDevices().contains(device.index())
                             && !environment.ownership().isDisputed());
         }
 
-        private static @Nullable LocalDateTime since(Attachment attachment) {
-            var at = attachment.attachedAt();
-            return at.equals(LocalDateTime.MIN) ? null : at;
-        }
-
-        Stream<UserView.UserProcessView> processes() {
+        Stream<UserProcessView> processes() {
             return snapshot.allProcesses().stream()
-                    .filter(process -> owns(process) || environmentOf(process) != null)
+                    .filter(process -> owns(process) || isInEnvironment(process))
                     .map(this::view);
         }
 
-        private @Nullable Environment environmentOf(GpuProcess process) {
-            return process.membership() instanceof Membership.InEnvironment(var eid) ? environments.get(eid) : null;
+        private boolean isInEnvironment(GpuProcess process) {
+            return process.membership() instanceof Membership.InEnvironment(var eid) && environments.containsKey(eid);
         }
 
-        private UserView.UserProcessView view(GpuProcess process) {
-            var environment = process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null;
-            return new UserView.UserProcessView(
-                    snapshot.host(),
-                    environment,
-                    process.usage().stream()
-                            .map(use -> new UserView.UsageView(
-                                    use.device(),
-                                    use.memory() == null ? null : use.memory().bytes()))
-                            .toList(),
+        private UserProcessView view(GpuProcess process) {
+            return new UserProcessView(
+                    host(),
+                    process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null,
+                    process.usage().stream().map(UsageView::of).toList(),
                     ProcessView.of(process));
         }
     }

@@ -22,6 +22,10 @@ public final class HttpErrors {
 
     private HttpErrors() {}
 
+    public static void send(RoutingContext request, ApiException error) {
+        send(request, error.status(), String.valueOf(error.getMessage()));
+    }
+
     /** Sends the response, and closes the connection if a body may follow, because the body is not read. */
     public static void send(RoutingContext request, int status, String detail) {
         if (mayHaveBody(request)) {

@@ -64,25 +64,23 @@ public class PageFilter {
         if (file == null) {
             request.next();
         } else {
-            send(request, file, method.equals(HttpMethod.GET));
+            send(request, file);
         }
     }
 
-    private static void send(RoutingContext request, PageFile file, boolean withContent) {
+    private static void send(RoutingContext request, PageFile file) {
         var response = request.response();
         response.putHeader(HttpHeaders.ETAG, file.etag()).putHeader(HttpHeaders.CACHE_CONTROL, "no-cache");
         if (file.etag().equals(request.request().getHeader(HttpHeaders.IF_NONE_MATCH))) {
             response.setStatusCode(304).end();
             return;
         }
-        response.putHeader(HttpHeaders.CONTENT_TYPE, file.contentType());
-        if (withContent) {
-            response.end(file.content().copy());
-        } else {
-            response.putHeader(
-                    HttpHeaders.CONTENT_LENGTH, Integer.toString(file.content().length()));
-            response.end();
-        }
+        // The length also for HEAD, to which Vert.x sends the headers only.
+        response.putHeader(HttpHeaders.CONTENT_TYPE, file.contentType())
+                .putHeader(
+                        HttpHeaders.CONTENT_LENGTH,
+                        Integer.toString(file.content().length()))
+                .end(file.content().copy());
     }
 
     /** A file of the page, with the strong validator of HTTP, which changes with the content. */

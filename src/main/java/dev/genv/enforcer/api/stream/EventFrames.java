@@ -12,7 +12,6 @@ import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Problem;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -70,7 +69,7 @@ final class EventFrames {
     Buffer gap(long position, Instant at, GapReason reason) {
         try {
             var view = new GapView("gap", at, reason.name().toLowerCase(Locale.ROOT));
-            return frame(id(position), view.type(), json.writeValueAsBytes(view));
+            return frame(position, view.type(), json.writeValueAsBytes(view));
         } catch (IOException e) {
             throw new IllegalStateException("a gap cannot be written as JSON", e);
         }
@@ -78,7 +77,7 @@ final class EventFrames {
 
     /** Returns the id of a position, which no event follows. The client keeps it for its next connection. */
     Buffer position(long position) {
-        return Buffer.buffer("id: %s\n\n".formatted(id(position)));
+        return Buffer.buffer("id: %s\n\n".formatted(EventId.at(log, position)));
     }
 
     synchronized int bytes() {
@@ -86,12 +85,11 @@ final class EventFrames {
     }
 
     private Buffer write(Event event) {
-        var id = id(event.sequence());
         var view = EventView.of(event);
         try {
             var data = new BoundedOutput(LARGEST);
             json.writeValue(data, view);
-            return frame(id, view.type(), data.toByteArray());
+            return frame(event.sequence(), view.type(), data.toByteArray());
         } catch (BoundedOutput.FullException e) {
             return gap(event.sequence(), event.at(), GapReason.TOO_LARGE);
         } catch (IOException e) {
@@ -100,15 +98,11 @@ final class EventFrames {
     }
 
     /** The data is one line, because it is JSON without layout. */
-    private static Buffer frame(EventId id, String type, byte[] data) {
+    private Buffer frame(long position, String type, byte[] data) {
         return Buffer.buffer(data.length + 128)
-                .appendString("id: %s\nevent: %s\ndata: ".formatted(id, type), StandardCharsets.US_ASCII.name())
+                .appendString("id: %s\nevent: %s\ndata: ".formatted(EventId.at(log, position), type))
                 .appendBytes(data)
                 .appendString("\n\n");
-    }
-
-    private EventId id(long sequence) {
-        return EventId.at(log, sequence);
     }
 
     /** The data of the event {@code gap}: the client must read the present state again. */

@@ -60,10 +60,10 @@ public class EventStreams {
     private static final int FIRST = 1;
 
     private final EventLog log;
-    private final EventFrames frames;
     private final Duration heartbeat;
-    private final ClientSlots slots;
-    private final Set<EventReader> readers = ConcurrentHashMap.newKeySet();
+    final EventFrames frames;
+    final ClientSlots slots;
+    final Set<EventReader> readers = ConcurrentHashMap.newKeySet();
     private volatile boolean stopped;
 
     @Inject
@@ -95,45 +95,28 @@ public class EventStreams {
         readers.forEach(EventReader::close);
     }
 
-    Set<EventReader> readers() {
-        return readers;
-    }
-
-    long refused() {
-        return slots.refused();
-    }
-
-    EventFrames frames() {
-        return frames;
-    }
-
     private void handle(RoutingContext request, boolean onlyViolations) {
         try {
-            if (isGet(request) && accepts(request)) {
-                follow(request, onlyViolations);
-            }
+            checkMethod(request);
+            checkAccept(request);
+            follow(request, onlyViolations);
         } catch (ApiException e) {
-            HttpErrors.send(request, e.status(), String.valueOf(e.getMessage()));
+            HttpErrors.send(request, e);
         }
     }
 
-    private static boolean isGet(RoutingContext request) {
-        var method = request.request().method();
-        if (method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD)) {
-            return true;
+    private static void checkMethod(RoutingContext request) {
+        if (!Set.of(HttpMethod.GET, HttpMethod.HEAD).contains(request.request().method())) {
+            request.response().putHeader(HttpHeaders.ALLOW, "GET, HEAD");
+            throw new ApiException(405, HttpErrors.NO_SUCH_METHOD);
         }
-        request.response().putHeader(HttpHeaders.ALLOW, "GET, HEAD");
-        HttpErrors.send(request, 405, HttpErrors.NO_SUCH_METHOD);
-        return false;
     }
 
-    private static boolean accepts(RoutingContext request) {
+    private static void checkAccept(RoutingContext request) {
         var accepted = request.parsedHeaders().accept();
-        if (accepted.isEmpty() || accepted.stream().anyMatch(EventStreams::isStream)) {
-            return true;
+        if (!accepted.isEmpty() && accepted.stream().noneMatch(EventStreams::isStream)) {
+            throw new ApiException(406, "the answer is of the type " + TYPE);
         }
-        HttpErrors.send(request, 406, "the answer is of the type " + TYPE);
-        return false;
     }
 
     private static boolean isStream(MIMEHeader accepted) {
@@ -154,20 +137,13 @@ public class EventStreams {
             response.end();
             return;
         }
-        response.setChunked(true);
-        if (!add(request, source, known)) {
-            response.setChunked(false).putHeader("Retry-After", RETRY_AFTER);
-            HttpErrors.send(
-                    request, 503, "too many clients follow the events, in all or from this address; try again later");
-        }
-    }
-
-    /** Returns whether there was a slot for the client; if not, nothing was sent. */
-    private boolean add(RoutingContext request, EventReader.Source source, @Nullable EventId known) {
         var address = ClientConnection.address(request);
         if (stopped || !slots.take(address)) {
-            return false;
+            response.putHeader("Retry-After", RETRY_AFTER);
+            throw new ApiException(
+                    503, "too many clients follow the events, in all or from this address; try again later");
         }
+        response.setChunked(true);
         var reader = new EventReader(request, source);
         readers.add(reader);
         reader.open(known, heartbeat, () -> {
@@ -177,7 +153,6 @@ public class EventStreams {
         if (stopped) {
             reader.close();
         }
-        return true;
     }
 
     /** The header comes first: a client that connects again has the same parameters as before, and a newer header. */

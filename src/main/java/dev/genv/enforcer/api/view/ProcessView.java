@@ -3,8 +3,7 @@ package dev.genv.enforcer.api.view;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
-import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
-import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +33,7 @@ public record ProcessView(
                 process.command(),
                 process.uid(),
                 new MembershipView(process.membershipBy().label()),
-                WorkloadView.of(process.workload()));
+                Optional.ofNullable(process.workload()).map(WorkloadView::of).orElse(null));
     }
 
     /**
@@ -50,37 +49,29 @@ public record ProcessView(
 
         /** A container, by {@code cgroup}, or {@code delegated_cgroup} if the user may have chosen the id. */
         public record ContainerView(String id, @Nullable String engine, String by) {
-            static @Nullable ContainerView of(@Nullable Container container) {
-                return container == null
-                        ? null
-                        : new ContainerView(
-                                container.id(),
-                                container.engine(),
-                                container.by().label());
+            private static ContainerView of(Container container) {
+                return new ContainerView(
+                        container.id(), container.engine(), container.by().label());
             }
         }
 
-        public record PodView(String uid) {
-            static @Nullable PodView of(@Nullable Pod pod) {
-                return pod == null ? null : new PodView(pod.uid());
-            }
-        }
+        public record PodView(String uid) {}
 
         /** A job of Slurm, by {@code cgroup}, or {@code environ} if the user may have chosen the id. */
-        public record SlurmJobView(String id, String by) {
-            static @Nullable SlurmJobView of(@Nullable SlurmJob job) {
-                return job == null ? null : new SlurmJobView(job.id(), job.by().label());
-            }
-        }
+        public record SlurmJobView(String id, String by) {}
 
-        static @Nullable WorkloadView of(@Nullable Workload workload) {
-            return workload == null
-                    ? null
-                    : new WorkloadView(
-                            workload.unit(),
-                            ContainerView.of(workload.container()),
-                            PodView.of(workload.pod()),
-                            SlurmJobView.of(workload.slurmJob()));
+        private static WorkloadView of(Workload workload) {
+            return new WorkloadView(
+                    workload.unit(),
+                    Optional.ofNullable(workload.container())
+                            .map(ContainerView::of)
+                            .orElse(null),
+                    Optional.ofNullable(workload.pod())
+                            .map(pod -> new PodView(pod.uid()))
+                            .orElse(null),
+                    Optional.ofNullable(workload.slurmJob())
+                            .map(job -> new SlurmJobView(job.id(), job.by().label()))
+                            .orElse(null));
         }
     }
 }

@@ -6,6 +6,9 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.groups.Tuple.tuple;
 
+import dev.genv.enforcer.api.report.UsersResource.AttachedView;
+import dev.genv.enforcer.api.report.UsersResource.UsageView;
+import dev.genv.enforcer.api.report.UsersResource.UserProcessView;
 import dev.genv.enforcer.api.report.UsersResource.UserReport;
 import dev.genv.enforcer.api.report.UsersResource.UserView;
 import dev.genv.enforcer.api.view.ViolationView;
@@ -59,10 +62,10 @@ class UserReportTest {
 
         assertThat(user("raz").devices())
                 .containsExactly(
-                        new UserView.AttachedView("gpu-1", 0, "b", SINCE, true),
-                        new UserView.AttachedView("gpu-1", 1, "a", SINCE, true),
-                        new UserView.AttachedView("gpu-1", 1, "b", SINCE, true),
-                        new UserView.AttachedView("gpu-2", 3, "a", null, true));
+                        new AttachedView("gpu-1", 0, "b", SINCE, true),
+                        new AttachedView("gpu-1", 1, "a", SINCE, true),
+                        new AttachedView("gpu-1", 1, "b", SINCE, true),
+                        new AttachedView("gpu-2", 3, "a", null, true));
         assertThat(user("raz").devicesHeld()).as("a shared device counts once").isEqualTo(3);
         assertThat(user("raz").deviceLimit()).isEqualTo(1);
         assertThat(user("paul").deviceLimit()).isNull();
@@ -81,7 +84,7 @@ class UserReportTest {
 
         assertThat(user("raz").devicesHeld()).isEqualTo(2);
         assertThat(user("raz").devices())
-                .extracting(UserView.AttachedView::device, UserView.AttachedView::counted)
+                .extracting(AttachedView::device, AttachedView::counted)
                 .containsExactly(tuple(0, true), tuple(1, true), tuple(2, false), tuple(3, false));
         assertThat(user("raz").violations())
                 .extracting(ViolationView::message)
@@ -144,14 +147,14 @@ class UserReportTest {
 
         assertThat(user("raz").processes())
                 .extracting(
-                        UserView.UserProcessView::host,
+                        UserProcessView::host,
                         each -> each.process().pid(),
-                        UserView.UserProcessView::environment,
-                        UserView.UserProcessView::devices)
+                        UserProcessView::environment,
+                        UserProcessView::devices)
                 .containsExactly(
-                        tuple("gpu-1", 1, "a", List.of(new UserView.UsageView(0, 7L << 20))),
-                        tuple("gpu-1", 2, null, List.of(new UserView.UsageView(1, null))),
-                        tuple("gpu-1", 3, null, List.of(new UserView.UsageView(2, 9L << 20))));
+                        tuple("gpu-1", 1, "a", List.of(new UsageView(0, 7L << 20))),
+                        tuple("gpu-1", 2, null, List.of(new UsageView(1, null))),
+                        tuple("gpu-1", 3, null, List.of(new UsageView(2, 9L << 20))));
     }
 
     @Test

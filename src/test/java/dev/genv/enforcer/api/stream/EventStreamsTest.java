@@ -177,8 +177,8 @@ class EventStreamsTest extends StreamFixture {
         assertThat(refused.status()).isEqualTo(503);
         assertThat(refused.head().toLowerCase(Locale.ROOT))
                 .contains("retry-after: 10", "content-type: application/problem+json");
-        assertThat(streams().readers().size()).isEqualTo(EventStreams.MAX_OF_AN_ADDRESS);
-        assertThat(streams().refused()).isEqualTo(1);
+        assertThat(streams().readers.size()).isEqualTo(EventStreams.MAX_OF_AN_ADDRESS);
+        assertThat(streams().slots.refused()).isEqualTo(1);
 
         clients.getFirst().close();
         Awaitility.await()
@@ -195,7 +195,7 @@ class EventStreamsTest extends StreamFixture {
 
         assertThat(client.next().type()).isEqualTo("end");
         assertThat(new RawHttp(port()).get("/events").status()).isEqualTo(503);
-        Awaitility.await().atMost(HANG).until(() -> streams().readers().size() == 0);
+        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == 0);
     }
 
     @ParameterizedTest

@@ -43,7 +43,7 @@ class StalledReadersTest extends StreamFixture {
         for (var i = 0; i < STALLED; i++) {
             stalled.add(stall());
         }
-        Awaitility.await().atMost(HANG).until(() -> streams().readers().size() == READING + STALLED);
+        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == READING + STALLED);
 
         long largestQueue = 0;
         for (var cycle = 0; cycle < CYCLES; cycle++) {
@@ -59,8 +59,8 @@ class StalledReadersTest extends StreamFixture {
         }
 
         assertThat(largestQueue).isBetween(1L, (long) EventReader.QUEUE_BYTES + EventFrames.LARGEST + OVERHEAD);
-        assertThat(streams().frames().bytes()).isBetween(1, EventFrames.MAX_BYTES);
-        Awaitility.await().atMost(HANG).until(() -> streams().readers().size() == READING);
+        assertThat(streams().frames.bytes()).isBetween(1, EventFrames.MAX_BYTES);
+        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == READING);
         for (var socket : stalled) {
             assertThat(isDisconnected(socket)).isTrue();
         }
@@ -69,20 +69,20 @@ class StalledReadersTest extends StreamFixture {
     @Test
     void theEndOfTheServiceDoesNotWaitForClientsThatDoNotRead() throws Exception {
         var socket = stall();
-        Awaitility.await().atMost(HANG).until(() -> streams().readers().size() == 1);
+        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == 1);
         Awaitility.await().atMost(HANG).until(() -> {
             append(events());
             return largestQueue() >= EventReader.QUEUE_BYTES / 2;
         });
 
         streams().stop(new ShutdownEvent());
-        Awaitility.await().atMost(HANG).until(() -> streams().readers().size() == 0);
+        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == 0);
         assertThat(isDisconnected(socket)).isTrue();
     }
 
     /** The bytes that wait for the client for which most are waiting. */
     private long largestQueue() {
-        return streams().readers().stream()
+        return streams().readers.stream()
                 .mapToLong(EventReader::queuedBytes)
                 .max()
                 .orElse(0);
