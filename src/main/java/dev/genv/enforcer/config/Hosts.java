@@ -25,6 +25,7 @@ import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import io.quarkus.runtime.Quarkus;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,7 +35,6 @@ import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
-import org.jspecify.annotations.Nullable;
 
 /** The hosts on which the service enforces: its own node, or machines over SSH. Only this class knows these kinds. */
 @Singleton
@@ -47,8 +47,7 @@ public class Hosts implements CycleListener {
 
     private final Settings settings;
     private final RemoteSettings remote;
-    private @Nullable RemoteFleet fleet;
-    private @Nullable NodeMachine node;
+    private Closeable opened = () -> {};
 
     Hosts(Settings settings) {
         this.settings = settings;
@@ -78,15 +77,10 @@ public class Hosts implements CycleListener {
     /** Closes the connections, and releases the lock of this enforcer. */
     @PreDestroy
     public void close() {
-        if (fleet != null) {
-            fleet.close();
-        }
-        if (node != null) {
-            try {
-                node.close();
-            } catch (IOException e) {
-                LOG.debug("The lock of this enforcer is released when the service exits", e);
-            }
+        try {
+            opened.close();
+        } catch (IOException e) {
+            LOG.debug("The lock of this enforcer is released when the service exits", e);
         }
     }
 
@@ -98,7 +92,7 @@ public class Hosts implements CycleListener {
                 settings.state().lockTimeout(),
                 observer.programs().stream().map(ProtectedExecutable::path).toList());
         var machine = new NodeMachine(paths, nvidiaSmi());
-        node = machine;
+        opened = machine;
         if (observer.acts()) {
             machine.openStateDirectory().ifPresent(LOG::warn);
             machine.claim().ifPresent(LOG::warn);
@@ -127,7 +121,7 @@ public class Hosts implements CycleListener {
         var hosts = List.copyOf(remote.hosts().orElse(List.of()));
         var file = remote.hostfile().map(HostFile::new).orElse(null);
         var machines = new RemoteFleet(hosts, file, new SshAccess(settings.ssh())::connection, machines());
-        fleet = machines;
+        opened = machines::close;
         LOG.infof(
                 "Enforcing on %d host(s) over SSH, state in %s, mode %s",
                 machines.get().size(), remote.stateDir(), mode());

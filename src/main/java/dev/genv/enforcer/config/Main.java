@@ -1,8 +1,8 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
+import dev.genv.enforcer.config.settings.SettingErrors;
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
-import dev.genv.enforcer.config.settings.SettingErrors.InvalidValue;
 import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.model.SafeText;
 import io.quarkus.runtime.Quarkus;
@@ -92,7 +92,12 @@ public final class Main {
         static final int BAD_SETTINGS = 2;
         private static final int LONGEST = 1000;
 
-        /** A message of SmallRye Config about something other than a value that it cannot convert. */
+        /** SmallRye Config reports an invalid value only as text. */
+        private static final Pattern INVALID_VALUE = Pattern.compile(
+                "SRCFG[0-9]+: The config property (?<property>\\S+) with the config value \"(?<value>.*)\""
+                        + " threw an Exception whilst being converted (?<reason>.*)",
+                Pattern.DOTALL);
+
         private static final Pattern EMPTY_VALUE =
                 Pattern.compile("SRCFG[0-9]+: The config property (?<property>\\S+) is defined as the empty String");
 
@@ -128,9 +133,10 @@ public final class Main {
         }
 
         private static String badValue(String message) {
-            var invalid = InvalidValue.parse(message);
-            if (invalid.isPresent()) {
-                return invalid.get().line();
+            var invalid = INVALID_VALUE.matcher(message);
+            if (invalid.find()) {
+                var variable = Variables.nameOf(invalid.group("property"));
+                return SettingErrors.line(variable, invalid.group("value"), invalid.group("reason"));
             }
             var emptyValue = EMPTY_VALUE.matcher(message);
             if (emptyValue.find()) {

@@ -89,45 +89,39 @@ public final class CycleMetrics implements CycleListener {
     }
 
     private Counter cycles(CycleResult result) {
-        return Counter.builder("genv.enforcer.cycles")
-                .description("Cycles by result")
-                .tag("result", result.label())
-                .register(registry);
+        return counter("cycles", "Cycles by result", Tags.of("result", result.label()));
+    }
+
+    private Counter appeared(ViolationKind kind) {
+        return counter("violations", "Violations since the start", kind.tags());
     }
 
     /** Counts an executed, failed or skipped action. */
     private void count(ActionRecord done) {
         var outcome = done.result().outcome();
         if (outcome.isSkipped()) {
-            Counter.builder("genv.enforcer.skipped")
-                    .description("Actions that the service skipped, counted in every cycle")
-                    .tag("reason", outcome.name().toLowerCase(Locale.ROOT).substring(SKIPPED.length()))
-                    .register(registry)
+            var reason = outcome.name().toLowerCase(Locale.ROOT).substring(SKIPPED.length());
+            counter("skipped", "Actions that the service skipped, counted in every cycle", Tags.of("reason", reason))
                     .increment();
             return;
         }
-        switch (done.planned().action()) {
+        var tags = Tags.of("outcome", outcome.label());
+        var counter = switch (done.planned().action()) {
             case Action.Terminate terminate ->
-                Counter.builder("genv.enforcer.terminations")
-                        .description("Terminations by outcome and by the first rule that requires them")
-                        .tag("rule", done.planned().rules().getFirst().name())
-                        .tag("signal", terminate.signal().name())
-                        .tag("outcome", outcome.label())
-                        .register(registry)
-                        .increment();
-            case Action.Detach _ ->
-                Counter.builder("genv.enforcer.detachments")
-                        .description("Detachments by outcome")
-                        .tag("outcome", outcome.label())
-                        .register(registry)
-                        .increment();
-        }
+                counter(
+                        "terminations",
+                        "Terminations by outcome and by the first rule that requires them",
+                        tags.and("signal", terminate.signal().name())
+                                .and("rule", done.planned().rules().getFirst().name()));
+            case Action.Detach _ -> counter("detachments", "Detachments by outcome", tags);
+        };
+        counter.increment();
     }
 
-    private Counter appeared(ViolationKind kind) {
-        return Counter.builder("genv.enforcer.violations")
-                .description("Violations since the start")
-                .tags(kind.tags())
+    private Counter counter(String name, String description, Tags tags) {
+        return Counter.builder("genv.enforcer." + name)
+                .description(description)
+                .tags(tags)
                 .register(registry);
     }
 }

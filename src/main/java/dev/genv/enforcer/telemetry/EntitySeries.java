@@ -7,7 +7,6 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
-import dev.genv.enforcer.telemetry.GenvCollector.LabelText;
 import dev.genv.enforcer.telemetry.GenvCollector.Series;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -28,12 +27,12 @@ final class EntitySeries {
             Comparator.comparing(Use::isIdle).thenComparing(Use::name);
 
     private final Snapshot snapshot;
-    private final Map<String, Integer> processes = new HashMap<>();
+    private final Map<String, List<GpuProcess>> processes;
     private final Map<String, Set<Integer>> devices = new HashMap<>();
 
     private EntitySeries(Snapshot snapshot) {
         this.snapshot = snapshot;
-        snapshot.processesByEnvironment().forEach((eid, members) -> processes.put(eid, members.size()));
+        processes = snapshot.processesByEnvironment();
         for (var device : snapshot.devices()) {
             device.attachments().stream()
                     .map(Attachment::eid)
@@ -49,7 +48,7 @@ final class EntitySeries {
         }
 
         Series series(GenvMetric metric, int value) {
-            return new Series(metric, List.of(LabelText.of(name)), value);
+            return new Series(metric, List.of(Series.label(name)), value);
         }
     }
 
@@ -94,14 +93,14 @@ final class EntitySeries {
                 name,
                 environments.size(),
                 environments.stream()
-                        .mapToInt(eid -> processes.getOrDefault(eid, 0))
+                        .mapToInt(eid -> processes.getOrDefault(eid, List.of()).size())
                         .sum(),
                 (int) attached);
     }
 
     private List<Series> ofProcess(GpuProcess process) {
         var pid = Integer.toString(process.pid());
-        var eid = process.membership() instanceof Membership.InEnvironment(var named) ? LabelText.of(named) : "";
+        var eid = process.membership() instanceof Membership.InEnvironment(var named) ? Series.label(named) : "";
         var series = new ArrayList<Series>();
         series.add(new Series(
                 GenvMetric.PROCESS_DEVICES, List.of(pid, eid), process.usage().size()));

@@ -91,7 +91,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
         if (includesEntities) {
             var kept = SeriesLimit.keep(EntitySeries.of(host.snapshot()), limit);
             kept.series().forEach(series -> add(host, series, samples));
-            var omitted = new Series(GenvMetric.OMITTED, List.of(LabelText.of(host.host())), kept.omitted());
+            var omitted = new Series(GenvMetric.OMITTED, List.of(Series.label(host.host())), kept.omitted());
             add(host, omitted, samples);
         }
     }
@@ -100,7 +100,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
         var metric = series.metric();
         var isNamed = isRemote && metric != GenvMetric.OMITTED;
         var names = isNamed ? withFirst(HOSTNAME, metric.labels()) : metric.labels();
-        var values = isNamed ? withFirst(LabelText.of(host.host()), series.labels()) : series.labels();
+        var values = isNamed ? withFirst(Series.label(host.host()), series.labels()) : series.labels();
         samples.computeIfAbsent(metric, _ -> new ArrayList<>()).add(metric.sample(names, values, series.value()));
     }
 
@@ -127,9 +127,22 @@ public final class GenvCollector extends Collector implements Collector.Describa
 
     /** The value of a metric of one host, and the values of the metric's labels, in their order. */
     record Series(GenvMetric metric, List<String> labels, double value) {
+        /** In characters, after the escapes: with the number of series it bounds the size of a scrape. */
+        private static final int LONGEST_LABEL = 64;
+
         /** What both have if they would be the same series in a scrape, which must not contain a series twice. */
         List<Object> identity() {
             return List.of(metric, labels);
+        }
+
+        /** Returns text that users chose as the value of a label: without control characters and the like, and cut. */
+        static String label(String text) {
+            var escaped = SafeText.escape(text, LONGEST_LABEL);
+            if (escaped.length() <= LONGEST_LABEL) {
+                return escaped;
+            }
+            var last = escaped.charAt(LONGEST_LABEL - 1);
+            return escaped.substring(0, Character.isHighSurrogate(last) ? LONGEST_LABEL - 1 : LONGEST_LABEL);
         }
     }
 
@@ -168,23 +181,6 @@ public final class GenvCollector extends Collector implements Collector.Describa
                 }
             }
             return new Kept(kept, omitted);
-        }
-    }
-
-    /** Text that users chose, as the value of a label. */
-    static final class LabelText {
-        /** In characters, after the escapes: with the number of series it bounds the size of a scrape. */
-        static final int LONGEST = 64;
-
-        private LabelText() {}
-
-        /** Escapes control characters and the like, and cuts the text. */
-        static String of(String text) {
-            var escaped = SafeText.escape(text, LONGEST);
-            if (escaped.length() <= LONGEST) {
-                return escaped;
-            }
-            return escaped.substring(0, Character.isHighSurrogate(escaped.charAt(LONGEST - 1)) ? LONGEST - 1 : LONGEST);
         }
     }
 

@@ -10,6 +10,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * Converters of absolute paths. A file is read at once, so that an unusable one prevents the start. Later changes are checked when
@@ -30,22 +31,21 @@ public final class Paths {
 
     /** An absolute path that passes a check. */
     abstract static class CheckedPath extends SettingConverter<Path> {
-        private final Check check;
-
         CheckedPath(String accepted, Check check) {
-            super(accepted);
-            this.check = check;
+            super(accepted, value -> {
+                var path = absolute(value);
+                try {
+                    check.check(path);
+                } catch (IOException e) {
+                    throw unusable(accepted, e);
+                }
+                return Optional.of(path);
+            });
         }
 
         @Override
         public final Path convert(String value) {
-            var path = absolute(value);
-            try {
-                check.check(path);
-                return path;
-            } catch (IOException e) {
-                throw unusable(this, e);
-            }
+            return parse(value);
         }
     }
 
@@ -59,16 +59,16 @@ public final class Paths {
     /** A file that the service can read now. */
     public static final class ReadableFile extends SettingConverter<Path> {
         public ReadableFile() {
-            super("a file that can be read");
+            super(
+                    "a file that can be read",
+                    value -> Optional.of(absolute(value))
+                            .filter(Files::isRegularFile)
+                            .filter(Files::isReadable));
         }
 
         @Override
         public Path convert(String value) {
-            var path = absolute(value);
-            if (!Files.isRegularFile(path) || !Files.isReadable(path)) {
-                throw invalid();
-            }
-            return path;
+            return parse(value);
         }
     }
 
@@ -80,17 +80,15 @@ public final class Paths {
     }
 
     /** A file that contains a token now. */
-    public static final class FileOfToken extends SettingConverter<Path> {
+    public static final class FileOfToken extends CheckedPath {
         public FileOfToken() {
-            super("a file with one token of at most 4096 ASCII characters without blanks");
+            super("a file with one token of at most 4096 ASCII characters without blanks", FileOfToken::check);
         }
 
-        @Override
-        public Path convert(String value) {
-            var path = absolute(value);
+        /** The message of the error says by itself what is expected. */
+        private static void check(Path path) {
             try {
                 new TokenFile(path).read();
-                return path;
             } catch (IOException e) {
                 throw new IllegalArgumentException(e.getMessage(), e);
             }
@@ -106,16 +104,22 @@ public final class Paths {
 
     /** A file with the address of a receiver. */
     public static final class FileOfAddress extends SettingConverter<URI> {
+        private static final String ACCEPTED = "a file with an address with https or http and a host";
+
         public FileOfAddress() {
-            super("a file with an address with https or http and a host");
+            super(ACCEPTED, FileOfAddress::read);
         }
 
         @Override
         public URI convert(String value) {
+            return parse(value);
+        }
+
+        private static Optional<URI> read(String value) {
             try {
-                return Values.webAddress(new SecretFile(absolute(value)).read()).orElseThrow(this::invalid);
+                return Values.webAddress(new SecretFile(absolute(value)).read());
             } catch (IOException e) {
-                throw unusable(this, e);
+                throw unusable(ACCEPTED, e);
             }
         }
     }
@@ -128,8 +132,8 @@ public final class Paths {
     }
 
     /** Says why a file cannot be used, without its path, which may be a secret that was set by mistake. */
-    private static IllegalArgumentException unusable(SettingConverter<?> converter, IOException why) {
-        return new IllegalArgumentException("expected %s: %s".formatted(converter.accepted(), Errno.textOf(why)), why);
+    private static IllegalArgumentException unusable(String accepted, IOException why) {
+        return new IllegalArgumentException("expected %s: %s".formatted(accepted, Errno.textOf(why)), why);
     }
 
     private static Path absolute(String value) {

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.SettingConverter.ChoiceConverter;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -14,10 +15,16 @@ import java.util.Optional;
 /** The settings that the rules declare. A mapping of SmallRye Config is static, so they are read by their names. */
 public final class RuleSettings {
     private static final String PREFIX = "genv.enforcer.";
-    private static final SettingConverter<RuleMode> MODE = new Values.ModeOfRule();
-    private static final SettingConverter<RuleMode> REPORT_MODE = new Values.ModeOfReport();
-    private static final SettingConverter<Integer> LIMIT = new Values.Limit();
-    private static final SettingConverter<Map<String, Integer>> LIMITS_OF_USERS = new Values.UserLimits();
+    /** genv's own flags use {@code false} and {@code true}. */
+    private static final SettingConverter<RuleMode> MODE = new ChoiceConverter<>(
+            List.of(RuleMode.OFF, RuleMode.AUDIT, RuleMode.ENFORCE),
+            Map.of("false", RuleMode.OFF, "true", RuleMode.ENFORCE));
+
+    private static final SettingConverter<RuleMode> REPORT_MODE =
+            new ChoiceConverter<>(List.of(RuleMode.OFF, RuleMode.AUDIT), Map.of("false", RuleMode.OFF));
+    private static final Values.Limit LIMIT = new Values.Limit();
+    private static final SettingConverter<Map<String, Integer>> LIMITS_OF_USERS = new SettingConverter<>(
+            "users with a limit each, each once, such as john=3,paul=2", RuleSettings::limitsOfUsers);
 
     private final Variables variables;
     private final SettingErrors errors;
@@ -79,10 +86,23 @@ public final class RuleSettings {
             return Optional.empty();
         }
         try {
-            return Optional.of(converter.convert(variables.value(variable).strip()));
+            return Optional.of(converter.parse(variables.value(variable).strip()));
         } catch (IllegalArgumentException e) {
-            errors.add(variable, String.valueOf(e.getMessage()));
+            var reportsOnly = setting.kind() == RuleSetting.Kind.REPORT_MODE;
+            errors.add(variable, e.getMessage() + (reportsOnly ? ", because this rule only reports" : ""));
             return Optional.empty();
         }
+    }
+
+    private static Optional<Map<String, Integer>> limitsOfUsers(String value) {
+        var limits = new LinkedHashMap<String, Integer>();
+        for (var entry : Values.entries(value)) {
+            var equals = entry.lastIndexOf('=');
+            if (equals < 1
+                    || limits.put(entry.substring(0, equals), LIMIT.convert(entry.substring(equals + 1))) != null) {
+                return Optional.empty();
+            }
+        }
+        return Optional.of(limits);
     }
 }

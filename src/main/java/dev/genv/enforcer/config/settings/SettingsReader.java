@@ -119,7 +119,7 @@ public final class SettingsReader {
         }
         try {
             converter.get().convert(value);
-            if (converter.get() instanceof SettingConverter.EnumConverter) {
+            if (converter.get() instanceof SettingConverter.ChoiceConverter) {
                 values.put(property, value.toLowerCase(Locale.ROOT)); // the library knows the constants in lower case
             }
         } catch (IllegalArgumentException e) {
@@ -137,7 +137,9 @@ public final class SettingsReader {
             case LeafProperty leaf when leaf.hasConvertWith() -> Optional.of(create(leaf.getConvertWith()));
             case LeafProperty leaf
             when leaf.getValueRawType().isEnum() ->
-                Optional.of(new SettingConverter.EnumConverter(leaf.getValueRawType()));
+                // The library itself converts them too, but has its own words for an invalid value.
+                Optional.of(new SettingConverter.ChoiceConverter<>(
+                        List.of(leaf.getValueRawType().getEnumConstants()), Map.of()));
             default -> Optional.empty();
         };
     }

@@ -1,11 +1,9 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
-import dev.genv.enforcer.config.settings.SettingConverter.ChoiceConverter;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
-import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.remote.HostAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -13,12 +11,9 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
@@ -44,156 +39,121 @@ public final class Values {
 
     private Values() {}
 
-    /** The mode of a rule. genv's own flags use {@code false} and {@code true}. */
-    public static final class ModeOfRule extends ChoiceConverter<RuleMode> {
-        public ModeOfRule() {
-            super(List.of(RuleMode.OFF, RuleMode.AUDIT, RuleMode.ENFORCE));
-            addAlias("false", RuleMode.OFF);
-            addAlias("true", RuleMode.ENFORCE);
-        }
-    }
-
-    /** The mode of a rule that only reports. */
-    public static final class ModeOfReport extends ChoiceConverter<RuleMode> {
-        public ModeOfReport() {
-            super(List.of(RuleMode.OFF, RuleMode.AUDIT));
-            addAlias("false", RuleMode.OFF);
-        }
-
-        @Override
-        public RuleMode convert(String value) {
-            try {
-                return super.convert(value);
-            } catch (IllegalArgumentException e) {
-                throw new IllegalArgumentException(e.getMessage() + ", because this rule only reports", e);
-            }
-        }
-    }
-
     /** A switch. */
-    public static final class TrueOrFalse extends ChoiceConverter<Boolean> {
-        public TrueOrFalse() {
-            super(List.of(true, false));
+    abstract static class Switch extends SettingConverter<Boolean> {
+        /** Accepts two regular expressions. What matches both means off. */
+        Switch(String accepted, String off, String on) {
+            super(accepted, value -> {
+                var word = value.toLowerCase(Locale.ROOT);
+                return word.matches(off)
+                        ? Optional.of(false)
+                        : Optional.of(true).filter(_ -> word.matches(on));
+            });
         }
 
         @Override
-        public Boolean convert(String value) {
-            return super.convert(value);
+        public final Boolean convert(String value) {
+            return parse(value);
+        }
+    }
+
+    /** A switch of a safeguard or of an option. */
+    public static final class TrueOrFalse extends Switch {
+        public TrueOrFalse() {
+            super("true or false", "false", "true");
         }
     }
 
     /** A switch of a function. YAML reads {@code on} and {@code off} without quotes as {@code true} and {@code false}. */
-    public static final class OnOrOff extends SettingConverter<Boolean> {
+    public static final class OnOrOff extends Switch {
         public OnOrOff() {
-            super("on or off");
-        }
-
-        @Override
-        public Boolean convert(String value) {
-            return switch (value.toLowerCase(Locale.ROOT)) {
-                case "on", "true" -> true;
-                case "off", "false" -> false;
-                default -> throw invalid();
-            };
+            super("on or off", "off|false", "on|true");
         }
     }
 
     /** A switch of genv: every number except 0 means yes. */
-    public static final class GenvSwitch extends SettingConverter<Boolean> {
+    public static final class GenvSwitch extends Switch {
         public GenvSwitch() {
-            super("0 or 1");
-        }
-
-        @Override
-        public Boolean convert(String value) {
-            if (!value.matches("[+-]?[0-9]{1,9}")) {
-                throw invalid();
-            }
-            return Integer.parseInt(value) != 0;
+            super("0 or 1", "[+-]?0{1,9}", "[+-]?[0-9]{1,9}");
         }
     }
 
     /** A whole number. */
     abstract static class Whole extends SettingConverter<Integer> {
-        private final Pattern digits;
-        private final int highest;
-
         /** Accepts what matches an expression, which allows at most nine digits. */
-        Whole(String digits, int highest, String accepted) {
-            super(accepted);
-            this.digits = Pattern.compile(digits);
-            this.highest = highest;
+        Whole(String accepted, String digits, int highest) {
+            super(
+                    accepted,
+                    value -> Optional.of(value)
+                            .filter(text -> text.matches(digits))
+                            .map(Integer::valueOf)
+                            .filter(number -> number <= highest));
         }
 
         @Override
         public final Integer convert(String value) {
-            if (!digits.matcher(value).matches() || Integer.parseInt(value) > highest) {
-                throw invalid();
-            }
-            return Integer.valueOf(value);
+            return parse(value);
         }
     }
 
     /** A limit of devices or processes. */
     public static final class Limit extends Whole {
         public Limit() {
-            super("[0-9]{1,9}", Integer.MAX_VALUE, "a whole number from 0");
+            super("a whole number from 0", "[0-9]{1,9}", Integer.MAX_VALUE);
         }
     }
 
     /** A number of messages in an hour. */
     public static final class PerHour extends Whole {
         public PerHour() {
-            super("[1-9][0-9]?", 60, "a whole number from 1 to 60");
+            super("a whole number from 1 to 60", "[1-9][0-9]?", 60);
         }
     }
 
     /** A TCP port; 0 is any that is free. */
     public static final class Port extends Whole {
         public Port() {
-            super("[0-9]{1,5}", 65_535, "a port, 0 to 65535");
+            super("a port, 0 to 65535", "[0-9]{1,5}", 65_535);
+        }
+    }
+
+    /** An amount of memory. */
+    abstract static class Size extends SettingConverter<Memory> {
+        Size(String accepted, Predicate<Memory> isValid) {
+            super(accepted, value -> Memory.parse(value).filter(isValid));
+        }
+
+        @Override
+        public final Memory convert(String value) {
+            return parse(value);
         }
     }
 
     /** An amount of memory, as genv writes it. */
-    public static final class OfMemory extends SettingConverter<Memory> {
+    public static final class OfMemory extends Size {
         public OfMemory() {
-            super("an amount of memory such as 512mi or 4g");
-        }
-
-        @Override
-        public Memory convert(String value) {
-            return Memory.parse(value).orElseThrow(this::invalid);
+            super("an amount of memory such as 512mi or 4g", _ -> true);
         }
     }
 
     /** The size of the database. Each kind of data has a share of it, so it is not too small. */
-    public static final class DataSize extends SettingConverter<Memory> {
+    public static final class DataSize extends Size {
         public DataSize() {
-            super("a size from 4MiB to 1024GiB, such as 256MiB or 2GiB");
-        }
-
-        @Override
-        public Memory convert(String value) {
-            return Memory.parse(value)
-                    .filter(size -> size.compareTo(SMALLEST_DATA) >= 0 && size.compareTo(LARGEST_DATA) <= 0)
-                    .orElseThrow(this::invalid);
+            super(
+                    "a size from 4MiB to 1024GiB, such as 256MiB or 2GiB",
+                    size -> size.compareTo(SMALLEST_DATA) >= 0 && size.compareTo(LARGEST_DATA) <= 0);
         }
     }
 
     /** A time. */
     abstract static class Time extends SettingConverter<Duration> {
-        private final Function<String, Optional<Duration>> parser;
-
-        /** Accepts what a parser returns a time for. */
         Time(String accepted, Function<String, Optional<Duration>> parser) {
-            super(accepted);
-            this.parser = parser;
+            super(accepted, parser);
         }
 
         @Override
-        public final Duration convert(String value) {
-            return parser.apply(value).orElseThrow(this::invalid);
+        public @Nullable Duration convert(String value) {
+            return parse(value);
         }
     }
 
@@ -247,26 +207,24 @@ public final class Values {
     }
 
     /** Null for {@code never}. */
-    public static final class KillAfter extends SettingConverter<@Nullable Duration> {
+    public static final class KillAfter extends Time {
         public KillAfter() {
-            super("never, or a time from 1s to 24h, such as 30s or 2m");
+            super("never, or a time from 1s to 24h, such as 30s or 2m", value -> duration(value, SECOND));
         }
 
         @Override
         public @Nullable Duration convert(String value) {
-            return value.equalsIgnoreCase("never")
-                    ? null
-                    : duration(value, SECOND).orElseThrow(this::invalid);
+            return value.equalsIgnoreCase("never") ? null : super.convert(value);
         }
     }
 
     /** An age of at least an hour; a number of days with {@code d}, or a duration in hours. */
     public static final class Age extends Time {
         public Age() {
-            super("a time from 1h to 3650d, such as 12h or 90d", Age::parse);
+            super("a time from 1h to 3650d, such as 12h or 90d", Age::inHoursOrDays);
         }
 
-        private static Optional<Duration> parse(String value) {
+        private static Optional<Duration> inHoursOrDays(String value) {
             return Optional.of(AGE.matcher(value.toLowerCase(Locale.ROOT)))
                     .filter(Matcher::matches)
                     .map(match -> Duration.of(
@@ -278,19 +236,13 @@ public final class Values {
 
     /** A text that is taken as it is. */
     abstract static class Text extends SettingConverter<String> {
-        private final Predicate<String> isValid;
-
         Text(String accepted, Predicate<String> isValid) {
-            super(accepted);
-            this.isValid = isValid;
+            super(accepted, value -> Optional.of(value).filter(isValid));
         }
 
         @Override
         public final String convert(String value) {
-            if (!isValid.test(value)) {
-                throw invalid();
-            }
-            return value;
+            return parse(value);
         }
     }
 
@@ -337,12 +289,12 @@ public final class Values {
     /** The address of a receiver. */
     public static final class WebAddress extends SettingConverter<URI> {
         public WebAddress() {
-            super("an address with https or http and a host, such as https://example.org/hook");
+            super("an address with https or http and a host, such as https://example.org/hook", Values::webAddress);
         }
 
         @Override
         public URI convert(String value) {
-            return webAddress(value).orElseThrow(this::invalid);
+            return parse(value);
         }
     }
 
@@ -364,16 +316,10 @@ public final class Values {
     /** Users, by name or uid. SmallRye Config itself would convert each entry of a List or Set, so lists are Collections. */
     public static final class UserNames extends SettingConverter<Collection<String>> {
         public UserNames() {
-            super("names or uids of users, such as alice,1003");
-        }
-
-        @Override
-        public List<String> convert(String value) {
-            var users = entries(value);
-            if (!users.stream().allMatch(UserNames::isUser)) {
-                throw invalid();
-            }
-            return users;
+            super(
+                    "names or uids of users, such as alice,1003",
+                    value -> Optional.of(entries(value))
+                            .filter(users -> users.stream().allMatch(UserNames::isUser)));
         }
 
         private static boolean isUser(String user) {
@@ -383,67 +329,45 @@ public final class Values {
         }
     }
 
-    /** A limit for each of some users. */
-    public static final class UserLimits extends SettingConverter<Map<String, Integer>> {
-        private final Limit limit = new Limit();
-
-        public UserLimits() {
-            super("users with a limit each, each once, such as john=3,paul=2");
-        }
-
-        @Override
-        public Map<String, Integer> convert(String value) {
-            var limits = new LinkedHashMap<String, Integer>();
-            for (var entry : entries(value)) {
-                var equals = entry.lastIndexOf('=');
-                if (equals < 1
-                        || limits.put(entry.substring(0, equals), limit.convert(entry.substring(equals + 1))) != null) {
-                    throw invalid();
-                }
-            }
-            return limits;
-        }
-    }
-
     /** Protected programs. */
     public static final class Programs extends SettingConverter<Collection<ProtectedExecutable>> {
         public Programs() {
-            super("absolute paths, each with @ and a user, with @*, or with neither, such as"
-                    + " /opt/bin/server,/opt/bin/worker@alice");
-        }
-
-        @Override
-        public List<ProtectedExecutable> convert(String value) {
-            return entries(value).stream().map(ProtectedExecutable::parse).toList();
+            super(
+                    "absolute paths, each with @ and a user, with @*, or with neither, such as"
+                            + " /opt/bin/server,/opt/bin/worker@alice",
+                    value -> Optional.of(entries(value).stream()
+                            .map(ProtectedExecutable::parse)
+                            .toList()));
         }
     }
 
     /** Host names of HTTP requests. */
     public static final class HostNames extends SettingConverter<Collection<String>> {
         public HostNames() {
-            super("host names without ports, such as gpu-1.example.org,enforcer");
-        }
-
-        @Override
-        public Set<String> convert(String value) {
-            return entries(value).stream().map(AllowedHosts::requireName).collect(Collectors.toUnmodifiableSet());
+            super(
+                    "host names without ports, such as gpu-1.example.org,enforcer",
+                    value -> Optional.of(entries(value).stream()
+                            .map(AllowedHosts::requireName)
+                            .collect(Collectors.toUnmodifiableSet())));
         }
     }
 
     /** Machines to enforce on, separated by commas only. For an unset value, SmallRye Config passes an empty one. */
-    public static final class Machines extends SettingConverter<@Nullable Collection<HostAddress>> {
+    public static final class Machines extends SettingConverter<Collection<HostAddress>> {
         public Machines() {
-            super("[user@]host[:port] for each machine, such as gpu-1,raz@gpu-2:2222,[::1]:22");
+            super(
+                    "[user@]host[:port] for each machine, such as gpu-1,raz@gpu-2:2222,[::1]:22",
+                    value -> Optional.of(HostAddress.parseList(value)));
         }
 
         @Override
-        public @Nullable List<HostAddress> convert(String value) {
-            return value.isEmpty() ? null : HostAddress.parseList(value);
+        public @Nullable Collection<HostAddress> convert(String value) {
+            return value.isEmpty() ? null : parse(value);
         }
     }
 
     /** Returns the entries of a list, which are separated by commas or blanks. */
-    private static List<String> entries(String value) {
+    static List<String> entries(String value) {
         return Arrays.stream(value.split("[,\\s]+", -1))
                 .filter(entry -> !entry.isEmpty())
                 .toList();
