@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.action.PendingTerminations;
+import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
@@ -38,13 +38,13 @@ final class CycleMemory {
     private final Records records;
     private final CycleClock clock;
     private final History history;
-    private final PendingTerminations terminations;
+    private final Terminations terminations;
     private final ActionIntents intents;
     private final Ticker counted;
     private final UnwrittenEvents unwritten;
 
     /** Restores what earlier runs left. */
-    CycleMemory(Records records, CycleClock clock, History history, PendingTerminations terminations, Ticker ticker) {
+    CycleMemory(Records records, CycleClock clock, History history, Terminations terminations, Ticker ticker) {
         this.records = records;
         this.clock = clock;
         this.history = history;

@@ -2,7 +2,6 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.ActionDispatcher.Execution;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
-import dev.genv.enforcer.enforcement.action.KillEscalation.Review;
 import dev.genv.enforcer.enforcement.action.Safeguards;
 import dev.genv.enforcer.enforcement.action.Safeguards.Orders;
 import dev.genv.enforcer.enforcement.history.Evidence;
@@ -81,10 +80,11 @@ final class CycleRecorder {
     }
 
     /** Records a cycle that came to its end. */
-    CycleReport record(Start start, Evidence evidence, Review review, Orders orders, Execution execution) {
+    CycleReport record(
+            Start start, Evidence evidence, List<ActionRecord> reviewed, Orders orders, Execution execution) {
         var seen = evidence.seen();
         var plan = evidence.plan();
-        var actions = Stream.of(execution.late(), review.records(), execution.records())
+        var actions = Stream.of(execution.late(), reviewed, execution.records())
                 .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());

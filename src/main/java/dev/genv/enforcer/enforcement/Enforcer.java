@@ -1,10 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.action.KillEscalation;
-import dev.genv.enforcer.enforcement.action.KillEscalation.Review;
-import dev.genv.enforcer.enforcement.action.PendingTerminations;
 import dev.genv.enforcer.enforcement.action.Safeguards;
-import dev.genv.enforcer.enforcement.action.Termination.TerminationTimes;
+import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.history.SeenFleet;
@@ -20,7 +17,6 @@ import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -52,8 +48,7 @@ public final class Enforcer {
     private final HostWorkers workers;
     private final ObservationCollector collector;
     private final History history;
-    private final PendingTerminations terminations;
-    private final KillEscalation escalation;
+    private final Terminations terminations;
     private final CycleMemory memory;
     private final Safeguards safeguards;
     private final ActionDispatcher dispatcher;
@@ -83,9 +78,7 @@ public final class Enforcer {
         var enforces = new Safeguards.Config(
                 config.mode(), rule -> policy.modeOf(rule) == RuleMode.ENFORCE, config.signals(), limits);
         safeguards = new Safeguards(enforces, counted);
-        terminations =
-                new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
-        escalation = new KillEscalation(terminations, ticker);
+        terminations = new Terminations(limits.killAfter(), limits.compliancePeriod(), counted);
         memory = new CycleMemory(records, clock, history, terminations, ticker);
         if (records.hasLost()) {
             safeguards.holdSigterm(limits.killAfter() == null ? PERHAPS_SIGNALLED : limits.killAfter());
@@ -103,7 +96,7 @@ public final class Enforcer {
 
     /** The kinds of entries that the store keeps for the next run. */
     public static List<SavedKind<?, ?>> savedKinds() {
-        return List.of(History.HOSTS, History.CLOCKS, PendingTerminations.TERMINATIONS, DeliveryCursors.POSITIONS);
+        return List.of(History.HOSTS, History.CLOCKS, Terminations.TERMINATIONS, DeliveryCursors.POSITIONS);
     }
 
     /** Runs a cycle; returns empty if another one still runs. */
@@ -142,13 +135,12 @@ public final class Enforcer {
      */
     private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
         var seen = observe(processesToVerify());
-        var plan = policy.check(seen.fleet(), terminations.expectedToExit());
+        var plan = policy.check(seen.fleet(), terminations.leaving(history.recordedAt()));
         var evidence = history.record(seen, plan);
-        var review = escalation.review(evidence);
-        var actions = escalation.extend(review, secondPlan(review));
-        var orders = safeguards.screen(actions, evidence);
+        var review = terminations.review(evidence);
+        var orders = safeguards.screen(review.actions(), evidence);
         recorder.announce(plan);
-        return recorder.record(start, evidence, review, orders, dispatcher.execute(orders));
+        return recorder.record(start, evidence, review.records(), orders, dispatcher.execute(orders));
     }
 
     /** Observes the present hosts, verifies whether these processes have exited, and records the state. */
@@ -163,12 +155,6 @@ public final class Enforcer {
     private void recordResult(PlannedAction planned, Result result) {
         memory.remember(planned, result);
         ActionLog.logResult(new Fleet(List.of(), config.remote()), new ActionRecord(planned, result, ticker.now()));
-    }
-
-    /** Checks the rules again where a termination depends on whether they still choose the process. */
-    private Plan secondPlan(Review review) {
-        var fleet = review.evidence().seen().fleet();
-        return review.needsSecondCheck() ? policy.check(fleet, review.expectedExits()) : Plan.EMPTY;
     }
 
     /** Returns the processes for which the hosts verify whether they have exited. */

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.action.PendingTerminations;
 import dev.genv.enforcer.enforcement.action.Safeguards;
 import dev.genv.enforcer.enforcement.action.Safeguards.Orders;
-import dev.genv.enforcer.enforcement.action.Termination.NextSignal;
+import dev.genv.enforcer.enforcement.action.Terminations;
+import dev.genv.enforcer.enforcement.action.Terminations.NextSignal;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Order;
@@ -26,7 +26,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /** Returns which actions follow a cycle if nothing changes, and not before when. It decides nothing. */
-record NextActions(Safeguards safeguards, PendingTerminations pending, Ticker ticker) {
+record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
     /**
      * Returns the actions that follow on each violation, the earliest first: those that are held back for a time, those that failed, and
      * the next signals of signalled processes.

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.store;
 
-import dev.genv.enforcer.enforcement.action.PendingTerminations;
+import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
@@ -43,7 +43,7 @@ public final class DatabaseStore implements Store {
     /** As many resolved violations are restored as the registry keeps. */
     private static final int MAX_RESOLVED = 10_000;
     /** Pending terminations are few, and never left out: without them a process gets a second SIGTERM. */
-    private static final String TERMINATIONS = PendingTerminations.TERMINATIONS.name();
+    private static final String TERMINATIONS = Terminations.TERMINATIONS.name();
 
     private static final long MAX_RESOLVED_BYTES = 16L << 20;
     private static final int EVENTS_AT_ONCE = 100;

@@ -8,7 +8,6 @@ import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.jsontype.NamedType;
 import com.fasterxml.jackson.databind.module.SimpleModule;
-import dev.genv.enforcer.enforcement.action.Termination;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SubordinateUids;
@@ -24,12 +23,7 @@ final class RecordModule extends SimpleModule {
 
     RecordModule() {
         super("store");
-        for (var type : List.of(
-                Membership.class,
-                Action.class,
-                ActionNote.Target.class,
-                Termination.Pending.class,
-                Termination.Breaking.class)) {
+        for (var type : List.of(Membership.class, Action.class, ActionNote.Target.class)) {
             setMixInAnnotation(type, Form.class);
         }
         registerSubtypes(
@@ -39,13 +33,7 @@ final class RecordModule extends SimpleModule {
                 new NamedType(Action.Terminate.class, "terminate"),
                 new NamedType(Action.Detach.class, "detach"),
                 new NamedType(ActionNote.TargetProcess.class, "process"),
-                new NamedType(ActionNote.TargetAttachment.class, "attachment"),
-                new NamedType(Termination.Asked.class, "asked"),
-                new NamedType(Termination.PerhapsAsked.class, "perhaps_asked"),
-                new NamedType(Termination.Overdue.class, "overdue"),
-                new NamedType(Termination.Killed.class, "killed"),
-                new NamedType(Termination.Unkillable.class, "unkillable"),
-                new NamedType(Termination.Compliant.class, "compliant"));
+                new NamedType(ActionNote.TargetAttachment.class, "attachment"));
         setMixInAnnotation(RuleDefinition.class, RuleForm.class);
         setMixInAnnotation(SubordinateUids.class, RangesForm.class);
         addDeserializer(RuleDefinition.class, new RuleReader());

@@ -32,7 +32,7 @@ import java.util.function.Predicate;
  * alone and at this time: the termination limit chooses among the actions that no other one holds back, and {@link OldObservation}
  * is checked directly before the execution.
  *
- * <p>Outside this class, {@code KillEscalation} leaves out processes that were already signalled, and each host checks the identity,
+ * <p>Outside this class, {@link Terminations} leaves out processes that were already signalled, and each host checks the identity,
  * the immunity and its own state again directly before the signal ({@code SignalCheck}, {@code ObservedHost}, the agent).
  */
 public final class Safeguards {

@@ -70,6 +70,11 @@ public final class Evidence {
         return seen;
     }
 
+    /** When the observation was recorded, by the mark of the clock that counts towards an action. */
+    public long mark() {
+        return now;
+    }
+
     public Plan plan() {
         return plan;
     }

@@ -61,6 +61,22 @@ class SecondVictimTest extends TerminationFixture {
     }
 
     @Test
+    void terminatesAnotherOneIfTheMemoryOfTheFirstCountsOnlyAWhileLater() {
+        node.setSnapshot(full());
+        runCycles(0, 10, 20, 30);
+        node.setSnapshot(host().devices(1)
+                .with(env("a").capacity("2000mi").attached(0))
+                .with(
+                        process(1).inEnvironment("a").uses(0, "600mi"),
+                        process(2).inEnvironment("a").uses(0, "500mi")));
+        runCycles(40, 50);
+        assertThat(signals()).containsExactly("1 TERM", "1 KILL");
+        node.setSnapshot(slightlyLess());
+        runCycles(60);
+        assertThat(signals()).containsExactly("1 TERM", "1 KILL", "2 TERM");
+    }
+
+    @Test
     void terminatesAnotherOneIfSigkillIsDenied() {
         node.setSnapshot(full());
         runCycles(0, 10, 20);

@@ -1,0 +1,391 @@
+package dev.genv.enforcer.enforcement.action;
+
+import dev.genv.enforcer.enforcement.history.Evidence;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Order.WaitReason;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.SavedState;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Rule.ExpectedExits;
+import dev.genv.enforcer.policy.Violation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The processes that were signalled, until they have exited or are forgotten. A process that keeps breaking rules for a time after SIGTERM
+ * gets SIGKILL. One that breaks none is not forgotten at once: the GPU tool may temporarily omit it, many training programs abort at a
+ * second SIGTERM, and a process may break rules only in every second observation.
+ *
+ * <p>Times are marks of the clock that counts towards an action, in nanoseconds. Workers whose result is no longer awaited also record here.
+ */
+public final class Terminations {
+    public static final SavedKind<HostProcess, Termination> TERMINATIONS =
+            new SavedKind<>("termination", HostProcess.class, Termination.class, HostProcess::host);
+
+    /** The time that the kernel and the driver need to remove a killed process. */
+    private static final long REMOVAL_TIME = Duration.ofSeconds(10).toNanos();
+    /** How long after its signal a process of a host that left the list is remembered: the host may return. */
+    private static final long RETENTION = Duration.ofHours(1).toNanos();
+    /** How long rules treat a signalled process as gone if SIGKILL is disabled. */
+    private static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
+
+    private final boolean kills;
+    /** How long a process must keep breaking rules after a signal before it gets the next one. */
+    private final long afterSignal;
+
+    private final long compliancePeriod;
+    private final Ticker ticker;
+    private final Map<HostProcess, Termination> pending = new TreeMap<>();
+    /** When the last observation was recorded. */
+    private long observedAt;
+
+    /**
+     * A signalled process. It stays the same as long as every cycle finds that it breaks rules.
+     *
+     * @param last the last action on it
+     * @param isSure whether it got the signal; otherwise the answer was lost. It is treated as signalled, but gets no SIGKILL
+     * @param signalledAt when it got the first signal
+     * @param killedAt when it got SIGKILL; null if it did not
+     * @param broken how long it kept breaking rules before {@code since}
+     * @param since since when it keeps breaking rules; null if the last observation did not show that it breaks one
+     * @param compliantSince since when it breaks no rule, as far as was observed; null if it broke one last
+     */
+    public record Termination(
+            PlannedAction last,
+            boolean isSure,
+            long signalledAt,
+            @Nullable Long killedAt,
+            long broken,
+            @Nullable Long since,
+            @Nullable Long compliantSince) {
+        private static Termination begin(PlannedAction planned, boolean isSure, long now) {
+            return new Termination(planned, isSure, now, null, 0, now, null);
+        }
+
+        private Termination killed(PlannedAction planned, long now) {
+            return new Termination(planned, true, signalledAt, now, broken, since, compliantSince);
+        }
+
+        private Termination breaks(long now) {
+            return since == null ? new Termination(last, isSure, signalledAt, killedAt, broken, now, null) : this;
+        }
+
+        /** It may have stopped to break rules since the observation before, so of the time since then only a part counts. */
+        private Termination stops(long before, long now, long most, @Nullable Long compliant) {
+            var until = since == null ? now : Math.max(since, before);
+            return new Termination(
+                    last,
+                    isSure,
+                    signalledAt,
+                    killedAt,
+                    elapsed(until) + (since == null ? 0 : Math.min(now - until, most)),
+                    null,
+                    compliant);
+        }
+
+        /** How long it kept breaking rules until now. */
+        private long elapsed(long now) {
+            return since == null ? broken : broken + now - since;
+        }
+    }
+
+    /**
+     * The signal that a process gets if it continues to break rules.
+     *
+     * @param causes the violations for which it got the last signal
+     * @param left the shortest time until the signal, from now on
+     */
+    public record NextSignal(Action.Terminate action, Set<Violation.Key> causes, WaitReason because, Duration left) {}
+
+    /**
+     * What follows from an observation.
+     *
+     * @param records the processes that have exited, and those that still exist long after SIGKILL
+     * @param actions SIGKILL where it is due, and the plan without the processes that were signalled before
+     */
+    public record Review(List<ActionRecord> records, List<PlannedAction> actions) {}
+
+    /**
+     * Creates an empty list.
+     *
+     * @param killAfter how long a process must continue to break rules before SIGKILL; null for never
+     * @param compliancePeriod how long a process must break no rule before it is forgotten
+     * @param ticker the clock that counts towards an action
+     */
+    public Terminations(@Nullable Duration killAfter, Duration compliancePeriod, Ticker ticker) {
+        kills = killAfter != null;
+        afterSignal = Objects.requireNonNullElse(killAfter, COUNTS_AS_FREED).toNanos();
+        this.compliancePeriod = compliancePeriod.toNanos();
+        this.ticker = ticker;
+    }
+
+    public synchronized SavedState save() {
+        return SavedState.EMPTY.with(TERMINATIONS, new HashMap<>(pending));
+    }
+
+    /** Continues the terminations that an earlier run of the service saved; the clock that counts towards an action continues too. */
+    public synchronized void restore(SavedState saved, SavedCycle last) {
+        pending.putAll(saved.get(TERMINATIONS));
+        observedAt = last.observed();
+    }
+
+    /** Returns all processes that were signalled and have not exited, as far as is known. */
+    public synchronized Set<HostProcess> all() {
+        return Set.copyOf(pending.keySet());
+    }
+
+    /** Records the result of an action. */
+    public synchronized void record(PlannedAction planned, Action.Terminate action, Result result) {
+        var now = ticker.mark();
+        var known = pending.get(action.target());
+        if (result.outcome() == Outcome.SIGNALLED) {
+            pending.put(
+                    action.target(),
+                    action.signal() == Signal.KILL && known != null
+                            ? known.killed(planned, now)
+                            : Termination.begin(planned, true, now));
+        } else if (result.uncertain() && known == null) {
+            pending.put(action.target(), Termination.begin(planned, false, now));
+        }
+    }
+
+    /**
+     * Returns what rules must know about the signalled processes. They treat one that exits or gets SIGKILL as gone, so that no other one is
+     * terminated for its memory. One that gets SIGKILL if it still breaks a rule is chosen before others.
+     *
+     * @param now when the present observation was recorded
+     */
+    public synchronized ExpectedExits leaving(long now) {
+        var leaving = new HashSet<HostProcess>();
+        var overdue = new HashSet<HostProcess>();
+        pending.forEach((process, termination) -> {
+            if (isLeaving(termination, now)) {
+                leaving.add(process);
+                if (isKillDue(termination, now)) {
+                    overdue.add(process);
+                }
+            }
+        });
+        return new ExpectedExits(leaving, overdue, Set.of());
+    }
+
+    private boolean isLeaving(Termination termination, long now) {
+        if (termination.killedAt != null) {
+            return !isUnkillable(termination, observedAt);
+        }
+        return kills
+                // SIGKILL may fail in every cycle
+                ? !isKillDue(termination, observedAt) || termination.elapsed(observedAt) < afterSignal + REMOVAL_TIME
+                : now - termination.signalledAt < afterSignal;
+    }
+
+    /** Whether a process gets SIGKILL if it still breaks a rule. */
+    private boolean isKillDue(Termination termination, long now) {
+        return kills && termination.isSure && termination.killedAt == null && termination.elapsed(now) >= afterSignal;
+    }
+
+    private static boolean isUnkillable(Termination termination, long now) {
+        var isObserved = termination.since != null || termination.compliantSince != null;
+        return isObserved && termination.killedAt != null && now - termination.killedAt >= REMOVAL_TIME;
+    }
+
+    /** Records for each process what a cycle observed, and decides what is due. */
+    public synchronized Review review(Evidence evidence) {
+        var before = observedAt;
+        observedAt = evidence.mark();
+        var records = new ArrayList<ActionRecord>();
+        var actions = new ArrayList<PlannedAction>();
+        var hosts = new HashMap<String, Processes>();
+        var wanted = wanted(evidence);
+        for (var target : List.copyOf(pending.keySet())) {
+            var known = Objects.requireNonNull(pending.get(target));
+            var on = hosts.computeIfAbsent(target.host(), host -> Processes.of(host, evidence));
+            if (on.host.isPresent() && on.host.get().ended().contains(target.id())) {
+                pending.remove(target);
+                records.add(new ActionRecord(known.last, Result.of(Outcome.EXITED), ticker.now()));
+                continue;
+            }
+            var check = check(target, known, on, wanted.getOrDefault(target, List.of()), evidence);
+            var next = next(known, check, before);
+            if (next.isEmpty()) {
+                pending.remove(target);
+                continue;
+            }
+            pending.put(target, next.get());
+            if (check.sighting != Sighting.BREAKS_RULES) {
+                continue;
+            }
+            var kill = new Action.Terminate(target.host(), Objects.requireNonNull(check.process), Signal.KILL);
+            if (isUnkillable(next.get(), observedAt)) {
+                records.add(new ActionRecord(
+                        new PlannedAction(kill, check.all, true),
+                        new Result(Outcome.UNKILLABLE, "SIGKILL did not terminate it"),
+                        ticker.now()));
+            } else if (isKillDue(next.get(), observedAt) && !check.planned.isEmpty()) {
+                actions.add(new PlannedAction(kill, check.planned, true));
+            }
+        }
+        evidence.plan().actions().stream()
+                .filter(planned -> !(planned.action() instanceof Action.Terminate terminate
+                        && pending.containsKey(terminate.target())))
+                .forEach(actions::add);
+        return new Review(records, actions);
+    }
+
+    /** Returns a process after an observation; empty if it is forgotten. One that breaks rules later gets SIGTERM first. */
+    private Optional<Termination> next(Termination known, Check check, long before) {
+        var now = observedAt;
+        return switch (check.sighting) {
+            case BREAKS_RULES ->
+                Optional.of(known.breaks(now)).filter(next -> next.isSure || next.elapsed(now) < afterSignal);
+            case COMPLIES -> {
+                var since = Objects.requireNonNullElse(known.compliantSince, now);
+                yield Optional.of(known.stops(before, now, mostUnobserved(), since))
+                        .filter(_ -> now - since < compliancePeriod);
+            }
+            case UNKNOWN -> Optional.of(known.stops(before, now, mostUnobserved(), known.compliantSince));
+            case HOST_NOT_LISTED ->
+                Optional.of(known.stops(before, now, mostUnobserved(), known.compliantSince))
+                        .filter(_ -> now - known.signalledAt <= RETENTION);
+        };
+    }
+
+    private long mostUnobserved() {
+        return kills ? afterSignal / 2 : Long.MAX_VALUE;
+    }
+
+    /** Returns the signals that follow if the processes continue to break rules. */
+    public synchronized List<NextSignal> nextSignals() {
+        var now = ticker.mark();
+        return pending.values().stream()
+                .filter(its -> its.killedAt == null && its.compliantSince == null)
+                .filter(its -> !its.isSure || (kills && !(its.since != null && isKillDue(its, observedAt))))
+                .map(its -> nextSignal(its, now))
+                .toList();
+    }
+
+    private NextSignal nextSignal(Termination its, long now) {
+        var last = (Action.Terminate) its.last.action(); // only a termination is pending
+        var signal = its.isSure ? Signal.KILL : Signal.TERM;
+        return new NextSignal(
+                new Action.Terminate(last.host(), last.process(), signal),
+                keys(its),
+                its.isSure ? WaitReason.KILL_AFTER : WaitReason.UNCONFIRMED_SIGNAL,
+                Duration.ofNanos(Math.max(0, afterSignal - its.elapsed(now))));
+    }
+
+    private static Set<Violation.Key> keys(Termination termination) {
+        return termination.last.causes().stream().map(Violation::key).collect(Collectors.toUnmodifiableSet());
+    }
+
+    private enum Sighting {
+        /** It breaks a rule, and the grace has passed. */
+        BREAKS_RULES,
+        /** It breaks no rule. */
+        COMPLIES,
+        /** The observation of its host was incomplete. */
+        UNKNOWN,
+        /** Its host is not in the list. */
+        HOST_NOT_LISTED
+    }
+
+    /**
+     * What was observed of a signalled process.
+     *
+     * @param process null if it was not on a GPU
+     * @param planned the violations for which the plan terminates it
+     * @param all these, and those for which it was signalled and that it still causes
+     */
+    private record Check(
+            Sighting sighting, @Nullable GpuProcess process, List<Violation> planned, List<Violation> all) {
+        static Check without(Sighting sighting) {
+            return new Check(sighting, null, List.of(), List.of());
+        }
+    }
+
+    /** The processes of a host; no host if it is not in the list. */
+    private record Processes(Optional<HostReport> host, Map<ProcessId, GpuProcess> byId) {
+        static Processes of(String name, Evidence evidence) {
+            var host = evidence.seen().host(name);
+            return new Processes(
+                    host,
+                    host.stream()
+                            .flatMap(its -> its.snapshot().processes().stream())
+                            .collect(Collectors.toMap(GpuProcess::id, Function.identity(), (one, _) -> one)));
+        }
+    }
+
+    private static Check check(
+            HostProcess target, Termination known, Processes on, List<Violation> wanted, Evidence evidence) {
+        if (on.host.isEmpty()) {
+            return Check.without(Sighting.HOST_NOT_LISTED);
+        }
+        var snapshot = on.host.get().snapshot();
+        var process = on.byId.get(target.id());
+        if (process == null) {
+            // It would have been observed if it were still on a GPU.
+            return Check.without(
+                    snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)
+                            ? Sighting.COMPLIES
+                            : Sighting.UNKNOWN);
+        }
+        var kill = new Action.Terminate(target.host(), process, Signal.KILL);
+        var planned = due(wanted, kill, evidence);
+        // Rules treat its memory as freed, so the plan may not contain it, but it still runs.
+        var causes = keys(known);
+        var unplanned = evidence.plan().violations().stream()
+                .filter(violation -> causes.contains(violation.key())
+                        && violation.processes().contains(process))
+                .toList();
+        var all = Stream.concat(planned.stream(), due(unplanned, kill, evidence).stream())
+                .distinct()
+                .toList();
+        // The rules could check this process, even if another process or a device could not be observed.
+        var isChecked = !(process.membership() instanceof Membership.Unknown)
+                && snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
+        var sighting = isChecked ? Sighting.COMPLIES : Sighting.UNKNOWN;
+        return new Check(all.isEmpty() ? sighting : Sighting.BREAKS_RULES, process, planned, all);
+    }
+
+    private static List<Violation> due(List<Violation> causes, Action.Terminate action, Evidence evidence) {
+        return causes.stream()
+                .filter(cause -> evidence.isInForce(cause, action)
+                        && evidence.delay(cause, action).isEmpty())
+                .toList();
+    }
+
+    /** Returns the violations for which the plan terminates each process. */
+    private static Map<HostProcess, List<Violation>> wanted(Evidence evidence) {
+        var wanted = new HashMap<HostProcess, List<Violation>>();
+        for (var planned : evidence.plan().actions()) {
+            if (planned.action() instanceof Action.Terminate terminate) {
+                wanted.put(terminate.target(), planned.causes());
+            }
+        }
+        return wanted;
+    }
+}
