@@ -106,6 +106,7 @@ public abstract class PersonalDelivery<K> extends Delivery {
 
     /** Returns when the next message of a person is due: when its notices are collected, and the limit permits another one. */
     private long due(K person) {
+        forgetOldMessages();
         var ends = messages.getOrDefault(person, new ArrayDeque<>());
         var permitted = ends.size() < limits.perHour() ? Duration.ZERO : until(ends.getFirst());
         return markAfter(permitted.compareTo(limits.collected()) > 0 ? permitted : limits.collected());

@@ -95,8 +95,7 @@ public final class WebhookDelivery extends Delivery {
         }
         var oldest = log.after(position, 1).events().stream().map(Event::at).findFirst();
         setWaiting(log.latest() - position, oldest.orElse(null));
-        var pause = until(pausedUntil);
-        return gone || pause.isZero() ? IDLE : pause;
+        return gone || oldest.isEmpty() ? IDLE : until(pausedUntil);
     }
 
     private Optional<Event> due(EventLog log) {

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 
 /** Violated by an environment that uses more memory on one of its devices than its capacity. */
 final class EnvMemoryRule implements Rule {
-    private static final RuleDefinition DEFINITION = new RuleDefinition(
+    static final RuleDefinition DEFINITION = new RuleDefinition(
             "env-memory",
             "More GPU memory than the environment has",
             """
@@ -47,8 +47,9 @@ final class EnvMemoryRule implements Rule {
         for (var snapshot : DEFINITION.checkable(fleet)) {
             var shares = MemoryShare.of(snapshot);
             var over = shares.stream().filter(MemoryShare::isExceeded).toList();
-            var victims =
-                    new MemoryVictims(over, ending.on(snapshot.host()), ending.overdueOn(snapshot.host())).choose();
+            var overdue = ending.overdueOn(snapshot.host());
+            var gone = ending.on(snapshot.host()).and(overdue.negate());
+            var victims = new MemoryVictims(over, gone, overdue).choose();
             for (var share : over) {
                 findings.add(finding(fleet, share, victims, ending));
             }

@@ -69,8 +69,7 @@ public interface Rule {
      * The processes that rules treat as gone although they still run, and those that were expected to exit and did not.
      *
      * @param signalled those that were signalled
-     * @param overdue those that were signalled and did not exit in time: rules do not treat them as gone, and choose them before
-     *     others
+     * @param overdue those of them that did not exit in time: the memory rule does not treat them as gone, and chooses them before others
      * @param terminated those that a rule terminates in this cycle
      */
     record ExpectedExits(Set<HostProcess> signalled, Set<HostProcess> overdue, Set<HostProcess> terminated) {
@@ -84,13 +83,16 @@ public interface Rule {
         Predicate<GpuProcess> on(String host) {
             return process -> {
                 var target = new HostProcess(host, process.id());
-                return (signalled.contains(target) && !overdue.contains(target)) || terminated.contains(target);
+                return signalled.contains(target) || terminated.contains(target);
             };
         }
 
-        /** Returns whether a process of this machine did not exit in time. */
+        /** Returns whether a process of this machine did not exit in time, so that its memory is not freed. */
         Predicate<GpuProcess> overdueOn(String host) {
-            return process -> overdue.contains(new HostProcess(host, process.id()));
+            return process -> {
+                var target = new HostProcess(host, process.id());
+                return overdue.contains(target) && !terminated.contains(target);
+            };
         }
 
         boolean isNow(String host, GpuProcess process) {

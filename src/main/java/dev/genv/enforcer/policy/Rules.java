@@ -16,6 +16,7 @@ public final class Rules {
             new UnlistedProcessesRule());
 
     public static final RuleDefinition INACTIVE_ENV_PROCESSES = InactiveEnvProcessesRule.DEFINITION;
+    public static final RuleDefinition ENV_MEMORY = EnvMemoryRule.DEFINITION;
 
     private static final List<RuleDefinition> DEFINITIONS =
             ALL.stream().map(Rule::definition).toList();

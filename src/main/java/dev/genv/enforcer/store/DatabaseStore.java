@@ -172,7 +172,7 @@ public final class DatabaseStore implements Store {
         for (var count = 0; count < events.size(); count++) {
             EventRows.insert(sql, events.get(count));
             if (count % EVENTS_AT_ONCE == 0) {
-                retention.keepShares(sql);
+                retention.makeRoomBetween(sql);
             }
         }
     }
@@ -190,7 +190,7 @@ public final class DatabaseStore implements Store {
         for (var violation : over.entrySet()) {
             rows.writeResolved(violation.getKey(), violation.getValue());
         }
-        retention.keepShares(sql);
+        retention.makeRoomBetween(sql);
         var now = new HashMap<String, StoredViolation>();
         for (var violation : cycle.active()) {
             var id = violation.entry().id();

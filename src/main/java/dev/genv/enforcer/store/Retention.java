@@ -29,6 +29,8 @@ public final class Retention {
     private final long maxBytes;
     private final Duration maxAge;
     private @Nullable Instant lastByAge;
+    /** Whether rows were deleted whose pages may be free. */
+    private boolean hasFreed;
 
     /**
      * A kind of rows, and its share of the database in sixteenths. An eighth each is for usage, for the history, and for indexes and
@@ -78,25 +80,25 @@ public final class Retention {
 
     /** Deletes what is above the limits, as far as a cycle has time for it. */
     void apply(Sql sql, Instant now) throws SQLException {
-        var isChanged = keepShares(sql);
-        isChanged |= deleteOld(sql, now);
-        if (isChanged) {
+        keepShares(sql, MOST_STEPS);
+        hasFreed |= deleteOld(sql, now);
+        if (hasFreed) {
             sql.execute("PRAGMA incremental_vacuum(%d)".formatted(FREED_PAGES));
+            hasFreed = false;
         }
     }
 
-    /** Deletes what is above the share of its kind. Returns whether there was anything. */
-    boolean keepShares(Sql sql) throws SQLException {
-        var isChanged = false;
+    /** Deletes some of what is above the share of its kind, between the rows of a cycle. */
+    void makeRoomBetween(Sql sql) throws SQLException {
+        keepShares(sql, 1);
+    }
+
+    private void keepShares(Sql sql, int most) throws SQLException {
         for (var kind : KINDS) {
-            for (var step = 0; step < MOST_STEPS && isAbove(sql, kind); step++) {
-                isChanged = true;
-                if (!deleteOldest(sql, kind)) {
-                    break;
-                }
+            for (var step = 0; step < most && isAbove(sql, kind) && deleteOldest(sql, kind); step++) {
+                hasFreed = true;
             }
         }
-        return isChanged;
     }
 
     /** Deletes the oldest rows of each kind, because the indexes need more than was left for them. Returns whether there were any. */

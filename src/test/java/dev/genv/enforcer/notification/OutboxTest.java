@@ -63,6 +63,22 @@ class OutboxTest {
     }
 
     @Test
+    void aMessageThatBecomesDueWhileAnotherIsTakenCountsTowardsTheLimit() {
+        for (var minute = 0; minute < 3; minute++) {
+            time.passTo(Duration.ofMinutes(minute));
+            outbox.collect("paul", acted("a"));
+            time.pass(Duration.ofSeconds(1));
+            outbox.collect("raz", acted("a"));
+            time.pass(DELAY);
+            assertThat(due()).hasSize(minute < 2 ? 2 : 0);
+        }
+        time.passTo(Duration.ofSeconds(3_611)); // paul's message is due, and raz's not yet
+        outbox.takeDue(_ -> time.passTo(Duration.ofSeconds(3_612)));
+        outbox.collect("raz", acted("b"));
+        assertThat(outbox.untilDue()).as("an hour after the second one").contains(Duration.ofSeconds(59));
+    }
+
+    @Test
     void eachPersonHasAMessage() {
         outbox.collect("raz", acted("a"));
         outbox.collect("paul", acted("a"));

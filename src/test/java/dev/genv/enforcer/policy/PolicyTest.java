@@ -22,6 +22,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -127,6 +128,22 @@ class PolicyTest {
         var plan = enforcingPolicy(Limits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
         assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES, ENV_MEMORY);
         assertThat(terminatedPids(plan)).containsExactly(2);
+    }
+
+    /** It stays only for the rule that chooses whose memory is freed. */
+    @Test
+    void aProcessThatDidNotExitInTimeIsGoneForTheQuota() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt("20/11/2026 09:00:00", 1), env("b").attachedAt("20/11/2026 10:00:00", 0))
+                .with(
+                        process(1).inEnvironment("a").uses(1),
+                        process(2).inEnvironment("b").uses(0))
+                .fleet();
+        var overdue = Set.of(id("here", 1));
+        var plan = enforcingPolicy(new Limits(1, Map.of()), MAX_DEVICES_PER_USER)
+                .check(fleet, new ExpectedExits(overdue, overdue, Set.of()));
+        assertThat(lines(plan)).contains("Detaching environment a of user raz from device 1");
+        assertThat(terminatedPids(plan)).doesNotContain(2);
     }
 
     @Test

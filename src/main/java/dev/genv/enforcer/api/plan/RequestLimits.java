@@ -251,7 +251,7 @@ public class RequestLimits {
         }
     }
 
-    /** The body of a plan request while it arrives. It holds no more memory than it has reserved, even if the pieces are small. */
+    /** The body of a plan request while it arrives. It holds hardly more memory than it has reserved, even if the pieces are small. */
     final class PlanBody implements AutoCloseable {
         private static final int BLOCK = 1 << 10;
 

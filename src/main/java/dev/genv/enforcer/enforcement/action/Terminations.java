@@ -19,6 +19,7 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Rule.ExpectedExits;
+import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.policy.Violation;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -63,35 +64,46 @@ public final class Terminations {
     /** When the last observation was recorded. */
     private long observedAt;
 
+    /** How far a termination has come. */
+    public enum Stage {
+        /** SIGTERM may have been sent; the answer was lost. It counts as sent, but no SIGKILL follows. */
+        PERHAPS_ASKED,
+        /** SIGTERM was sent. */
+        ASKED,
+        /** SIGKILL is due, and may have failed. */
+        OVERDUE,
+        /** SIGKILL was sent. */
+        KILLED
+    }
+
     /**
      * A signalled process. It stays the same as long as every cycle finds that it breaks rules.
      *
      * @param last the last action on it
-     * @param isSure whether it got the signal; otherwise the answer was lost. It is treated as signalled, but gets no SIGKILL
      * @param signalledAt when it got the first signal
-     * @param killedAt when it got SIGKILL; null if it did not
+     * @param stageAt when its stage began
      * @param broken how long it kept breaking rules before {@code since}
      * @param since since when it keeps breaking rules; null if the last observation did not show that it breaks one
      * @param compliantSince since when it breaks no rule, as far as was observed; null if it broke one last
      */
     public record Termination(
             PlannedAction last,
-            boolean isSure,
             long signalledAt,
-            @Nullable Long killedAt,
+            Stage stage,
+            long stageAt,
             long broken,
             @Nullable Long since,
             @Nullable Long compliantSince) {
-        private static Termination begin(PlannedAction planned, boolean isSure, long now) {
-            return new Termination(planned, isSure, now, null, 0, now, null);
+        private static Termination begin(PlannedAction planned, Stage stage, long now) {
+            return new Termination(planned, now, stage, now, 0, now, null);
         }
 
-        private Termination killed(PlannedAction planned, long now) {
-            return new Termination(planned, true, signalledAt, now, broken, since, compliantSince);
+        private Termination next(PlannedAction planned, Stage next, long now) {
+            return new Termination(planned, signalledAt, next, now, broken, since, compliantSince);
         }
 
         private Termination breaks(long now) {
-            return since == null ? new Termination(last, isSure, signalledAt, killedAt, broken, now, null) : this;
+            return since == null ? new Termination(last, signalledAt, stage, stageAt, broken, now, null) : this;
         }
 
         /** It may have stopped to break rules since the observation before, so of the time since then only a part counts. */
@@ -99,9 +111,9 @@ public final class Terminations {
             var until = since == null ? now : Math.max(since, before);
             return new Termination(
                     last,
-                    isSure,
                     signalledAt,
-                    killedAt,
+                    stage == Stage.OVERDUE ? Stage.ASKED : stage,
+                    stageAt,
                     elapsed(until) + (since == null ? 0 : Math.min(now - until, most)),
                     null,
                     compliant);
@@ -166,16 +178,16 @@ public final class Terminations {
             pending.put(
                     action.target(),
                     action.signal() == Signal.KILL && known != null
-                            ? known.killed(planned, now)
-                            : Termination.begin(planned, true, now));
+                            ? known.next(planned, Stage.KILLED, now)
+                            : Termination.begin(planned, Stage.ASKED, now));
         } else if (result.uncertain() && known == null) {
-            pending.put(action.target(), Termination.begin(planned, false, now));
+            pending.put(action.target(), Termination.begin(planned, Stage.PERHAPS_ASKED, now));
         }
     }
 
     /**
      * Returns what rules must know about the signalled processes. They treat one that exits or gets SIGKILL as gone, so that no other one is
-     * terminated for its memory. One that gets SIGKILL if it still breaks a rule is chosen before others.
+     * terminated for its memory. One that was signalled for its memory, and gets SIGKILL if it still needs it, is chosen before others.
      *
      * @param now when the present observation was recorded
      */
@@ -185,7 +197,7 @@ public final class Terminations {
         pending.forEach((process, termination) -> {
             if (isLeaving(termination, now)) {
                 leaving.add(process);
-                if (isKillDue(termination, now)) {
+                if (isKillDue(termination, now) && isForMemory(termination)) {
                     overdue.add(process);
                 }
             }
@@ -193,24 +205,28 @@ public final class Terminations {
         return new ExpectedExits(leaving, overdue, Set.of());
     }
 
+    /** Whether it exits or gets SIGKILL, as far as the last observation showed. SIGKILL may fail, or not terminate it. */
     private boolean isLeaving(Termination termination, long now) {
-        if (termination.killedAt != null) {
-            return !isUnkillable(termination, observedAt);
-        }
-        return kills
-                // SIGKILL may fail in every cycle
-                ? !isKillDue(termination, observedAt) || termination.elapsed(observedAt) < afterSignal + REMOVAL_TIME
-                : now - termination.signalledAt < afterSignal;
+        return kills ? !isStuck(termination) : now - termination.signalledAt < afterSignal;
+    }
+
+    private static boolean isForMemory(Termination termination) {
+        return termination.last.causes().stream().anyMatch(cause -> cause.rule().equals(Rules.ENV_MEMORY));
+    }
+
+    /** Whether it still exists long after SIGKILL was due. */
+    private boolean isStuck(Termination termination) {
+        var isObserved = termination.since != null || termination.compliantSince != null;
+        return isObserved
+                && termination.stage.compareTo(Stage.OVERDUE) >= 0
+                && observedAt - termination.stageAt >= REMOVAL_TIME;
     }
 
     /** Whether a process gets SIGKILL if it still breaks a rule. */
     private boolean isKillDue(Termination termination, long now) {
-        return kills && termination.isSure && termination.killedAt == null && termination.elapsed(now) >= afterSignal;
-    }
-
-    private static boolean isUnkillable(Termination termination, long now) {
-        var isObserved = termination.since != null || termination.compliantSince != null;
-        return isObserved && termination.killedAt != null && now - termination.killedAt >= REMOVAL_TIME;
+        return kills
+                && (termination.stage == Stage.ASKED || termination.stage == Stage.OVERDUE)
+                && termination.elapsed(now) >= afterSignal;
     }
 
     /** Records for each process what a cycle observed, and decides what is due. */
@@ -240,12 +256,15 @@ public final class Terminations {
                 continue;
             }
             var kill = new Action.Terminate(target.host(), Objects.requireNonNull(check.process), Signal.KILL);
-            if (isUnkillable(next.get(), observedAt)) {
+            if (next.get().stage == Stage.KILLED && isStuck(next.get())) {
                 records.add(new ActionRecord(
                         new PlannedAction(kill, check.all, true),
                         new Result(Outcome.UNKILLABLE, "SIGKILL did not terminate it"),
                         ticker.now()));
             } else if (isKillDue(next.get(), observedAt) && !check.planned.isEmpty()) {
+                if (known.stage == Stage.ASKED) {
+                    pending.put(target, next.get().next(known.last, Stage.OVERDUE, observedAt));
+                }
                 actions.add(new PlannedAction(kill, check.planned, true));
             }
         }
@@ -261,7 +280,8 @@ public final class Terminations {
         var now = observedAt;
         return switch (check.sighting) {
             case BREAKS_RULES ->
-                Optional.of(known.breaks(now)).filter(next -> next.isSure || next.elapsed(now) < afterSignal);
+                Optional.of(known.breaks(now))
+                        .filter(next -> next.stage != Stage.PERHAPS_ASKED || next.elapsed(now) < afterSignal);
             case COMPLIES -> {
                 var since = Objects.requireNonNullElse(known.compliantSince, now);
                 yield Optional.of(known.stops(before, now, mostUnobserved(), since))
@@ -282,19 +302,20 @@ public final class Terminations {
     public synchronized List<NextSignal> nextSignals() {
         var now = ticker.mark();
         return pending.values().stream()
-                .filter(its -> its.killedAt == null && its.compliantSince == null)
-                .filter(its -> !its.isSure || (kills && !(its.since != null && isKillDue(its, observedAt))))
+                .filter(its -> its.stage != Stage.KILLED && its.compliantSince == null)
+                .filter(its -> its.stage == Stage.PERHAPS_ASKED
+                        || (kills && !(its.since != null && isKillDue(its, observedAt))))
                 .map(its -> nextSignal(its, now))
                 .toList();
     }
 
     private NextSignal nextSignal(Termination its, long now) {
         var last = (Action.Terminate) its.last.action(); // only a termination is pending
-        var signal = its.isSure ? Signal.KILL : Signal.TERM;
+        var isAsked = its.stage != Stage.PERHAPS_ASKED;
         return new NextSignal(
-                new Action.Terminate(last.host(), last.process(), signal),
+                new Action.Terminate(last.host(), last.process(), isAsked ? Signal.KILL : Signal.TERM),
                 keys(its),
-                its.isSure ? WaitReason.KILL_AFTER : WaitReason.UNCONFIRMED_SIGNAL,
+                isAsked ? WaitReason.KILL_AFTER : WaitReason.UNCONFIRMED_SIGNAL,
                 Duration.ofNanos(Math.max(0, afterSignal - its.elapsed(now))));
     }
 

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -74,6 +75,26 @@ class SecondVictimTest extends TerminationFixture {
         node.setSnapshot(slightlyLess());
         runCycles(60);
         assertThat(signals()).containsExactly("1 TERM", "1 KILL", "2 TERM");
+    }
+
+    @Test
+    void noOtherProcessAfterAMissedObservationBeforeSigkill() {
+        node.setSnapshot(full());
+        runCycles(0, 10, 20, 29);
+        node.setSnapshot(host().missing(SnapshotPart.values()));
+        runCycles(44);
+        node.setSnapshot(slightlyLess());
+        runCycles(54, 60);
+        assertThat(signals()).containsExactly("1 TERM", "1 KILL");
+    }
+
+    /** It was signalled for another reason, and its memory counts as freed. */
+    @Test
+    void aProcessThatObeyedIsNotKilledForTheMemoryOfItsEnvironment() {
+        runCycles(0, 10, 20);
+        node.setSnapshot(full());
+        runCycles(30, 40, 50);
+        assertThat(signals()).containsExactly("1 TERM");
     }
 
     @Test
