@@ -14,7 +14,6 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.Journal;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -22,6 +21,7 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.NoStore;
 import io.vertx.core.Vertx;
 import io.vertx.ext.web.Router;
 import java.io.BufferedReader;
@@ -59,7 +59,7 @@ final class StreamService {
                 .build();
         enforcer = new Enforcer(
                 config,
-                new Records(new ViolationRegistry(10_000), log, Journal.NONE, List.of()),
+                new Records(new ViolationRegistry(10_000), log, new NoStore(), List.of()),
                 Ticker.ofSystem(),
                 List.of());
     }
