@@ -11,7 +11,6 @@ import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
-import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Violation;
@@ -66,12 +65,12 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
     }
 
     private void addSignals(Map<Violation.Key, List<NextAction>> next, List<NextSignal> signals, Evidence evidence) {
-        var planned = causes(evidence);
+        var planned = evidence.plan().terminations();
         for (var signal : signals) {
             var action = asObserved(signal.action(), evidence);
             if (safeguards.isOnlyDelayed(action, signal.causes(), evidence)) {
                 var causes = new HashSet<>(signal.causes());
-                causes.addAll(planned.getOrDefault(action.target(), Set.of()));
+                planned.getOrDefault(action.target(), List.of()).forEach(cause -> causes.add(cause.key()));
                 add(next, causes, NextAction.of(action, ticker.now().plus(signal.left()), signal.because()));
             }
         }
@@ -85,17 +84,6 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
                 .findFirst()
                 .map(process -> new Action.Terminate(signal.host(), process, signal.signal()))
                 .orElse(signal);
-    }
-
-    /** Returns for which violations the plan of this cycle terminates each process. */
-    private static Map<HostProcess, Set<Violation.Key>> causes(Evidence evidence) {
-        var causes = new HashMap<HostProcess, Set<Violation.Key>>();
-        for (var planned : evidence.plan().actions()) {
-            if (planned.action() instanceof Action.Terminate terminate) {
-                causes.put(terminate.target(), keys(planned));
-            }
-        }
-        return causes;
     }
 
     private static Set<Violation.Key> keys(PlannedAction planned) {

@@ -1,7 +1,10 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The violations of a fleet, and the actions that they ask for.
@@ -12,6 +15,17 @@ import java.util.List;
  */
 public record Plan(List<Violation> violations, List<PlannedAction> actions, List<HostProblem> problems) {
     public static final Plan EMPTY = new Plan(List.of(), List.of(), List.of());
+
+    /** Returns the violations for which each process is to be terminated. */
+    public Map<HostProcess, List<Violation>> terminations() {
+        var causes = new HashMap<HostProcess, List<Violation>>();
+        for (var planned : actions) {
+            if (planned.action() instanceof Action.Terminate terminate) {
+                causes.put(terminate.target(), planned.causes());
+            }
+        }
+        return causes;
+    }
 
     /** A problem that prevented a rule from checking a part of a machine. */
     public record HostProblem(String host, Problem problem) {}

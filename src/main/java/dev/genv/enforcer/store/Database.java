@@ -84,7 +84,7 @@ public final class Database implements AutoCloseable {
      * The configuration of the database.
      *
      * @param folder its folder; empty to keep the tables in memory
-     * @param maxBytes the largest size of the database
+     * @param maxBytes the largest size of the database; tables in memory may be larger for active violations
      */
     public record Config(Optional<Path> folder, long maxBytes) {}
 

@@ -154,7 +154,7 @@ public final class DatabaseStore implements Store {
         }
         sql.update("INSERT OR REPLACE INTO meta VALUES ('cycle', ?)", RecordJson.text(cycle.cycle()));
         var rows = new ActionRows(connection);
-        for (var intent : isAnew && database.isKept() ? cycle.open() : List.<Intent>of()) {
+        for (var intent : isAnew ? cycle.open() : List.<Intent>of()) {
             rows.insert(intent);
         }
         for (var attempt : cycle.attempts()) {
@@ -172,7 +172,7 @@ public final class DatabaseStore implements Store {
         for (var count = 0; count < events.size(); count++) {
             EventRows.insert(sql, events.get(count));
             if (count % EVENTS_AT_ONCE == 0) {
-                retention.makeRoomBetween(sql);
+                retention.deleteSome(sql);
             }
         }
     }
@@ -190,7 +190,7 @@ public final class DatabaseStore implements Store {
         for (var violation : over.entrySet()) {
             rows.writeResolved(violation.getKey(), violation.getValue());
         }
-        retention.makeRoomBetween(sql);
+        retention.deleteSome(sql);
         var now = new HashMap<String, StoredViolation>();
         for (var violation : cycle.active()) {
             var id = violation.entry().id();

@@ -89,7 +89,7 @@ public final class Retention {
     }
 
     /** Deletes some of what is above the share of its kind, between the rows of a cycle. */
-    void makeRoomBetween(Sql sql) throws SQLException {
+    void deleteSome(Sql sql) throws SQLException {
         keepShares(sql, 1);
     }
 

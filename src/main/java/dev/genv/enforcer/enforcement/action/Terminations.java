@@ -106,7 +106,7 @@ public final class Terminations {
             return since == null ? new Termination(last, signalledAt, stage, stageAt, broken, now, null) : this;
         }
 
-        /** It may have stopped to break rules since the observation before, so of the time since then only a part counts. */
+        /** It may have stopped breaking rules since the observation before, so of the time since then only a part counts. */
         private Termination stops(long before, long now, long most, @Nullable Long compliant) {
             var until = since == null ? now : Math.max(since, before);
             return new Termination(
@@ -236,7 +236,7 @@ public final class Terminations {
         var records = new ArrayList<ActionRecord>();
         var actions = new ArrayList<PlannedAction>();
         var hosts = new HashMap<String, Processes>();
-        var wanted = wanted(evidence);
+        var wanted = evidence.plan().terminations();
         for (var target : List.copyOf(pending.keySet())) {
             var known = Objects.requireNonNull(pending.get(target));
             var on = hosts.computeIfAbsent(target.host(), host -> Processes.of(host, evidence));
@@ -252,20 +252,8 @@ public final class Terminations {
                 continue;
             }
             pending.put(target, next.get());
-            if (check.sighting != Sighting.BREAKS_RULES) {
-                continue;
-            }
-            var kill = new Action.Terminate(target.host(), Objects.requireNonNull(check.process), Signal.KILL);
-            if (next.get().stage == Stage.KILLED && isStuck(next.get())) {
-                records.add(new ActionRecord(
-                        new PlannedAction(kill, check.all, true),
-                        new Result(Outcome.UNKILLABLE, "SIGKILL did not terminate it"),
-                        ticker.now()));
-            } else if (isKillDue(next.get(), observedAt) && !check.planned.isEmpty()) {
-                if (known.stage == Stage.ASKED) {
-                    pending.put(target, next.get().next(known.last, Stage.OVERDUE, observedAt));
-                }
-                actions.add(new PlannedAction(kill, check.planned, true));
+            if (check.sighting == Sighting.BREAKS_RULES) {
+                escalate(target, next.get(), check, records, actions);
             }
         }
         evidence.plan().actions().stream()
@@ -273,6 +261,27 @@ public final class Terminations {
                         && pending.containsKey(terminate.target())))
                 .forEach(actions::add);
         return new Review(records, actions);
+    }
+
+    /** Decides about a process that still breaks a rule. */
+    private void escalate(
+            HostProcess target,
+            Termination known,
+            Check check,
+            List<ActionRecord> records,
+            List<PlannedAction> actions) {
+        var kill = new Action.Terminate(target.host(), Objects.requireNonNull(check.process), Signal.KILL);
+        if (known.stage == Stage.KILLED && isStuck(known)) {
+            records.add(new ActionRecord(
+                    new PlannedAction(kill, check.all, true),
+                    new Result(Outcome.UNKILLABLE, "SIGKILL did not terminate it"),
+                    ticker.now()));
+        } else if (isKillDue(known, observedAt) && !check.planned.isEmpty()) {
+            if (known.stage == Stage.ASKED) {
+                pending.put(target, known.next(known.last, Stage.OVERDUE, observedAt));
+            }
+            actions.add(new PlannedAction(kill, check.planned, true));
+        }
     }
 
     /** Returns a process after an observation; empty if it is forgotten. One that breaks rules later gets SIGTERM first. */
@@ -397,16 +406,5 @@ public final class Terminations {
                 .filter(cause -> evidence.isInForce(cause, action)
                         && evidence.delay(cause, action).isEmpty())
                 .toList();
-    }
-
-    /** Returns the violations for which the plan terminates each process. */
-    private static Map<HostProcess, List<Violation>> wanted(Evidence evidence) {
-        var wanted = new HashMap<HostProcess, List<Violation>>();
-        for (var planned : evidence.plan().actions()) {
-            if (planned.action() instanceof Action.Terminate terminate) {
-                wanted.put(terminate.target(), planned.causes());
-            }
-        }
-        return wanted;
     }
 }
