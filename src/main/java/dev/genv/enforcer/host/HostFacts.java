@@ -254,6 +254,17 @@ public record HostFacts(
             this(pid, before, uid, environ, executable, skipped(), skipped(), after);
         }
 
+        /** Returns the facts of a process of which only the stat is known. */
+        public static ProcessFacts unread(int pid, Reading<Bytes> stat) {
+            return new ProcessFacts(
+                    pid,
+                    stat,
+                    Reading.failed(Reading.Failure.ABSENT, ""),
+                    Reading.failed(Reading.Failure.ABSENT, ""),
+                    Reading.failed(Reading.Failure.ABSENT, ""),
+                    stat);
+        }
+
         public static <T> Reading<T> skipped() {
             return Reading.failed(Reading.Failure.SKIPPED, "");
         }

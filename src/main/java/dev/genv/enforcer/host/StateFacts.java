@@ -58,6 +58,9 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
 
     /** A state file. */
     public sealed interface StateFile {
+        /** In bytes. The parsed environments of a file of this size need less memory than the limit; both files are held at once. */
+        int LARGEST = 6 << 20;
+
         record Present(Bytes content) implements StateFile {}
 
         record Absent() implements StateFile {}

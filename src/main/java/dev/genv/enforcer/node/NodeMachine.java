@@ -1,20 +1,30 @@
 package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.host.Machine;
-import dev.genv.enforcer.enforcement.host.Machine.Instruction;
-import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
+import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
+import dev.genv.enforcer.enforcement.host.Machine.Digest;
+import dev.genv.enforcer.enforcement.host.Machine.Examination;
+import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.enforcement.host.Machine.ObservationRequest;
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
+import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
+import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
+import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
+import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileTree;
 import dev.genv.enforcer.linux.Libc;
+import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.gpu.DeviceHolders;
 import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
@@ -32,11 +42,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The node: the machine that the service runs on. */
@@ -84,7 +98,7 @@ public final class NodeMachine implements Machine, Closeable {
         var devices = new NvidiaDevices(paths.proc());
         holders = new DeviceHolders(searched, devices);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
-        signaller = new Signaller(processes, devices);
+        signaller = new Signaller(proc, processes, devices);
     }
 
     /**
@@ -105,7 +119,8 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     @Override
-    public HostFacts gather(ObservationRequest interest) throws InterruptedException {
+    public HostFacts observe(ObservationRequest interest) throws InterruptedException {
+        signaller.closeHandles();
         for (var each : List.of(proc, searched)) {
             each.beginObservation();
             each.setSubordinateUids(interest.subordinateUids());
@@ -184,27 +199,21 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     @Override
-    public void execute(List<Instruction> orders, BiConsumer<Instruction, InstructionResult> done)
-            throws InterruptedException {
+    public Examination examine(List<ProcessId> ids) throws InterruptedException {
         proc.beginObservation();
-        // Read again, because a program may have been replaced since the check.
-        var programFacts = programs.read();
-        var detachments = new ArrayList<Instruction.Detach>();
-        for (var order : orders) {
-            switch (order) {
-                case Instruction.Terminate terminate ->
-                    done.accept(
-                            terminate, new InstructionResult.Finished(signaller.terminate(terminate, programFacts)));
-                case Instruction.Detach detach -> detachments.add(detach);
-            }
-        }
-        if (!detachments.isEmpty()) {
-            var replies = state.detach(
-                    detachments.stream().map(Instruction.Detach::attachment).toList());
-            for (var i = 0; i < replies.size(); i++) {
-                done.accept(detachments.get(i), replies.get(i));
-            }
-        }
+        return new Examination(programs.read(), signaller.examine(ids));
+    }
+
+    @Override
+    public void signal(List<SignalRequest> signals, BiConsumer<SignalRequest, SignalResult> done) {
+        proc.beginObservation();
+        signals.forEach(each -> done.accept(each, signaller.send(each)));
+        signaller.closeHandles();
+    }
+
+    @Override
+    public SwapResult swapDevices(String digest, byte[] content) throws InterruptedException {
+        return state.swapDevices(digest, content);
     }
 
     /**
@@ -255,85 +264,100 @@ public final class NodeMachine implements Machine, Closeable {
         }
     }
 
-    /** Signals processes, each only if its identity has not changed. */
-    record Signaller(ProcessReader reader, NvidiaDevices devices) {
-        private static final int NO_SIGNAL = 0;
+    /** Examines and signals processes through a pidfd of each. */
+    private static final class Signaller {
+        private static final SignalResult ABANDONED =
+                new SignalResult(Kind.NOT_SENT, "abandoned: the execution took too long");
 
-        private static final Result WITHOUT_DEVICE = Result.failed(
-                "it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not terminated");
+        private final ProcFs proc;
+        private final ProcessReader reader;
+        private final NvidiaDevices devices;
+        private final Map<ProcessId, Descriptor> handles = new HashMap<>();
 
-        /** Sends the signal through a pidfd that was opened before the process was checked again. */
-        Result terminate(Instruction.Terminate order, List<Reading<ProgramFile>> programs) {
-            var pid = order.process().pid();
-            if (pid <= 0) {
-                return new Result(Outcome.SKIPPED_PROTECTED, "this pid is not a process");
-            }
-            try (var descriptor = new Descriptor(Libc.pidfdOpen(pid))) {
-                // It can wait, so it comes before the last check.
-                var withoutDevice = deviceRefusal(order);
-                var now = reader.read(pid);
-                if (Thread.currentThread().isInterrupted()) {
-                    return Result.failed(
-                            "abandoned: the execution took too long"); // a later check may have a different result
-                }
-                var refusal = order.check().refusal(now, programs);
-                if (refusal.isPresent()) {
-                    return refusal.get();
-                }
-                if (withoutDevice.isPresent()) {
-                    Libc.pidfdSendSignal(descriptor.number(), NO_SIGNAL); // fails if the process has exited meanwhile
-                    return withoutDevice.get();
-                }
-                Libc.pidfdSendSignal(descriptor.number(), order.kill() ? Libc.SIGKILL : Libc.SIGTERM);
-                return Result.of(Outcome.SIGNALLED);
-            } catch (Errno e) {
-                return failed(e);
-            } catch (IOException e) {
-                return Result.failed(String.valueOf(e.getMessage()));
-            }
+        private Signaller(ProcFs proc, ProcessReader reader, NvidiaDevices devices) {
+            this.proc = proc;
+            this.reader = reader;
+            this.devices = devices;
         }
 
-        private static Result failed(Errno e) {
-            if (e.is(Errno.ESRCH)) {
-                return Result.of(Outcome.ALREADY_GONE);
+        List<Examined> examine(List<ProcessId> ids) throws InterruptedException {
+            closeHandles();
+            var withoutHandle = new HashMap<Integer, Reading<Bytes>>();
+            for (var id : ids) {
+                try {
+                    handles.put(id, new Descriptor(Libc.pidfdOpen(id.pid())));
+                } catch (Errno e) {
+                    withoutHandle.put(
+                            id.pid(), Reading.failed(e.is(Errno.ESRCH) ? Failure.ABSENT : Failure.OTHER, Errno.textOf(e)));
+                }
             }
-            return e.is(Errno.EPERM)
-                    ? new Result(Outcome.DENIED, "needs the capability CAP_KILL")
-                    : Result.failed(String.valueOf(e.getMessage()));
+            // Its files can wait, so they come before what is compared again.
+            var uses = ids.stream().collect(Collectors.toMap(ProcessId::pid, this::use));
+            return reader.readAll(ids.stream().map(ProcessId::pid).toList(), Set.copyOf(ids), List.of()).stream()
+                    .map(facts -> {
+                        var why = withoutHandle.get(facts.pid());
+                        return why == null ? facts : ProcessFacts.unread(facts.pid(), why);
+                    })
+                    .map(facts -> new Examined(facts, Objects.requireNonNull(uses.get(facts.pid())), digest(facts)))
+                    .toList();
         }
 
-        /**
-         * Returns why a process is not terminated; empty if it uses a device file of the driver: a listed pid can belong to a process that
-         * was started after the listed one has exited. The call can take a second.
-         */
-        private Optional<Result> deviceRefusal(Instruction.Terminate order) {
+        private DeviceUse use(ProcessId process) {
             try {
-                // Without device files nothing can be checked. A process can close a file that it maps.
-                var open = devices.areUsed() ? devices.open(order.process().pid()) : null;
-                if (open == null || open.isProven()) {
-                    return Optional.empty();
-                }
-                var uid = order.expected().uid();
-                var mapped = uid == null
-                        ? new NvidiaDevices.Use(false, "its uid is unknown")
-                        : reader.proc()
-                                .guarded(
-                                        order.process(),
-                                        uid,
-                                        () -> devices.mapped(order.process().pid()));
-                if (mapped.isProven()) {
-                    return Optional.empty();
-                }
-                var unexamined = open.unexamined().isEmpty() ? mapped.unexamined() : open.unexamined();
-                return Optional.of(unexamined.isEmpty() ? WITHOUT_DEVICE : unexamined(unexamined));
+                var uid = proc.realUid(process.pid());
+                return proc.guarded(process, uid == null ? 0 : uid, () -> devices.use(process.pid()));
             } catch (IOException e) {
-                return Optional.of(unexamined(Errno.textOf(e)));
+                return new DeviceUse(false, Errno.textOf(e));
             }
         }
 
-        private static Result unexamined(String reason) {
-            return Result.failed(
-                    "it is listed, but its open files cannot be examined, so it is not terminated: " + reason);
+        SignalResult send(SignalRequest signal) {
+            var handle = handles.get(signal.process());
+            var wanted = signal.digest();
+            var now = digest(reader.read(signal.process().pid()));
+            if (handle == null || Thread.currentThread().isInterrupted()) {
+                return ABANDONED; // a later check may have a different result
+            }
+            if (!now.kernel().equals(wanted.kernel())
+                    || (wanted.environ() != null && !wanted.environ().equals(now.environ()))) {
+                return SignalResult.of(Kind.CHANGED);
+            }
+            try {
+                Libc.pidfdSendSignal(handle.number(), signal.kill() ? Libc.SIGKILL : Libc.SIGTERM);
+                return SignalResult.of(Kind.SENT);
+            } catch (Errno e) {
+                return e.is(Errno.ESRCH)
+                        ? SignalResult.of(Kind.GONE)
+                        : e.is(Errno.EPERM)
+                                ? SignalResult.of(Kind.DENIED)
+                                : new SignalResult(Kind.NOT_SENT, String.valueOf(e.getMessage()));
+            }
+        }
+
+        private static Digest digest(ProcessFacts facts) {
+            var stat = facts.before() instanceof Reading.Value<Bytes>(var bytes)
+                    ? ProcStat.tryParse(bytes.text())
+                    : Optional.<ProcStat>empty();
+            var kernel = List.of(
+                    facts.pid(),
+                    stat.map(now -> List.of(now.startTime(), now.isZombie(), now.addresses())),
+                    facts.uid(),
+                    facts.executable());
+            var environ = facts.environ() instanceof Reading.Value<EnvironFacts>(var now)
+                    ? List.of(Sha256.hex(now.id().array()), now.digest(), now.wellFormed())
+                    : List.of();
+            return new Digest(kernel.toString(), environ.toString());
+        }
+
+        void closeHandles() {
+            for (var handle : handles.values()) {
+                try {
+                    handle.close();
+                } catch (IOException e) {
+                    // The kernel has closed it nonetheless.
+                }
+            }
+            handles.clear();
         }
     }
 }

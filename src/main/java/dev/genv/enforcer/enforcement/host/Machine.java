@@ -1,13 +1,12 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.host.HostFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
-import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.util.List;
@@ -16,7 +15,8 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The adapter of one machine. It gathers facts and executes instructions, and interprets neither. One thread at a time uses it.
+ * The hands on one machine. They gather facts, compare, send signals and replace a file; the service decides. One thread at a time uses
+ * them.
  */
 public interface Machine {
     /**
@@ -25,17 +25,36 @@ public interface Machine {
      * @throws UnreachableException if there is no valid answer
      * @throws InterruptedException if the service no longer waits for the answer
      */
-    HostFacts gather(ObservationRequest request) throws UnreachableException, InterruptedException;
+    HostFacts observe(ObservationRequest request) throws UnreachableException, InterruptedException;
 
     /**
-     * Executes instructions.
+     * Opens a handle of each process (pidfd), which never refers to a later process with the same pid, and then reads what the process is now.
+     * The handles are closed by the next request, or after 10 s.
      *
-     * @param done called with each result as soon as it exists, even if the service no longer waits
-     * @throws UnreachableException if the machine cannot be reached; an instruction without a result was not executed then
+     * @param processes each once
+     * @throws UnreachableException if there is no valid answer
      * @throws InterruptedException if the service no longer waits for the answer
      */
-    void execute(List<Instruction> instructions, BiConsumer<Instruction, InstructionResult> done)
+    Examination examine(List<ProcessId> processes) throws UnreachableException, InterruptedException;
+
+    /**
+     * Sends signals to processes that were examined, each only if the process is still the same.
+     *
+     * @param done called with each result as soon as it exists, even if the service no longer waits
+     * @throws UnreachableException if the machine cannot be reached; a signal without a result was not sent then
+     * @throws InterruptedException if the service no longer waits for the answer
+     */
+    void signal(List<SignalRequest> signals, BiConsumer<SignalRequest, SignalResult> done)
             throws UnreachableException, InterruptedException;
+
+    /**
+     * Replaces {@code devices.json} under genv's lock if it is still the file from which the new one was made.
+     *
+     * @param digest the SHA-256 of that file in hexadecimal
+     * @throws UnreachableException if the machine cannot be reached; then nothing was written
+     * @throws InterruptedException if the service no longer waits for the answer; the file may have been replaced
+     */
+    SwapResult swapDevices(String digest, byte[] content) throws UnreachableException, InterruptedException;
 
     /**
      * What an observation needs besides what every one gathers.
@@ -72,50 +91,102 @@ public interface Machine {
         }
     }
 
-    /** What a machine is to do. */
-    sealed interface Instruction {
-        /**
-         * Terminate a process.
-         *
-         * @param kill whether by SIGKILL; otherwise by SIGTERM
-         * @param expected what the last observation saw, for an adapter that compares it on the machine
-         * @param check decides directly before the signal whether it is sent
-         */
-        record Terminate(ProcessId process, boolean kill, Expected expected, SignalCheck check)
-                implements Instruction {}
+    /**
+     * What processes are now.
+     *
+     * @param programs the protected programs, in the order in which they were asked for: one may have been replaced since the observation
+     * @param processes in the order in which they were asked for
+     */
+    record Examination(List<Reading<ProgramFile>> programs, List<Examined> processes) {}
 
-        /** Remove an attachment from {@code devices.json}. All detachments of an execution are one change of the file. */
-        record Detach(AttachmentId attachment) implements Instruction {}
+    /**
+     * A process, read after its handle was opened.
+     *
+     * @param facts without its cgroup
+     * @param devices whether it uses the driver: a listed pid can belong to a later process than the one that opened the device
+     */
+    record Examined(ProcessFacts facts, DeviceUse devices, Digest digest) {}
 
-        /**
-         * What the last observation saw of a process.
-         *
-         * @param uid its real uid; null if unknown
-         * @param exempt the uids whose processes are never terminated
-         * @param files the protected programs that a process of this uid must not run
-         * @param environ null if it could not be read
-         * @param addresses where its environ is
-         */
-        record Expected(
-                @Nullable Long uid,
-                Set<Long> exempt,
-                Set<ProgramFile> files,
-                @Nullable EnvironFacts environ,
-                Addresses addresses) {}
+    /**
+     * What the files of a process say of its use of the driver.
+     *
+     * @param isProven whether it has a device file of the driver open or mapped, or the driver has none, as on WSL
+     * @param unexamined what of its files was not examined, as a clause; empty if all were
+     */
+    record DeviceUse(boolean isProven, String unexamined) {
+        public static final DeviceUse PROVEN = new DeviceUse(true, "");
     }
 
-    /** What came of an instruction. */
-    sealed interface InstructionResult {
-        /** It has this result. */
-        record Finished(Result result) implements InstructionResult {}
+    /**
+     * Identifies what was examined. The machine makes it and compares it, so its form is up to the machine.
+     *
+     * @param kernel of what only the kernel changes: the process, its real uid, its program and where its environ is
+     * @param environ of what the process can write: its id of an environment; null in a signal that any environ may precede
+     */
+    record Digest(String kernel, @Nullable String environ) {}
 
-        /** Nothing was detached, because genv's lock was not available. */
-        record Locked(LockFacts lock) implements InstructionResult {}
+    /**
+     * A signal.
+     *
+     * @param kill whether it is SIGKILL; otherwise SIGTERM
+     * @param digest what the process must still be
+     */
+    record SignalRequest(ProcessId process, boolean kill, Digest digest) {
+        private static final int FIRST_PROCESS = 1;
 
-        /** Nothing was detached, because {@code devices.json} could not be read. */
-        record Unreadable(StateFile.Unreadable devices) implements InstructionResult {}
+        /** kill(2) takes a pid that is not positive for a group of processes, or for all. */
+        public SignalRequest {
+            if (process.pid() <= FIRST_PROCESS) {
+                throw new IllegalArgumentException("this is no process that may be signalled: " + process.pid());
+            }
+        }
+    }
 
-        /** The state directory did not answer, or was not accessed. The instruction may have been executed. */
-        record Inaccessible(Directory directory) implements InstructionResult {}
+    /**
+     * What came of a signal.
+     *
+     * @param reason a clause; empty if the kind says all
+     */
+    record SignalResult(Kind kind, String reason) {
+        public enum Kind {
+            SENT,
+            /** It is no longer what was examined. */
+            CHANGED,
+            GONE,
+            DENIED,
+            NOT_SENT,
+            /** There was no answer: it may have been sent. */
+            PERHAPS
+        }
+
+        public static SignalResult of(Kind kind) {
+            return new SignalResult(kind, "");
+        }
+    }
+
+    /** What came of replacing {@code devices.json}. */
+    sealed interface SwapResult {
+        record Done() implements SwapResult {}
+
+        /** Nothing was written: this is the file now, and it is not the one from which the new one was made. */
+        record Found(StateFile file) implements SwapResult {}
+
+        /** Nothing was written: another program wrote the file or replaced genv's lock meanwhile. */
+        record Disturbed() implements SwapResult {}
+
+        /** The file was not replaced, or that is unknown. */
+        sealed interface Failed extends SwapResult {}
+
+        /** Nothing was written, because genv's lock was not available. */
+        record Locked(LockFacts lock) implements Failed {}
+
+        /** Nothing was written, because the state directory was not accessed. */
+        record Inaccessible(Directory directory) implements Failed {}
+
+        /** Nothing was written, for a reason as a clause. */
+        record NotWritten(String reason) implements Failed {}
+
+        /** There was no answer, for a reason as a clause: the file may have been replaced. */
+        record Perhaps(String reason) implements Failed {}
     }
 }

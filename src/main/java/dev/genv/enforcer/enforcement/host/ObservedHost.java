@@ -1,45 +1,64 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.enforcement.host.Machine.Instruction;
-import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
+import dev.genv.enforcer.enforcement.host.Machine.Examination;
+import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.enforcement.host.Machine.ObservationRequest;
+import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
+import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
+import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
+import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
-import dev.genv.enforcer.host.HostFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.membership.Listings;
-import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.observation.state.StateParser.DirectoryProblem;
 import dev.genv.enforcer.observation.state.StateParser.LockProblem;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Gatherers;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A host: the machine that delivers facts and executes instructions, and the observer that interprets the facts. */
+/** A host: the hands on its machine, the observer that interprets their facts, and the checks directly before each action. */
 public final class ObservedHost implements Host {
-    private static final String NEVER_OBSERVED = "this host was not observed before";
+    /** What changes between a check and its action is checked again, so many times in all. */
+    private static final int MAX_ATTEMPTS = 5;
+
+    /** Of one machine at once; a process may usually open 1,024 files. */
+    private static final int MOST_HANDLES = 256;
+
+    private static final String ABANDONED = "abandoned: the execution took too long";
+    private static final String NOT_OBSERVED = "this host was not observed since its connection was lost";
+    private static final Result DETACHED = Result.of(Outcome.DETACHED);
+    private static final Result ALREADY_DETACHED = Result.of(Outcome.ALREADY_DETACHED);
+    private static final Result REPEATED_CHANGES = Result.failed(
+            "devices.json or genv.lock is changed repeatedly while genv's lock is held: find out who writes there without it");
 
     private final ObserverSettings settings;
     private final Machine machine;
     private final Observer observer;
-    private final IdentityFlapping identityFlapping = new IdentityFlapping();
-    private @Nullable String readOnlyReason = NEVER_OBSERVED;
-    private Map<ProcessId, EnvironFacts> environs = Map.of();
+    private final SignalCheck check = new SignalCheck();
+    private @Nullable String readOnlyReason = NOT_OBSERVED;
+    /** As the last observation read it. */
+    private StateFile devices = new StateFile.Absent();
 
     public ObservedHost(ObserverSettings settings, Machine machine) {
         this.settings = settings;
@@ -59,7 +78,8 @@ public final class ObservedHost implements Host {
 
     @Override
     public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        var facts = machine.gather(new ObservationRequest(
+        readOnlyReason = NOT_OBSERVED;
+        var facts = machine.observe(new ObservationRequest(
                 verified,
                 observer.settled(),
                 observer.attributed(),
@@ -70,9 +90,9 @@ public final class ObservedHost implements Host {
                         .toList(),
                 observer.subordinateUids()));
         var observation = observer.observe(facts, verified);
-        environs = environs(facts, observation);
+        devices = facts.state().devices();
         readOnlyReason = observation.readOnlyReason();
-        identityFlapping.recordObservation();
+        check.recordObservation();
         return observation;
     }
 
@@ -84,76 +104,158 @@ public final class ObservedHost implements Host {
             actions.forEach(action -> done.accept(action, Result.failed(reason)));
             return;
         }
-        var instructions = new ArrayList<Instruction>();
-        var actionsByOrder = new IdentityHashMap<Instruction, Action>(); // two equal ones are two actions
+        var terminations = new LinkedHashMap<ProcessId, Action.Terminate>();
+        var detachments = new ArrayList<Action.Detach>();
         for (var action : actions) {
-            var immunity = action instanceof Action.Terminate terminate
-                    ? terminate.process().immunity()
-                    : null;
-            if (immunity != null) {
-                done.accept(action, SignalCheck.result(immunity));
-                continue;
+            switch (action) {
+                case Action.Detach detach -> detachments.add(detach);
+                case Action.Terminate terminate -> {
+                    var immunity = terminate.process().immunity();
+                    if (immunity == null) {
+                        terminations.put(terminate.process().id(), terminate);
+                    } else {
+                        done.accept(terminate, SignalCheck.result(immunity));
+                    }
+                }
             }
-            var order = order(action);
-            instructions.add(order);
-            actionsByOrder.put(order, action);
         }
-        machine.execute(
-                instructions,
-                (order, reply) -> done.accept(Objects.requireNonNull(actionsByOrder.get(order)), result(reply)));
+        try {
+            for (var some : List.copyOf(terminations.keySet()).stream()
+                    .gather(Gatherers.windowFixed(MOST_HANDLES))
+                    .toList()) {
+                terminate(some, terminations, done);
+            }
+        } catch (InterruptedException e) {
+            Stream.concat(terminations.values().stream(), detachments.stream())
+                    .forEach(each -> done.accept(each, Result.failed(ABANDONED)));
+            throw e;
+        }
+        try {
+            var result = detach(detachments);
+            detachments.forEach(each -> done.accept(each, result.apply(attachment(each))));
+        } catch (InterruptedException e) {
+            detachments.forEach(each -> done.accept(each, Result.lost(ABANDONED)));
+            throw e;
+        }
     }
 
-    private Instruction order(Action action) {
-        return switch (action) {
-            case Action.Terminate terminate -> order(terminate);
-            case Action.Detach detach -> new Instruction.Detach(new AttachmentId(detach.device(), detach.attachment()));
+    /** Examines these processes, and signals those that are still what the rules checked. */
+    private void terminate(List<ProcessId> processes, Map<ProcessId, Action.Terminate> open, BiConsumer<Action, Result> done)
+            throws UnreachableException, InterruptedException {
+        var left = new ArrayList<>(processes);
+        for (var attempt = 0; attempt < MAX_ATTEMPTS && !left.isEmpty(); attempt++) {
+            var now = machine.examine(left);
+            var rules = observer.immunity(now.programs());
+            var signals = new ArrayList<SignalRequest>();
+            for (var process : left) {
+                var action = Objects.requireNonNull(open.get(process));
+                var examined = examined(now, process);
+                check.refusal(action.process(), observer.environ(process), examined, rules)
+                        .ifPresentOrElse(
+                                refusal -> finish(process, refusal, open, done),
+                                () -> signals.add(new SignalRequest(
+                                        process, action.signal() == Signal.KILL, check.digest(examined, process))));
+            }
+            if (!signals.isEmpty()) {
+                machine.signal(signals, (signal, result) -> {
+                    if (result.kind() != SignalResult.Kind.CHANGED) {
+                        finish(signal.process(), result(result), open, done);
+                    }
+                });
+            }
+            left.retainAll(open.keySet());
+        }
+        for (var process : left) {
+            check.recordChange(process);
+            finish(process, SignalCheck.CHANGED, open, done);
+        }
+    }
+
+    private static void finish(
+            ProcessId process, Result result, Map<ProcessId, Action.Terminate> open, BiConsumer<Action, Result> done) {
+        done.accept(Objects.requireNonNull(open.remove(process)), result);
+    }
+
+    private static Examined examined(Examination examination, ProcessId process) {
+        return examination.processes().stream()
+                .filter(each -> each.facts().pid() == process.pid())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static Result result(SignalResult signal) {
+        return switch (signal.kind()) {
+            case SENT -> Result.of(Outcome.SIGNALLED);
+            case CHANGED -> SignalCheck.CHANGED;
+            case GONE -> Result.of(Outcome.ALREADY_GONE);
+            case DENIED -> new Result(Outcome.DENIED, "needs the capability CAP_KILL");
+            case NOT_SENT -> Result.failed(signal.reason());
+            case PERHAPS -> Result.lost(signal.reason());
         };
     }
 
-    private Instruction order(Action.Terminate action) {
-        var process = action.process();
-        var immunity = observer.immunity();
-        return new Instruction.Terminate(
-                process.id(),
-                action.signal() == Signal.KILL,
-                new Instruction.Expected(
-                        process.uid(),
-                        immunity.exempt(),
-                        immunity.protectedFiles(process.uid()),
-                        environs.get(process.id()),
-                        observer.environ(process.id()).addresses()),
-                new SignalCheck(
-                        process, observer.environ(process.id()), observer::immunity, immunity, identityFlapping));
+    /** Removes the attachments from the file as it was read, all in one change, and again if others have changed it meanwhile. */
+    private Function<AttachmentId, Result> detach(List<Action.Detach> actions)
+            throws UnreachableException, InterruptedException {
+        if (actions.isEmpty()) {
+            return always(ALREADY_DETACHED);
+        }
+        var wanted = actions.stream().map(ObservedHost::attachment).collect(Collectors.toUnmodifiableSet());
+        var file = devices;
+        for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+            if (!(file instanceof StateFile.Present(var content))) {
+                return always(notRead(file));
+            }
+            try {
+                var json = GenvJson.read(content.array());
+                var removed = DevicesFile.remove(json, wanted);
+                if (removed.isEmpty()) {
+                    return always(ALREADY_DETACHED);
+                }
+                var changed = GenvJson.write(json, StateFile.LARGEST);
+                switch (machine.swapDevices(Sha256.hex(content.array()), changed)) {
+                    case SwapResult.Done _ -> {
+                        return attachment -> removed.contains(attachment) ? DETACHED : ALREADY_DETACHED;
+                    }
+                    case SwapResult.Found(var other) -> file = other;
+                    case SwapResult.Disturbed _ -> {}
+                    case SwapResult.Failed failed -> {
+                        return always(result(failed));
+                    }
+                }
+            } catch (UnreadableException e) {
+                return always(Result.failed("devices.json " + e.getMessage()));
+            }
+        }
+        return always(REPEATED_CHANGES);
     }
 
-    private Result result(InstructionResult reply) {
-        return switch (reply) {
-            case InstructionResult.Finished(var result) -> result;
-            case InstructionResult.Locked(var lock) ->
+    private static AttachmentId attachment(Action.Detach action) {
+        return new AttachmentId(action.device(), action.attachment());
+    }
+
+    private static Function<AttachmentId, Result> always(Result result) {
+        return _ -> result;
+    }
+
+    private static Result notRead(StateFile file) {
+        return file instanceof StateFile.Unreadable unreadable
+                ? Result.failed("devices.json: " + StateParser.clause(unreadable))
+                : ALREADY_DETACHED;
+    }
+
+    private Result result(SwapResult.Failed failed) {
+        return switch (failed) {
+            case SwapResult.Locked(var lock) ->
                 Result.failed(LockProblem.of(lock).map(Problem::detail).orElse("genv.lock is not available"));
-            case InstructionResult.Unreadable(var devices) ->
-                Result.failed("devices.json: " + StateParser.clause(devices));
-            case InstructionResult.Inaccessible(var directory) ->
-                Result.lost(DirectoryProblem.of(settings.stateDirectory(), directory)
-                        .map(Problem::detail)
-                        .orElse("the state directory was not accessed"));
+            case SwapResult.Inaccessible(var directory) ->
+                directory instanceof Directory.Absent
+                        ? ALREADY_DETACHED
+                        : Result.failed(DirectoryProblem.of(settings.stateDirectory(), directory)
+                                .map(Problem::detail)
+                                .orElse("the state directory was not accessed"));
+            case SwapResult.NotWritten(var reason) -> Result.failed(reason);
+            case SwapResult.Perhaps(var reason) -> Result.lost(reason);
         };
-    }
-
-    private static Map<ProcessId, EnvironFacts> environs(HostFacts facts, Observation observation) {
-        var byPid = new HashMap<Integer, EnvironFacts>();
-        for (var process : facts.processes()) {
-            if (process.environ() instanceof Reading.Value<EnvironFacts>(var environ)) {
-                byPid.put(process.pid(), environ);
-            }
-        }
-        var environs = new HashMap<ProcessId, EnvironFacts>();
-        for (var process : observation.snapshot().processes()) {
-            var environ = byPid.get(process.pid());
-            if (environ != null) {
-                environs.put(process.id(), environ);
-            }
-        }
-        return environs;
     }
 }

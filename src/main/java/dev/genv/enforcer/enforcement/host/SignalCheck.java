@@ -1,107 +1,124 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.host.Reading;
-import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
+import dev.genv.enforcer.enforcement.host.Machine.Digest;
+import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
-import dev.genv.enforcer.observation.process.IdentityFlapping;
-import dev.genv.enforcer.observation.process.IdentityFlapping.Comparison;
 import dev.genv.enforcer.observation.process.ImmunityRules;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
-import java.util.List;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
-import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Decides directly before a signal, as the observer did before, whether a process is still the one that the rules checked.
  *
- * @param environ its environ when the rules checked it
- * @param immunity the immunity with the present files of the protected programs
- * @param known the immunity at the last observation
+ * <p>A process may overwrite its environ and change its real uid. One that does so again and again avoids its termination, and it violated
+ * a rule with each identity: so it is signalled whatever it is by then.
  */
-public record SignalCheck(
-        GpuProcess checked,
-        ProgramEnviron environ,
-        Function<List<Reading<ProgramFile>>, ImmunityRules> immunity,
-        ImmunityRules known,
-        IdentityFlapping identityFlapping) {
-    /** A process as the machine itself found it, with the content of {@code /proc/PID/stat}. */
-    public record Present(EnvironFacts facts, Bytes stat) {
-        ProgramEnviron environ() {
-            return ProcStat.tryParse(stat.text())
-                    .map(now -> ProgramEnviron.of(facts, now, now))
-                    .orElse(UNREADABLE);
+final class SignalCheck {
+    /** How often the identity of a process may have changed before the signal. */
+    static final int MAX_CHANGES = 2;
+
+    static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
+
+    /** After so many observations without a change, a process that broke a rule was signalled or left in peace. */
+    private static final int FORGOTTEN_AFTER = 6;
+
+    private static final int MAX_REMEMBERED = 10_000;
+    private static final Result GONE = Result.of(Outcome.ALREADY_GONE);
+    private static final Result WITHOUT_DEVICE = Result.failed(
+            "it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not terminated");
+
+    private long observations;
+    private final Map<ProcessId, Changes> changed = new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<ProcessId, Changes> eldest) {
+            return size() > MAX_REMEMBERED;
         }
+    };
+
+    /** How often a process changed, and the number of the observation after which it did so last. */
+    private record Changes(int count, long last) {}
+
+    /** Records that the host is observed: what happened long ago no longer counts. */
+    void recordObservation() {
+        observations++;
+        changed.values().removeIf(changes -> observations - changes.last > FORGOTTEN_AFTER);
     }
 
-    private static final ProgramEnviron UNREADABLE =
-            ProgramEnviron.unavailable(new Membership.Unknown("its stat is unknown"));
-    private static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
-
     /**
-     * Returns why the process is not signalled; empty if it may be.
+     * Returns why a process is not signalled; empty if it may be.
      *
-     * @param now its present facts
-     * @param programs the files of the protected programs now, because one may have been replaced since the rules were checked
+     * @param checked as the rules checked it
+     * @param environ its environ then
+     * @param rules with the present files of the protected programs
      */
-    public Optional<Result> refusal(ProcessFacts now, List<Reading<ProgramFile>> programs) {
-        return switch (ProcessIdentity.of(now)) {
-            case ProcessIdentity.Gone _ -> Optional.of(Result.of(Outcome.ALREADY_GONE));
+    Optional<Result> refusal(GpuProcess checked, ProgramEnviron environ, Examined now, ImmunityRules rules) {
+        return switch (ProcessIdentity.of(now.facts())) {
+            case ProcessIdentity.Gone _ -> Optional.of(GONE);
             case ProcessIdentity.Unreadable(var reason) -> Optional.of(Result.failed(reason));
-            case ProcessIdentity.Present(var process) ->
-                process.id().equals(checked.id())
-                        ? refusal(process, immunity.apply(programs))
-                        : Optional.of(Result.of(Outcome.ALREADY_GONE));
+            case ProcessIdentity.Present(var process) when !process.id().equals(checked.id()) -> Optional.of(GONE);
+            case ProcessIdentity.Present(var process) -> {
+                var immune = rules.immunity(process);
+                if (immune != null) {
+                    yield Optional.of(result(immune));
+                }
+                yield isOther(checked, environ, process) ? Optional.of(CHANGED) : refusal(now.devices());
+            }
         };
     }
 
-    /**
-     * Returns why the process is not signalled after the machine itself found another real uid or environ than expected; empty if it is
-     * to be tried again with these.
-     *
-     * @param uid its real uid now; null if unknown
-     * @param now its environ now, and the content of its stat; null if they were not read, because the uid differed
-     */
-    public Optional<Result> refusal(@Nullable Long uid, @Nullable Present now) {
-        var exemption = known.exemption(uid);
-        if (exemption != null) {
-            return Optional.of(result(exemption));
-        }
-        var comparison = now == null ? Comparison.SAME : compare(now.environ());
-        return uid == null || identityFlapping.isOther(checked, uid, comparison)
-                ? Optional.of(CHANGED)
-                : Optional.empty();
+    /** Returns what must not change before the signal: of a process that has changed too often, only what it cannot write. */
+    Digest digest(Examined now, ProcessId process) {
+        return count(process) >= MAX_CHANGES ? new Digest(now.digest().kernel(), null) : now.digest();
     }
 
-    /** Returns the protected programs that a process of this real uid must not run, as of the last observation. */
-    public Set<ProgramFile> protectedFiles(Long uid) {
-        return known.protectedFiles(uid);
+    /** Records that a process was never what was examined a moment before. */
+    void recordChange(ProcessId process) {
+        changed.put(process, new Changes(count(process) + 1, observations));
     }
 
-    private Optional<Result> refusal(ObservedProcess process, ImmunityRules rules) {
-        var immune = rules.immunity(process);
-        if (immune != null) {
-            return Optional.of(result(immune));
+    private int count(ProcessId process) {
+        var changes = changed.get(process);
+        return changes == null ? 0 : changes.count;
+    }
+
+    /** Whether a process has another identity than the rules checked, so that it is not signalled in this cycle. */
+    private boolean isOther(GpuProcess checked, ProgramEnviron environ, ObservedProcess now) {
+        var membership = compare(checked, environ, now.environ());
+        if (membership == Comparison.SAME && Objects.equals(now.uid(), checked.uid())) {
+            return false;
         }
-        return identityFlapping.isOther(checked, process.uid(), compare(process.environ()))
-                ? Optional.of(CHANGED)
-                : Optional.empty();
+        if (checked.membership() instanceof Membership.Unknown
+                || membership == Comparison.UNKNOWN
+                || (checked.uid() == null) != (now.uid() == null)) {
+            return true;
+        }
+        recordChange(checked.id());
+        return count(checked.id()) <= MAX_CHANGES;
+    }
+
+    /** How a membership compares with the one that the rules checked; an unknown one is no change. */
+    private enum Comparison {
+        SAME,
+        OTHER,
+        UNKNOWN
     }
 
     /**
      * Compares what the environ says now with what the rules checked. Nothing is inferred again: a program that has overwritten its
      * environ, before or since, belongs where it belonged.
      */
-    private Comparison compare(ProgramEnviron now) {
+    private static Comparison compare(GpuProcess checked, ProgramEnviron environ, ProgramEnviron now) {
         return switch (now.content()) {
             case ProgramEnviron.Content.Unavailable _ -> Comparison.UNKNOWN;
             case ProgramEnviron.Content.Intact(var named) ->
@@ -109,6 +126,17 @@ public record SignalCheck(
             case ProgramEnviron.Content.Overwritten() ->
                 now.isOfSameProgram(environ) ? Comparison.SAME : Comparison.OTHER;
         };
+    }
+
+    private static Optional<Result> refusal(DeviceUse use) {
+        if (use.isProven()) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                use.unexamined().isEmpty()
+                        ? WITHOUT_DEVICE
+                        : Result.failed("it is listed, but its open files cannot be examined, so it is not terminated: "
+                                + use.unexamined()));
     }
 
     static Result result(Immunity immunity) {

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.gpu;
 
+import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles.FileKey;
-import dev.genv.enforcer.node.gpu.NvidiaDevices.Use;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -41,27 +41,24 @@ public record NvidiaDevices(Path proc) {
     private static final int MOST_FILES = 1 << 16;
 
     /**
-     * What the files of a process say of its use of the driver.
-     *
-     * @param isProven whether it has a device file
-     * @param unexamined what of it was not examined, as a clause; empty if all was, or if nothing more had to be
-     */
-    public record Use(boolean isProven, String unexamined) {
-        static final Use PROVEN = new Use(true, "");
-    }
-
-    /** Whether the driver has device files, so that every process that uses a GPU has one of them. On WSL it has none. */
-    public boolean areUsed() throws IOException {
-        return !majors(MAJOR).isEmpty();
-    }
-
-    /**
-     * Looks for one of the files among those that a process has open. The first thread may have exited, and then it shows no files.
+     * Returns whether a process has one of the files open or mapped. The kernel can keep the call waiting for the memory of the process, and
+     * the server of a file system for a file.
      *
      * @throws NoSuchFileException if there is no such process
      */
-    public Use open(int pid) throws IOException {
-        var search = new Search(majors(MAJOR));
+    public DeviceUse use(int pid) throws IOException {
+        var majors = majors(MAJOR);
+        var open = majors.isEmpty() ? DeviceUse.PROVEN : open(pid, majors); // as on WSL
+        if (open.isProven()) {
+            return open;
+        }
+        var mapped = mapped(pid, majors); // a process can close a file that it maps
+        return mapped.isProven() || open.unexamined().isEmpty() ? mapped : open;
+    }
+
+    /** Looks at the files that a process has open. The first thread may have exited, and then it shows none. */
+    private DeviceUse open(int pid, Set<Integer> majors) throws IOException {
+        var search = new Search(majors);
         var process = proc.resolve(Integer.toString(pid));
         search.collect(process.resolve("fd"));
         if (!search.isOver()) {
@@ -77,7 +74,7 @@ public record NvidiaDevices(Path proc) {
                 throw e.getCause();
             }
         }
-        return search.isProven ? Use.PROVEN : new Use(false, search.unexamined);
+        return search.isProven ? DeviceUse.PROVEN : new DeviceUse(false, search.unexamined);
     }
 
     /** The search of the files of one process. */
@@ -116,41 +113,39 @@ public record NvidiaDevices(Path proc) {
     }
 
     /**
-     * Looks for one of the files among those that a process maps. It compares them with the device files of the machine and of the
+     * Looks at the files that a process maps. It compares them with the device files of the machine and of the
      * container of the process, because the kernel permits to examine a mapping itself only with the capability SYS_ADMIN or
-     * CHECKPOINT_RESTORE. A process can map a device file that is in neither folder, so then each mapping is examined. The kernel can
-     * keep the call waiting for the memory of the process.
+     * CHECKPOINT_RESTORE. A process can map a device file that is in neither folder, so then each mapping is examined.
      */
-    public Use mapped(int pid) throws IOException {
-        var majors = majors(MAJOR);
+    private DeviceUse mapped(int pid, Set<Integer> majors) throws IOException {
         var maps = maps(pid);
         var files = MappedFiles.parse(maps);
         if (Stream.of(1, pid)
                 .anyMatch(each -> hasDeviceAmong(majors, files.keySet(), proc.resolve(each + "/root/dev")))) {
-            return Use.PROVEN;
+            return DeviceUse.PROVEN;
         }
         var unexamined = maps.length == MappedFiles.LARGEST ? "it has too many mappings" : "";
         var examined = 0;
         for (var range : files.values()) {
             if (++examined > HolderFacts.MOST_FILES) {
-                return new Use(false, "it maps more than %d files".formatted(HolderFacts.MOST_FILES));
+                return new DeviceUse(false, "it maps more than %d files".formatted(HolderFacts.MOST_FILES));
             }
             try {
                 if (isOneOf(
                         majors,
                         FileCalls.status(proc.resolve(pid + "/map_files").resolve(range)))) {
-                    return Use.PROVEN;
+                    return DeviceUse.PROVEN;
                 }
             } catch (Errno e) {
                 if (e.is(Errno.EPERM)) {
-                    return new Use(false, "the mappings of processes cannot be examined: " + e.getMessage());
+                    return new DeviceUse(false, "the mappings of processes cannot be examined: " + e.getMessage());
                 }
                 if (!e.is(Errno.ENOENT)) { // it was unmapped
                     unexamined = String.valueOf(e.getMessage());
                 }
             }
         }
-        return new Use(false, unexamined);
+        return new DeviceUse(false, unexamined);
     }
 
     /** The first thread may have exited, and then it shows no mappings. */

@@ -87,7 +87,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         var before = proc.statBytes(pid);
         var stat = stat(before);
         if (stat.isEmpty() || stat.get().isZombie()) {
-            return new ProcessFacts(pid, before, unread(), unread(), unread(), before);
+            return ProcessFacts.unread(pid, before);
         }
         var id = new ProcessId(pid, stat.get().startTime());
         var uid = uid(pid);

@@ -2,18 +2,13 @@ package dev.genv.enforcer.node.state;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.genv.DevicesFile;
-import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
-import dev.genv.enforcer.genv.GenvJson;
-import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
 import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
@@ -23,12 +18,9 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Collections;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** genv's state on this machine. Every access has a time limit, because a file system may not answer. */
@@ -41,7 +33,7 @@ public final class NodeState {
     private final StateAccess access;
     private final LockHolders holders;
     private final StateReader reader;
-    private final Detacher detacher;
+    private final Swapper swapper;
     private @Nullable EnforcerLock acting;
 
     public NodeState(Path path, Duration lockTimeout, ProcFs proc) {
@@ -50,7 +42,7 @@ public final class NodeState {
         access = new StateAccess(path, proc);
         holders = new LockHolders(proc);
         reader = new StateReader(path, lockTimeout, access, holders);
-        detacher = new Detacher(path, lockTimeout, holders);
+        swapper = new Swapper(path, lockTimeout, holders);
     }
 
     /**
@@ -103,15 +95,16 @@ public final class NodeState {
         return earlier;
     }
 
-    /** Removes attachments, all in one change of the file. Returns a reply for each. */
-    public List<InstructionResult> detach(List<AttachmentId> attachments) throws InterruptedException {
+    /** Replaces {@code devices.json} if it is still the file with this digest. */
+    public SwapResult swapDevices(String digest, byte[] content) throws InterruptedException {
         try {
-            return access.call(lockTimeout.multipliedBy(2).plus(CALL_TIMEOUT), () -> detacher.detach(attachments));
+            return access.call(lockTimeout.multipliedBy(2).plus(CALL_TIMEOUT), () -> swapper.swap(digest, content));
         } catch (StateAccessException e) {
-            return Collections.nCopies(attachments.size(), new InstructionResult.Inaccessible(e.directory()));
+            return e.directory() instanceof Directory.Unreadable
+                    ? new SwapResult.Perhaps(String.valueOf(e.getMessage()))
+                    : new SwapResult.Inaccessible(e.directory());
         } catch (IOException e) {
-            return Collections.nCopies(
-                    attachments.size(), new InstructionResult.Finished(Result.lost(String.valueOf(e.getMessage()))));
+            return new SwapResult.Perhaps(String.valueOf(e.getMessage()));
         }
     }
 
@@ -151,7 +144,7 @@ public final class NodeState {
     public Optional<String> claim() throws InterruptedException {
         acting = new EnforcerLock(path, holders);
         try {
-            var removed = access.call(lockTimeout.plus(CALL_TIMEOUT), detacher::removeLeftovers);
+            var removed = access.call(lockTimeout.plus(CALL_TIMEOUT), swapper::removeLeftovers);
             return removed.isEmpty()
                     ? Optional.empty()
                     : Optional.of("%s: removed %d temporary file(s) of an earlier run".formatted(path, removed.size()));
@@ -168,16 +161,9 @@ public final class NodeState {
         }
     }
 
-    /** Removes attachments from {@code devices.json} under genv's lock, and changes nothing else in it. */
-    record Detacher(Path path, Duration lockTimeout, LockHolders holders, BeforeReplace meanwhile) {
-        /** The number of attempts while others write without genv's lock, or replace the lock file. */
-        private static final int MAX_ATTEMPTS = 5;
-
-        private static final String REPEATED_CHANGES =
-                "%s or %s is changed repeatedly while genv's lock is held: find out who writes there without it"
-                        .formatted(StatePair.DEVICES, GenvLock.NAME);
-
-        Detacher(Path path, Duration lockTimeout, LockHolders holders) {
+    /** Replaces {@code devices.json} under genv's lock. */
+    record Swapper(Path path, Duration lockTimeout, LockHolders holders, BeforeReplace meanwhile) {
+        Swapper(Path path, Duration lockTimeout, LockHolders holders) {
             this(path, lockTimeout, holders, () -> {});
         }
 
@@ -205,66 +191,40 @@ public final class NodeState {
             }
         }
 
-        /** Detaches all of them in one write, so that the lock is taken once. Returns a reply for each. */
-        List<InstructionResult> detach(List<AttachmentId> attachments) throws InterruptedException {
+        /** Replaces the file if it is still the one with this SHA-256: the changes of others must not be lost. */
+        SwapResult swap(String digest, byte[] content) throws InterruptedException {
             var start = System.nanoTime();
             try (var directory = StateDirectory.open(path)) {
                 if (directory == null || !directory.has(StatePair.DEVICES)) {
-                    return sameReply(attachments, Result.of(Outcome.ALREADY_DETACHED));
+                    return new SwapResult.Found(new StateFile.Absent());
                 }
-                for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-                    try (var lock = requireNonNull(GenvLock.acquire(directory, lockTimeout, true))) {
-                        directory.removeTemporaryFiles();
-                        var replies = detach(directory, lock, attachments);
-                        if (replies.isPresent()) {
-                            return replies.get();
-                        }
-                    }
+                try (var lock = requireNonNull(GenvLock.acquire(directory, lockTimeout, true))) {
+                    directory.removeTemporaryFiles();
+                    return swap(directory, lock, digest, content);
                 }
-                return sameReply(attachments, Result.failed(REPEATED_CHANGES));
             } catch (LockException e) {
-                var waited = Duration.ofNanos(System.nanoTime() - start);
-                return Collections.nCopies(
-                        attachments.size(), new InstructionResult.Locked(holders.facts(e, lockTimeout, waited)));
+                return new SwapResult.Locked(
+                        holders.facts(e, lockTimeout, Duration.ofNanos(System.nanoTime() - start)));
             } catch (IOException e) {
-                return sameReply(attachments, Result.failed(String.valueOf(e.getMessage())));
-            } catch (UnreadableException e) {
-                return sameReply(attachments, Result.failed(StatePair.DEVICES + " " + e.getMessage()));
+                return new SwapResult.NotWritten(String.valueOf(e.getMessage()));
             }
         }
 
-        /** Returns empty if another program has written in between: its changes must not be lost. */
-        private Optional<List<InstructionResult>> detach(
-                StateDirectory directory, GenvLock lock, List<AttachmentId> attachments)
-                throws IOException, UnreadableException {
+        private SwapResult swap(StateDirectory directory, GenvLock lock, String digest, byte[] content)
+                throws IOException {
             var before = directory.status(StatePair.DEVICES);
-            return switch (directory.read(StatePair.DEVICES)) {
-                case StateFile.Absent _ -> Optional.of(sameReply(attachments, Result.of(Outcome.ALREADY_DETACHED)));
-                case StateFile.Unreadable unreadable ->
-                    Optional.of(Collections.nCopies(attachments.size(), new InstructionResult.Unreadable(unreadable)));
-                case StateFile.Present(var content) -> {
-                    var file = GenvJson.read(content.array());
-                    var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(attachments)));
-                    var after = GenvJson.write(file, StateDirectory.LARGEST_FILE);
-                    meanwhile.happens();
-                    StateDirectory.Condition isUnchanged =
-                            () -> !Thread.currentThread().isInterrupted() // the caller no longer waits
-                                    && lock.isInPlace()
-                                    && Objects.equals(before, directory.status(StatePair.DEVICES));
-                    yield removed.isEmpty() || directory.replace(StatePair.DEVICES, after, isUnchanged)
-                            ? Optional.of(attachments.stream()
-                                    .map(attachment ->
-                                            removed.remove(attachment) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED)
-                                    .<InstructionResult>map(
-                                            outcome -> new InstructionResult.Finished(Result.of(outcome)))
-                                    .toList())
-                            : Optional.empty();
-                }
-            };
-        }
-
-        private static List<InstructionResult> sameReply(List<AttachmentId> attachments, Result result) {
-            return Collections.nCopies(attachments.size(), new InstructionResult.Finished(result));
+            var file = directory.read(StatePair.DEVICES);
+            if (!(file instanceof StateFile.Present(var old)) || !Sha256.hex(old.array()).equals(digest)) {
+                return new SwapResult.Found(file);
+            }
+            meanwhile.happens();
+            StateDirectory.Condition isUnchanged =
+                    () -> !Thread.currentThread().isInterrupted() // the caller no longer waits
+                            && lock.isInPlace()
+                            && Objects.equals(before, directory.status(StatePair.DEVICES));
+            return directory.replace(StatePair.DEVICES, content, isUnchanged)
+                    ? new SwapResult.Done()
+                    : new SwapResult.Disturbed();
         }
     }
 }

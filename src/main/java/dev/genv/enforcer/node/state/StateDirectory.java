@@ -25,8 +25,6 @@ import org.jspecify.annotations.Nullable;
  * followed, only regular files of bounded size are read, and no file is written in place.
  */
 final class StateDirectory implements AutoCloseable {
-    /** The parsed environments of a file of this size need less memory than the limit; both files are held at once. */
-    static final int LARGEST_FILE = 6 << 20;
     /** Users choose the number of files. */
     private static final int MAX_NAMES = 10_000;
 
@@ -107,8 +105,8 @@ final class StateDirectory implements AutoCloseable {
                 // genv's files are open to all users. A closed file may be a secret, which no report may show.
                 return unreadable(Cause.CLOSED, status.links());
             }
-            if (status.size() > LARGEST_FILE) {
-                return unreadable(Cause.TOO_LARGE, LARGEST_FILE);
+            if (status.size() > StateFile.LARGEST) {
+                return unreadable(Cause.TOO_LARGE, StateFile.LARGEST);
             }
             var bytes = FileCalls.read(file.number(), (int) status.size());
             return bytes.length != status.size() || FileCalls.read(file.number(), 1).length > 0

@@ -100,7 +100,7 @@ final class AgentCommand {
                 program.text(),
                 AgentProgram.line(AgentJson.write(content)),
                 AgentOutput.mark(nonce),
-                content instanceof Request.Observe,
+                content instanceof Request.Observe || content instanceof Request.Examine,
                 config.timeout(),
                 MAX_OUTPUT));
         return new Reply(nonce, result, config.sudo());
@@ -135,7 +135,7 @@ final class AgentCommand {
 
         /** Returns the program of agents that end after this time without a request. */
         static AgentProgram withIdleTime(Duration longest) {
-            var text = PARTS + "serve({'observe': observe, 'act': act}, %d)\n".formatted(longest.toSeconds() + 1);
+            var text = PARTS + "serve(%d)\n".formatted(longest.toSeconds() + 1);
             var bytes = text.getBytes(StandardCharsets.UTF_8);
             return new AgentProgram(COMMAND.formatted(bytes.length, AgentOutput.checksum(bytes)), text);
         }

@@ -26,6 +26,7 @@ import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.type.LogicalType;
 import dev.genv.enforcer.genv.MemoryLimitedParser;
 import dev.genv.enforcer.genv.NullableComponents;
+import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.Reading;
@@ -159,6 +160,7 @@ public final class AgentJson {
             setMixInAnnotation(StateFacts.Directory.class, DirectoryForm.class);
             setMixInAnnotation(StateFacts.StateFile.class, StateFileForm.class);
             setMixInAnnotation(EnforcerFacts.Other.class, OtherForm.class);
+            setMixInAnnotation(SwapResult.class, SwapForm.class);
             setMixInAnnotation(Bytes.class, BytesForm.class);
             addDeserializer(Bytes.class, new JsonDeserializer<>() {
                 @Override
@@ -218,6 +220,18 @@ public final class AgentJson {
             @JsonSubTypes.Type(name = "leased", value = EnforcerFacts.Other.Leased.class)
         })
         private interface OtherForm {}
+
+        @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, include = JsonTypeInfo.As.WRAPPER_OBJECT)
+        @JsonSubTypes({
+            @JsonSubTypes.Type(name = "done", value = SwapResult.Done.class),
+            @JsonSubTypes.Type(name = "found", value = SwapResult.Found.class),
+            @JsonSubTypes.Type(name = "disturbed", value = SwapResult.Disturbed.class),
+            @JsonSubTypes.Type(name = "locked", value = SwapResult.Locked.class),
+            @JsonSubTypes.Type(name = "inaccessible", value = SwapResult.Inaccessible.class),
+            @JsonSubTypes.Type(name = "notWritten", value = SwapResult.NotWritten.class),
+            @JsonSubTypes.Type(name = "perhaps", value = SwapResult.Perhaps.class)
+        })
+        private interface SwapForm {}
 
         /** Base64. */
         private interface BytesForm {

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.Machine;
-import dev.genv.enforcer.enforcement.host.Machine.Instruction;
-import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
-import dev.genv.enforcer.enforcement.host.Machine.ObservationRequest;
-import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.gpu.GpuQuery;
+import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.remote.Connection;
@@ -17,10 +17,15 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -28,8 +33,10 @@ import org.jspecify.annotations.Nullable;
 public final class AgentMachine implements Machine {
     private static final Logger LOG = Logger.getLogger(AgentMachine.class);
     private static final long MILLIS_PER_TICK = 10;
-    private static final InstructionResult NOT_OBSERVED =
-            new InstructionResult.Finished(Result.failed("the host was not observed since its connection was lost"));
+    private static final String ABANDONED = "abandoned: the execution took too long";
+    private static final String NOT_STARTED = "; it was not started";
+    /** Stands for the replacement of devices.json among the pids of signals that were begun. */
+    private static final int SWAP = 0;
 
     private final String name;
     private final Connection connection;
@@ -37,8 +44,9 @@ public final class AgentMachine implements Machine {
     private final AgentCommand command;
     private final LongSupplier nanos;
     private final HostMemory memory;
-    private RemoteActions.@Nullable LastObservation seen;
-    private Answer.@Nullable Handles handles;
+    private @Nullable LastObservation seen;
+    private List<List<Long>> subordinates = List.of();
+    private boolean hasHandles = true;
 
     /** Returns the machines of one service, each by its name and connection. */
     public static BiFunction<String, Connection, Machine> ofOneService(AgentConfig config) {
@@ -64,15 +72,17 @@ public final class AgentMachine implements Machine {
     }
 
     @Override
-    public HostFacts gather(ObservationRequest interest) throws UnreachableException, InterruptedException {
-        seen = null;
+    public HostFacts observe(ObservationRequest interest) throws UnreachableException, InterruptedException {
         var start = nanos.getAsLong();
+        subordinates = ranges(interest.subordinateUids());
         var omitted = memory.omitted();
         var reply = command.run(connection, common -> request(common, interest, omitted));
         try {
-            var answer = observed(reply);
+            var answer = answer(reply, Answer.Observed.class);
+            requireAllPrograms(answer.facts().programs());
             memory.record(answer, omitted);
-            seen = RemoteActions.LastObservation.of(answer.facts(), start);
+            var machine = answer.facts().machine();
+            seen = new LastObservation(machine.beforeState(), machine.bootId(), start);
             return answer.facts();
         } catch (UnreadableAnswerException e) {
             connection.stop();
@@ -101,7 +111,7 @@ public final class AgentMachine implements Machine {
                 interest.first(),
                 interest.deviceHolders(),
                 List.copyOf(interest.reusedPids()),
-                ranges(interest.subordinateUids()),
+                subordinates,
                 omitted.passwd(),
                 omitted.subuid(),
                 config.programs());
@@ -123,40 +133,174 @@ public final class AgentMachine implements Machine {
         return processes.stream().map(ProcessId::pid).distinct().toList();
     }
 
-    private Answer.Observed observed(AgentCommand.Reply reply) throws UnreadableAnswerException, UnreachableException {
+    private void requireAllPrograms(List<Reading<ProgramFile>> programs) throws UnreadableAnswerException {
+        if (programs.size() != config.programs().size()) {
+            throw new UnreadableAnswerException("not all protected programs are in it");
+        }
+    }
+
+    private static <A extends Answer> A answer(AgentCommand.Reply reply, Class<A> type)
+            throws UnreadableAnswerException, UnreachableException {
         var json = reply.output().json();
         if (json == null) {
             throw reply.failure();
         }
-        return switch (AgentJson.read(json, Answer.class)) {
-            case Answer.Observed observed
-            when observed.facts().programs().size() == config.programs().size() -> observed;
-            case Answer.Observed _ -> throw new UnreadableAnswerException("not all protected programs are in it");
-            case Answer.Failed(var why) -> throw AgentFailure.of(why);
-            case Answer.Acted _ -> throw new UnreadableAnswerException("it is the answer to another request");
-        };
+        var answer = AgentJson.read(json, Answer.class);
+        if (answer instanceof Answer.Failed(var why)) {
+            throw AgentFailure.of(why);
+        }
+        if (!type.isInstance(answer)) {
+            throw new UnreadableAnswerException("it is the answer to another request");
+        }
+        return type.cast(answer);
     }
 
     @Override
-    public void execute(List<Instruction> orders, BiConsumer<Instruction, InstructionResult> done)
-            throws UnreachableException, InterruptedException {
-        var known = seen;
-        if (known == null) {
-            orders.forEach(order -> done.accept(order, NOT_OBSERVED));
-            return;
+    public Examination examine(List<ProcessId> processes) throws UnreachableException, InterruptedException {
+        var pids = pids(processes);
+        var reply = command.run(
+                connection, common -> new Request.Examine(common, pids, subordinates, config.programs()));
+        try {
+            var answer = answer(reply, Answer.ToExamination.class);
+            requireAllPrograms(answer.programs());
+            if (!answer.processes().stream().map(each -> each.facts().pid()).toList().equals(pids)) {
+                throw new UnreadableAnswerException("it is about other processes");
+            }
+            if (hasHandles && !answer.hasHandles()) { // a signal can reach a process that takes over the pid just then
+                LOG.infof(
+                        "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its"
+                                + " signal",
+                        name);
+            }
+            hasHandles = answer.hasHandles();
+            return new Examination(answer.programs(), answer.processes());
+        } catch (UnreadableAnswerException e) {
+            connection.stop();
+            throw e.unreachable();
         }
-        var passed = Duration.ofNanos(nanos.getAsLong() - known.nanos());
-        var deadline = known.ticks() + passed.plus(config.timeout()).toMillis() / MILLIS_PER_TICK;
-        var now = new RemoteActions(known, deadline, orders, done).run(command, connection);
-        // A signal can reach a process that takes over the pid at this moment.
-        if (now == Answer.Handles.COMPARISON && now != handles) {
-            LOG.infof(
-                    "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its"
-                            + " signal",
-                    name);
-        }
-        handles = now == null ? handles : now;
     }
+
+    @Override
+    public void signal(List<SignalRequest> signals, BiConsumer<SignalRequest, SignalResult> done)
+            throws UnreachableException, InterruptedException {
+        var requests = signals.stream().map(AgentMachine::request).toList();
+        var open = signals.stream()
+                .collect(Collectors.toMap(
+                        signal -> signal.process().pid(), Function.identity(), (one, _) -> one, LinkedHashMap::new));
+        try {
+            var answer = act(Answer.ToSignals.class, common -> new Request.Signal(common, validity(), requests));
+            var leased = answer.leased();
+            for (var each : answer.signals()) {
+                var signal = open.remove(each.pid());
+                if (signal == null) {
+                    throw LostAnswer.of(new UnreadableAnswerException("it reports an unknown action"));
+                }
+                done.accept(signal, each.result());
+            }
+            open.values()
+                    .forEach(signal -> done.accept(
+                            signal,
+                            leased == null
+                                    ? new SignalResult(Kind.PERHAPS, "the host reported no result")
+                                    : new SignalResult(Kind.NOT_SENT, leased.reason())));
+        } catch (LostAnswer e) {
+            open.forEach((pid, signal) -> done.accept(
+                    signal,
+                    e.mayHaveBegun.test(pid)
+                            ? new SignalResult(Kind.PERHAPS, e.why)
+                            : new SignalResult(Kind.NOT_SENT, e.why + NOT_STARTED)));
+        } catch (InterruptedException e) {
+            open.values().forEach(signal -> done.accept(signal, new SignalResult(Kind.PERHAPS, ABANDONED)));
+            throw e;
+        }
+    }
+
+    private static Request.OneSignal request(SignalRequest signal) {
+        return new Request.OneSignal(
+                signal.process().pid(),
+                signal.kill() ? "KILL" : "TERM",
+                signal.digest().kernel(),
+                signal.digest().environ());
+    }
+
+    @Override
+    public SwapResult swapDevices(String digest, byte[] content) throws UnreachableException, InterruptedException {
+        try {
+            var answer = act(
+                    Answer.ToSwap.class,
+                    common -> new Request.SwapDevices(common, validity(), digest, Bytes.of(content)));
+            var leased = answer.leased();
+            return leased == null
+                    ? Objects.requireNonNullElse(answer.swap(), new SwapResult.Perhaps("the host reported no result"))
+                    : new SwapResult.NotWritten(leased.reason());
+        } catch (LostAnswer e) {
+            return e.mayHaveBegun.test(SWAP)
+                    ? new SwapResult.Perhaps(e.why)
+                    : new SwapResult.NotWritten(e.why + NOT_STARTED);
+        }
+    }
+
+    /** Returns until when an action may be begun: the service does not wait longer for it. */
+    private Request.Validity validity() {
+        var last = Objects.requireNonNull(seen, "only what was observed is acted on");
+        var passed = Duration.ofNanos(nanos.getAsLong() - last.nanos());
+        return new Request.Validity(
+                last.ticks() + passed.plus(config.timeout()).toMillis() / MILLIS_PER_TICK, last.boot());
+    }
+
+    /**
+     * Sends a request that acts.
+     *
+     * @throws UnreachableException if it cannot have reached the machine
+     * @throws LostAnswer if it may have, and there is no answer
+     */
+    private <A extends Answer> A act(Class<A> type, Function<Request.Common, Request> request)
+            throws UnreachableException, LostAnswer, InterruptedException {
+        var reply = command.run(connection, request);
+        try {
+            var output = reply.output();
+            try {
+                return answer(reply, type);
+            } catch (UnreachableException e) {
+                if (reply.result().interruption() == null && output.begun().isEmpty()) {
+                    throw e; // for want of sudo or of Python, for example
+                }
+                // An agent announces each action before it begins; one that has ended began no other.
+                var hasEnded = reply.result().hasEnded();
+                throw new LostAnswer(String.valueOf(e.getMessage()), each -> !hasEnded || output.begun().contains(each));
+            }
+        } catch (UnreadableAnswerException e) {
+            connection.stop();
+            throw LostAnswer.of(e); // whatever the answer was, the request was received
+        }
+    }
+
+    /** There is no answer to a request that acts. */
+    private static final class LostAnswer extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final String why;
+        /** By the pid of the process, or {@link #SWAP}. */
+        private final transient IntPredicate mayHaveBegun;
+
+        LostAnswer(String why, IntPredicate mayHaveBegun) {
+            this.why = why;
+            this.mayHaveBegun = mayHaveBegun;
+        }
+
+        static LostAnswer of(UnreadableAnswerException e) {
+            return new LostAnswer(String.valueOf(e.unreachable().getMessage()), _ -> true);
+        }
+    }
+
+    /**
+     * When the machine was observed last.
+     *
+     * @param ticks when the state was read, in clock ticks since that boot
+     * @param boot the boot id
+     * @param nanos when the observation began, as {@link System#nanoTime} of the service
+     */
+    private record LastObservation(long ticks, String boot, long nanos) {}
 
     /**
      * The settings of an agent, the same for all machines.

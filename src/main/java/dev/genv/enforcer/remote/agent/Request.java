@@ -4,7 +4,6 @@ import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +12,9 @@ import org.jspecify.annotations.Nullable;
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "do")
 @JsonSubTypes({
     @JsonSubTypes.Type(value = Request.Observe.class, name = "observe"),
-    @JsonSubTypes.Type(value = Request.Act.class, name = "act")
+    @JsonSubTypes.Type(value = Request.Examine.class, name = "examine"),
+    @JsonSubTypes.Type(value = Request.Signal.class, name = "signal"),
+    @JsonSubTypes.Type(value = Request.SwapDevices.class, name = "swapDevices")
 })
 public sealed interface Request {
     /**
@@ -98,48 +99,43 @@ public sealed interface Request {
             boolean skipStatus) {}
 
     /**
-     * Execute actions.
+     * Open a handle of each process, and read what it is now.
      *
-     * @param deadline in clock ticks since boot; later no action is begun
-     * @param boot the boot id of the machine when it was observed; during another boot no action is begun
-     * @param detach null if nothing is detached
+     * @param subordinates as in {@link Observe}
+     * @param programs the paths of the protected programs
      */
-    record Act(
-            @JsonUnwrapped Common common,
-            long deadline,
-            String boot,
-            List<Terminate> terminations,
-            @Nullable Detach detach)
+    record Examine(
+            @JsonUnwrapped Common common, List<Integer> pids, List<List<Long>> subordinates, List<String> programs)
             implements Request {}
 
     /**
-     * Terminate a process if it is still the one that was observed.
+     * Until when actions are begun.
      *
-     * @param number identifies the action in the answer
-     * @param uid the real uid that it must have; null for any but an exempt one
-     * @param exempt the exempt uids
-     * @param files the protected programs that it must not run
-     * @param id the id of the environment that its environ must name, see {@code EnvironFacts}
-     * @param digest the digest of a long id; otherwise empty
-     * @param addresses the fields 48 to 51 that its stat must have; empty for any
+     * @param deadline in clock ticks since boot
+     * @param boot the boot id of the machine when it was observed; during another boot no action is begun
      */
-    record Terminate(
-            int number,
-            int pid,
-            long startTime,
-            @Nullable Long uid,
-            List<Long> exempt,
-            String signal,
-            List<ProgramFile> files,
-            Bytes id,
-            String digest,
-            List<Long> addresses) {}
+    record Validity(long deadline, String boot) {}
+
+    /** Send signals to examined processes. */
+    record Signal(
+            @JsonUnwrapped Common common,
+            @JsonUnwrapped Validity validity,
+            List<OneSignal> signals) implements Request {}
+
+    /**
+     * Send a signal if the process is still what it was.
+     *
+     * @param environ null for any
+     */
+    record OneSignal(int pid, String signal, String kernel, @Nullable String environ) {}
 
     /**
      * Replace {@code devices.json} if it is still the file that was observed.
      *
-     * @param digest the SHA-256 of that file in hexadecimal; empty if it was not read, so that the answer contains it
+     * @param digest the SHA-256 of that file in hexadecimal
      * @param content the new file
      */
-    record Detach(int number, String digest, Bytes content) {}
+    record SwapDevices(
+            @JsonUnwrapped Common common, @JsonUnwrapped Validity validity, String digest, Bytes content)
+            implements Request {}
 }

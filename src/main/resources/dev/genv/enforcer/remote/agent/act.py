@@ -1,30 +1,71 @@
-"""Carries out actions on a machine, each only if it is still right."""
+"""Examines processes, signals them and replaces devices.json: the service decides, and here is only compared."""
 PIDFD_SEND_SIGNAL, PIDFD_OPEN = 424, 434  # of syscall(2) on every architecture
 TEMPORARY = ".devices.json.genv-enforcer-"
 MOST_NAMES = 10000  # users choose the number of files
+SWAP = 0  # stands for the replacement of devices.json among the pids that are announced
+LATE = "abandoned: the execution took too long"
 
 
 class Handle:
     """A handle of a process (pidfd), which never refers to a later process with the same pid."""
+    SECONDS = 10  # after this time without a request they are closed
+    opened = {}  # by pid
 
     def __init__(self, pid):
         """Raises ProcessLookupError if there is no such process."""
         self.pid, self.descriptor = pid, None
         try:
             self.descriptor = library_call("syscall", PIDFD_OPEN, pid, 0)
-        except ProcessLookupError:
-            raise
         except OSError as error:
             # The number of a thread, or of a process group whose leader has exited: ENOENT since Linux 6.15, EINVAL before.
             if error.errno in (errno.ENOENT, errno.EINVAL):
-                raise ProcessLookupError
-            # Otherwise this system has no handles.
+                raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
+            if error.errno not in (errno.ENOSYS, errno.EPERM):  # otherwise this system has no handles
+                raise
 
-    def send(self, signal_number):
-        if self.descriptor is None:
+    def send(self, machine, signal_number, start_time):
+        if self.descriptor is not None:
+            library_call("syscall", PIDFD_SEND_SIGNAL, self.descriptor, signal_number, None, 0)
+        elif fields(machine.stat(self.pid))[19] == start_time:  # the pid may be that of another process by now
             os.kill(self.pid, signal_number)
         else:
-            library_call("syscall", PIDFD_SEND_SIGNAL, self.descriptor, signal_number, None, 0)
+            raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
+
+    @classmethod
+    def close_all(cls):
+        for handle in cls.opened.values():
+            if handle.descriptor is not None:
+                os.close(handle.descriptor)
+        cls.opened = {}
+
+
+def examine(machine):
+    """Opens a handle of each process, and returns what it is now."""
+    pids, failures = machine.request["pids"], {}
+    for pid in pids:
+        try:
+            Handle.opened[pid] = Handle(pid)
+        except OSError as error:
+            failures[pid] = failure(error)
+    there = [pid for pid in pids if pid in Handle.opened]
+    uses = device_uses(machine, there)  # it can wait, so it comes first
+    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, Children.MOST)
+    values = memories.read(there, machine.process)
+    failures.update(memories.failures)
+    facts = merged(machine, pids, values, failures)
+    return {"hasHandles": all(handle.descriptor is not None for handle in Handle.opened.values()),
+            "programs": [reading(program_file, path) for path in machine.request["programs"]],
+            "processes": [{"facts": fact, "devices": uses.get(fact["pid"], device_use(False)), "digest": digest(fact)}
+                          for fact in facts]}
+
+
+def digest(facts):
+    """Returns the digests of what only the kernel changes, and of what the process can write."""
+    stat = fields(binascii.a2b_base64(facts["before"].get("value", "")))
+    environ = facts["environ"].get("value", {})
+    kernel = [facts["pid"], stat[19], has_exited(stat), stat[45:49], facts["uid"], facts["executable"]]
+    written = [environ.get(key) for key in ("id", "digest", "wellFormed")]
+    return {"kernel": sha256(repr(kernel).encode()), "environ": sha256(repr(written).encode())}
 
 
 def is_late(machine):
@@ -34,149 +75,115 @@ def is_late(machine):
             machine.boot != request["boot"])
 
 
-def begin(machine, action):
+def begin(machine, number):
     """Announces an action directly before it: if the answer is lost, all others were not executed."""
-    write(1, b"@%s begun %d\n" % (machine.request["nonce"].encode(), action["number"]))
+    write(1, b"@%s begun %d\n" % (machine.request["nonce"].encode(), number))
 
 
-def terminate(machine, action):
-    """Signals a process if it is still the expected one, and returns the result and whether a handle was used."""
-    pid = action["pid"]
-    if is_late(machine):
-        return {"result": "LATE"}, True
-    if pid <= 1 or pid == os.getpid():
-        return {"result": "PROTECTED"}, True
+def send_signals(machine):
+    """Sends signals to examined processes, each only if the process is still the same."""
+    leased, results = leased_to_act(machine), []
+    for order in [] if leased else machine.request["signals"]:
+        kind, reason = send_signal(machine, order)
+        results.append({"pid": order["pid"], "result": {"kind": kind, "reason": reason}})
+    Handle.close_all()
+    return {"leased": leased, "signals": results}
+
+
+def send_signal(machine, order):
+    """Returns the kind and the reason of a SignalResult."""
+    pid = order["pid"]
+    if pid not in Handle.opened or is_late(machine):
+        return "NOT_SENT", LATE
     try:
-        handle = Handle(pid)
-    except ProcessLookupError:
-        return {"result": "GONE"}, True
-    try:
-        result = refusal(machine, action)
-        if result is None:
-            begin(machine, action)
-            if is_there(machine, action):  # without a handle, the pid may be that of another process by now
-                handle.send({"TERM": signal.SIGTERM, "KILL": signal.SIGKILL}[action["signal"]])
-                result = {"result": "SIGNALLED"}
-    except ProcessLookupError:
-        result = None
-    except PermissionError:
-        result = {"result": "DENIED"}
-    finally:
-        if handle.descriptor is not None:
-            os.close(handle.descriptor)
-    return result or {"result": "GONE"}, handle.descriptor is not None
-
-
-def is_there(machine, action):
-    """Whether this very process exists, and is no zombie."""
-    now = fields(reading(machine.stat, action["pid"]).get("value", b""))
-    return now[19] == b"%d" % action["startTime"] and not (has_exited(now) and now[17] in (b"0", b"1"))
-
-
-def refusal(machine, action):
-    """Returns why a process is not signalled; None if nothing speaks against it."""
-    if not is_there(machine, action):
-        return {"result": "GONE"}
-    # It can wait, so it comes before the last check.
-    without_device = device_refusal(machine, action)
-    uid = reading(machine.uid, action["pid"]).get("value")
-    if uid is None or (uid in action["exempt"] if action["uid"] is None else uid != action["uid"]):
-        return {"result": "OTHER_USER", "uid": uid}
-    try:
-        facts = call(lambda: machine.process(action["pid"]), machine.limit(1, 0.05))
+        parts = call(lambda: machine.process(pid), machine.limit(1, 0.05))
     except (NoAnswer, OSError):  # such as too many processes
-        return {"result": "TIMEOUT"}
-    environ = facts.get("environ", {}).get("value")
-    if environ is None or not is_unchanged(facts):
-        return {"result": "UNREADABLE"}
-    addresses = [signed(int(field or 0)) for field in fields(binascii.a2b_base64(facts["before"]["value"]))[45:49]]
-    is_elsewhere = action["addresses"] and addresses != action["addresses"]
-    if is_elsewhere or (environ["id"], environ["digest"]) != (action["id"], action["digest"]):
-        return {"result": "CHANGED", "environ": environ, "stat": facts["before"]["value"]}
-    if action["files"] and may_be_one_of(facts, action["files"]):
-        return {"result": "PROTECTED"}
-    return without_device
-
-
-def device_refusal(machine, action):
-    """Returns why a process is not shown to use a device; None if it is. A listed pid can be that of a later process."""
+        return "NOT_SENT", "its environ does not answer"
+    facts = merged(machine, [pid], {pid: parts}, {})[0]
+    now = digest(facts)
+    if now["kernel"] != order["kernel"] or order["environ"] not in (None, now["environ"]):
+        return "CHANGED", ""
+    begin(machine, pid)
     try:
-        return None if holds_device(machine, action["pid"]) else {"result": "WITHOUT_DEVICE"}
-    except (NoAnswer, OSError):
-        return {"result": "UNEXAMINED"}
+        start_time = fields(binascii.a2b_base64(facts["before"]["value"]))[19]
+        Handle.opened[pid].send(machine, {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL}[order["signal"]], start_time)
+        return "SENT", ""
+    except OSError as error:
+        known = {errno.ESRCH: "GONE", errno.ENOENT: "GONE", errno.EPERM: "DENIED"}
+        return known.get(error.errno, "NOT_SENT"), error.strerror or ""
 
 
-def may_be_one_of(facts, files):
-    """Whether a process may run one of these files. They were examined before, so what cannot be examined is none."""
-    program = facts.get("executable", failed("OTHER"))
-    return program["value"] in files if "value" in program else program["failure"] != "UNTRUSTED"
+def swap_devices(machine):
+    """Replaces devices.json if it is still the file from which the new one was made."""
+    leased = leased_to_act(machine)
+    return {"leased": leased, "swap": None if leased else swap(machine)}
 
 
-def is_unchanged(facts):
-    """Whether all that was read is of one process. The kernel shows an empty environ during execve, without an address."""
-    before, after = (fields(binascii.a2b_base64(facts[key].get("value", ""))) for key in ("before", "after"))
-    is_answer = facts["environ"]["value"]["size"] > 0 or has_exited(before) or b"0" not in (before[48], after[48])
-    return before[19] == after[19] and is_answer
+def not_written(reason):
+    return {"notWritten": {"reason": reason}}
 
 
-def detach(machine, action):
-    """Replaces devices.json, and returns LockFacts and the result."""
-    result = {"lock": NOT_ATTEMPTED, "result": "LATE", "reason": "", "file": None}
-    if not is_late(machine):
-        lock_seconds = machine.limit(machine.request["lockTimeout"], 0.05)
-        seconds = machine.limit(lock_seconds + 4, 0.02)
-        try:
-            with Call([lambda: replace_devices(machine, action, lock_seconds)]) as child:
-                for part in child.parts(seconds):
-                    if part == {"begun": True}:
-                        begin(machine, action)
-                        child.permit()
-                    result.update(part)
-        except NoAnswer:
-            result.update(result="TIMEOUT", reason="there was no answer within %d ms" % (seconds * 1000))
-        except Bug as error:
-            result.update(result="TIMEOUT", reason="the agent failed: %s" % error)
-        except OSError as error:
-            result.update(result="UNREADABLE", reason=error.strerror)
-    return result.pop("lock"), {key: result[key] for key in ("result", "reason", "file")}
+def swap(machine):
+    """Returns a SwapResult."""
+    if is_late(machine):
+        return not_written(LATE)
+    lock_seconds = machine.limit(machine.request["lockTimeout"], 0.05)
+    seconds, has_begun, result = machine.limit(lock_seconds + 4, 0.02), False, None
+    try:
+        with Call([lambda: replace_devices(machine, lock_seconds)]) as child:
+            for result in child.parts(seconds):
+                if result == {"begun": True}:
+                    has_begun = True
+                    begin(machine, SWAP)
+                    child.permit()
+            return result
+    except NoAnswer:
+        why = "the state directory does not answer: there was no answer within %d ms" % (seconds * 1000)
+    except Bug as error:
+        why = "the agent failed: %s" % error
+    except OSError as error:
+        return {"inaccessible": {"directory": unreadable(error.strerror)}}
+    return {"perhaps": {"reason": why}} if has_begun else not_written(why)
 
 
-def replace_devices(machine, action, lock_seconds):
-    """Yields the parts of the result. A child process executes it."""
+def replace_devices(machine, lock_seconds):
+    """Yields the result, and before it that the replacement is about to begin. A child process executes it."""
     directory, problem = open_state(machine)
-    if directory is None or stamp_in(directory, DEVICES) is None:
-        problem = problem or {"absent": {}}
-        reason = problem.get("unreadable", {"reason": "is in a file system of a user"})["reason"]
-        yield {"result": "ABSENT"} if "absent" in problem else {"result": "UNREADABLE", "reason": reason}
+    if directory is None:
+        yield {"inaccessible": {"directory": problem}}
+        return
+    if stamp_in(directory, DEVICES) is None:
+        yield {"found": {"file": {"absent": {}}}}
+        return
+    new_content = binascii.a2b_base64(machine.request["content"])
+    if len(new_content) > LARGEST_STATE_FILE:
+        yield not_written("devices.json would become larger than %d bytes" % LARGEST_STATE_FILE)
         return
     lock = GenvLock(directory, lock_seconds, True)
-    is_held = lock.take()
-    yield {"lock": lock.facts(machine), "result": "LOCKED"}
-    if not is_held:
+    if not lock.take():
+        yield {"locked": {"lock": lock.facts(machine)}}
         return
     remove_leftovers(directory)
     before = stamp_in(directory, DEVICES)
     file, content = state_file(directory, DEVICES)
-    if content is None or sha256(content) != action["digest"]:
-        known = {"present": "CHANGED", "absent": "ABSENT", "unreadable": "UNREADABLE"}
-        yield {"result": known[next(iter(file))], "file": file}
+    if content is None or sha256(content) != machine.request["digest"]:
+        yield {"found": {"file": file}}
         return
     name = TEMPORARY + binascii.hexlify(os.urandom(8)).decode()
     try:
         new = open_in(directory, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         os.fchmod(new, 0o666)  # independent of the umask
-        write(new, binascii.a2b_base64(action["content"]))
+        write(new, new_content)
         os.fsync(new)
         yield {"begun": True}
         # As late as possible: what others write without the lock must not be lost.
-        if is_late(machine) or not lock.is_in_place() or stamp_in(directory, DEVICES) != before:
-            yield {"result": "RESTLESS"}
-        else:
+        if not is_late(machine) and lock.is_in_place() and stamp_in(directory, DEVICES) == before:
             os.rename(name, DEVICES, src_dir_fd=directory, dst_dir_fd=directory)
-            yield {"result": "DONE"}
+            yield {"done": {}}
             return
+        yield {"disturbed": {}}
     except OSError as error:
-        yield {"result": "UNWRITTEN", "reason": error.strerror}
+        yield not_written("the new devices.json cannot be written: %s" % error.strerror)
     remove(directory, name)
 
 
@@ -195,23 +202,13 @@ def remove(directory, name):
         pass  # such as a user's directory of that name, which is harmless
 
 
-def act(machine):
-    """Carries out the actions of a request, each only if it is still right."""
+def leased_to_act(machine):
+    """Returns Leased if another service has the right to act on this machine; otherwise it takes or keeps that right."""
     def leased(directory=None):
         status = None if directory is None else os.fstat(directory)
         yield {"leased": lease(machine, "%d:%d" % (status.st_dev, status.st_ino) if status else "none")}
 
-    answer = {"leased": None, "handles": "pidfd", "results": [], "lock": NOT_ATTEMPTED, "detached": None}
     try:
-        answer.update(call(lambda: leased(open_state(machine)[0]), machine.limit(4, 0.5)))
+        return call(lambda: leased(open_state(machine)[0]), machine.limit(4, 0.5))["leased"]
     except (NoAnswer, OSError):
-        answer.update(call(leased, machine.limit(4, 0.3)))  # the directory cannot be identified
-    if answer["leased"]:
-        return answer
-    for action in machine.request["terminations"]:
-        result, has_handle = terminate(machine, action)
-        answer["results"].append(dict({"number": action["number"], "uid": None, "environ": None, "stat": None}, **result))
-        answer["handles"] = answer["handles"] if has_handle else "comparison"
-    if machine.request["detach"]:
-        answer["lock"], answer["detached"] = detach(machine, machine.request["detach"])
-    return answer
+        return call(leased, machine.limit(4, 0.3))["leased"]  # the directory cannot be identified

@@ -159,8 +159,12 @@ class DeviceUse:
         self.examined, self.unexamined = 0, ""
 
     def examine(self):
-        """Yields whether it has one, and what was not examined."""
-        yield {"isProven": self.has_open() or self.maps_one(), "unexamined": self.unexamined}
+        """Yields the DeviceUse."""
+        try:
+            is_proven = self.has_open() or self.maps_one()
+        except OSError as error:
+            is_proven, self.unexamined = False, error.strerror
+        yield device_use(is_proven, "" if is_proven else self.unexamined)
 
     def tasks(self):
         """Yields the process and then its threads: the first thread may have exited, and then it shows nothing."""
@@ -230,12 +234,18 @@ class DeviceUse:
         return False
 
 
-def holds_device(machine, pid):
-    """Whether a process has a device file of the driver open or maps one, if the driver has any. Raises NoAnswer, OSError."""
-    majors = majors_of(machine, ALL_DRIVERS)
+def device_use(is_proven, unexamined=""):
+    return {"isProven": is_proven, "unexamined": unexamined}
+
+
+def device_uses(machine, pids):
+    """Returns the DeviceUse of each of these processes."""
+    try:
+        majors = majors_of(machine, ALL_DRIVERS)
+    except OSError as error:
+        return dict.fromkeys(pids, device_use(False, error.strerror))
     if not majors:
-        return True  # as on WSL
-    use = call(DeviceUse(machine, majors, pid).examine, machine.limit(1, 0.05))
-    if use["unexamined"] and not use["isProven"]:
-        raise OSError(errno.EIO, use["unexamined"])
-    return use["isProven"]
+        return dict.fromkeys(pids, device_use(True))  # as on WSL
+    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.5), READING_TIME, Children.MOST)
+    uses = memories.read(pids, lambda pid: DeviceUse(machine, majors, pid).examine())
+    return {pid: uses[pid] or device_use(False, memories.failures[pid]["reason"]) for pid in pids}

@@ -1,4 +1,5 @@
 """The requests, and their answers."""
+FUNCTIONS = {"observe": observe, "examine": examine, "signal": send_signals, "swapDevices": swap_devices}
 
 
 def native(value):
@@ -10,17 +11,22 @@ def native(value):
     return [native(each) for each in value] if isinstance(value, list) else value
 
 
-def serve(functions, seconds):
+def serve(seconds):
     """Answers requests until standard input ends, or until none comes for this time.
 
-    Between them it keeps no file open and no directory busy, and holds no lock.
+    Between them it keeps no file open but handles of processes, no directory busy, and holds no lock.
     """
     os.umask(0o077)
     os.chdir("/")
     # If it is ignored, as what starts the agent may do, the pid of a child can be another process's when it is killed.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     received = b""
-    while select.select([0], [], [], seconds)[0]:
+    while True:
+        if not select.select([0], [], [], Handle.SECONDS if Handle.opened else seconds)[0]:
+            if not Handle.opened:
+                return
+            Handle.close_all()
+            continue
         part = os.read(0, PART)
         if not part:
             return
@@ -30,18 +36,20 @@ def serve(functions, seconds):
             if checksum != b"%08x\n" % crc32(content):
                 sys.exit("a request arrived damaged")
             received = b""
-            if not respond(functions, content):
+            if not respond(content):
                 return
 
 
-def respond(functions, content):
+def respond(content):
     """Executes a request, which is JSON, prints the answer, and returns whether the agent is still in order."""
     request = native(json.loads(content.decode()))
     nonce = request["nonce"].encode()
     # The output of the login before this one may have no end.
     write(1, b"\n@%s received\n" % nonce)
+    if request["do"] != "signal":
+        Handle.close_all()
     try:
-        answer = functions[request["do"]](Machine(request))
+        answer = FUNCTIONS[request["do"]](Machine(request))
     except Bug as error:
         answer = {"failed": "the agent failed: %s" % error}
     except Exception as error:

@@ -2,6 +2,9 @@ package dev.genv.enforcer.enforcement.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
+import dev.genv.enforcer.enforcement.host.Machine.Digest;
+import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
@@ -14,96 +17,100 @@ import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
 import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron.Content;
-import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.observation.process.ImmunityRules;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** A process whose membership was inferred or remembered is compared by its environ, and nothing is inferred again. */
 class SignalCheckTest {
     private static final long ALICE = 1003;
+    private static final ProcessId PROCESS = new ProcessId(812, 1);
     private static final Membership IN_A = new Membership.InEnvironment("a");
     private static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
     private static final EnvironFacts OVERWRITTEN = new EnvironFacts(22, Bytes.EMPTY, "", false, Bytes.EMPTY);
 
-    private final IdentityFlapping identityFlapping = new IdentityFlapping();
+    private final SignalCheck check = new SignalCheck();
 
     @Test
     void programThatHadOverwrittenItsEnvironIsTheSame() {
-        assertThat(check(IN_A, new Content.Overwritten()).refusal(now(OVERWRITTEN, 7000), List.of()))
-                .isEmpty();
-        assertThat(check(IN_A, new Content.Overwritten()).refusal(now(intact("a"), 7000), List.of()))
-                .isEmpty();
+        assertThat(refusal(IN_A, new Content.Overwritten(), OVERWRITTEN, 7000)).isEmpty();
+        assertThat(refusal(IN_A, new Content.Overwritten(), intact("a"), 7000)).isEmpty();
     }
 
     /** Otherwise it would escape by overwriting its environ before each signal. */
     @Test
     void programThatOverwritesItsEnvironSinceTheCheckIsTheSame() {
-        assertThat(check(IN_A, new Content.Intact(IN_A)).refusal(now(OVERWRITTEN, 7000), List.of()))
-                .isEmpty();
+        assertThat(refusal(IN_A, new Content.Intact(IN_A), OVERWRITTEN, 7000)).isEmpty();
         var outside = new Membership.Outside();
-        assertThat(check(outside, new Content.Intact(outside)).refusal(now(OVERWRITTEN, 7000), List.of()))
+        assertThat(refusal(outside, new Content.Intact(outside), OVERWRITTEN, 7000))
                 .isEmpty();
     }
 
     @Test
     void otherProgramWithAnOverwrittenEnvironIsRefusedTwice() {
-        for (var cycle = 0; cycle < IdentityFlapping.MAX_CHANGES; cycle++) {
-            assertThat(check(IN_A, new Content.Overwritten()).refusal(now(OVERWRITTEN, 7100), List.of()))
+        for (var cycle = 0; cycle < SignalCheck.MAX_CHANGES; cycle++) {
+            assertThat(refusal(IN_A, new Content.Overwritten(), OVERWRITTEN, 7100))
                     .contains(CHANGED);
+            check.recordObservation();
         }
-        assertThat(check(IN_A, new Content.Overwritten()).refusal(now(OVERWRITTEN, 7100), List.of()))
-                .isEmpty();
+        assertThat(refusal(IN_A, new Content.Overwritten(), OVERWRITTEN, 7100)).isEmpty();
+        observe(6);
+        assertThat(refusal(IN_A, new Content.Overwritten(), OVERWRITTEN, 7100)).isEmpty();
+    }
+
+    /** A program that executes others in turn can be caught twice in its life by chance. */
+    @Test
+    void changesThatAreLongAgoDoNotCount() {
+        refusal(IN_A, new Content.Overwritten(), OVERWRITTEN, 7100);
+        refusal(IN_A, new Content.Overwritten(), OVERWRITTEN, 7100);
+        observe(7);
+        assertThat(refusal(IN_A, new Content.Overwritten(), OVERWRITTEN, 7100)).contains(CHANGED);
+    }
+
+    private void observe(int times) {
+        for (var i = 0; i < times; i++) {
+            check.recordObservation();
+        }
     }
 
     /** It was inferred to be outside, and its present program may be in an environment. */
     @Test
     void otherProgramOfAProcessOutsideIsRefused() {
-        var check = check(new Membership.Outside(), new Content.Overwritten());
-        assertThat(check.refusal(now(OVERWRITTEN, 7100), List.of())).contains(CHANGED);
-        assertThat(check.refusal(now(intact("a"), 7000), List.of())).contains(CHANGED);
+        var outside = new Membership.Outside();
+        assertThat(refusal(outside, new Content.Overwritten(), OVERWRITTEN, 7100))
+                .contains(CHANGED);
+        assertThat(refusal(outside, new Content.Overwritten(), intact("a"), 7000))
+                .contains(CHANGED);
     }
 
     @Test
-    void machineThatComparesItselfIsAnsweredLikewise() {
-        var check = check(IN_A, new Content.Overwritten());
-        assertThat(check.refusal(ALICE, present(OVERWRITTEN, 7000))).isEmpty();
-        assertThat(check.refusal(ALICE, present(OVERWRITTEN, 7100))).contains(CHANGED);
-        assertThat(check.refusal(ALICE, new SignalCheck.Present(OVERWRITTEN, bytes("nonsense"))))
-                .contains(CHANGED);
-        assertThat(check.refusal(ALICE, null)).isEmpty();
+    void onlyWhatTheProcessWritesAgainAndAgainNeedNotStayTheSame() {
+        var examined = examined(intact("a"), 7000);
+        assertThat(check.digest(examined, PROCESS)).isEqualTo(examined.digest());
+        check.recordChange(PROCESS);
+        assertThat(check.digest(examined, PROCESS)).isEqualTo(examined.digest());
+        check.recordChange(PROCESS);
+        assertThat(check.digest(examined, PROCESS)).isEqualTo(new Digest("kernel", null));
     }
 
-    private SignalCheck check(Membership membership, Content content) {
-        var rules = new ImmunityRules(7, Set.of(), List.of());
+    private Optional<Result> refusal(Membership membership, Content content, EnvironFacts now, long begin) {
         var process = new GpuProcess(
-                new ProcessId(812, 1),
-                ALICE,
-                "python",
-                membership,
-                MembershipSource.ANCESTOR,
-                List.of(),
-                null,
-                null,
-                null);
-        return new SignalCheck(
-                process,
-                new ProgramEnviron(content, new Addresses(6000, 7000, 7000, 7022)),
-                _ -> rules,
-                rules,
-                identityFlapping);
+                PROCESS, ALICE, "python", membership, MembershipSource.ANCESTOR, List.of(), null, null, null);
+        var environ = new ProgramEnviron(content, new Addresses(6000, 7000, 7000, 7022));
+        return check.refusal(process, environ, examined(now, begin), new ImmunityRules(7, Set.of(), List.of()));
+    }
+
+    private static Examined examined(EnvironFacts environ, long begin) {
+        return new Examined(now(environ, begin), DeviceUse.PROVEN, new Digest("kernel", "environ"));
     }
 
     private static ProcessFacts now(EnvironFacts environ, long begin) {
         var stat = Reading.of(stat(begin));
         return new ProcessFacts(
                 812, stat, Reading.of(ALICE), Reading.of(environ), Reading.failed(Failure.ABSENT, ""), stat);
-    }
-
-    private static SignalCheck.Present present(EnvironFacts environ, long begin) {
-        return new SignalCheck.Present(environ, stat(begin));
     }
 
     private static EnvironFacts intact(String eid) {

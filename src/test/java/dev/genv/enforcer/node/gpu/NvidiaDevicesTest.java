@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.node.gpu.NvidiaDevices.Use;
+import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -44,12 +44,12 @@ class NvidiaDevicesTest {
     }
 
     @Test
-    void areUsedWhereTheDriverHasRegisteredThem() throws IOException {
-        assertThat(devices.areUsed()).isTrue();
+    void nothingIsRequiredWithoutTheDriver() throws IOException {
+        assertThat(devices.use(PID)).isEqualTo(new DeviceUse(false, ""));
         register("  1 mem");
-        assertThat(devices.areUsed()).isFalse();
+        assertThat(devices.use(PID)).isEqualTo(DeviceUse.PROVEN);
         Files.delete(proc.resolve("devices"));
-        assertThatThrownBy(devices::areUsed).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> devices.use(PID)).isInstanceOf(IOException.class);
     }
 
     @ParameterizedTest
@@ -57,15 +57,15 @@ class NvidiaDevicesTest {
     void openDeviceIsFoundByItsNumber(String name) throws IOException {
         register("  1 " + name);
         open("fd", "3", Path.of("/dev/null"));
-        assertThat(devices.open(PID)).isEqualTo(Use.PROVEN);
+        assertThat(devices.use(PID)).isEqualTo(DeviceUse.PROVEN);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"  1 mem", "  1 nvidia-caps", "  5 nvidia", "  1 nvidia0", "  1 my nvidia"})
     void deviceOfAnotherDriverIsNotFound(String line) throws IOException {
-        register(line);
+        register(line + "\n509 nvidia");
         open("fd", "3", Path.of("/dev/null"));
-        assertThat(devices.open(PID)).isEqualTo(new Use(false, ""));
+        assertThat(devices.use(PID)).isEqualTo(new DeviceUse(false, ""));
     }
 
     /** Anybody can give a file this name. */
@@ -74,24 +74,24 @@ class NvidiaDevicesTest {
         var file = Files.createFile(proc.resolve("nvidia0"));
         open("fd", "3", file);
         open("fd", "4", Path.of("/dev/nvidia0 (deleted)"));
-        assertThat(devices.open(PID)).isEqualTo(new Use(false, ""));
+        assertThat(devices.use(PID)).isEqualTo(new DeviceUse(false, ""));
     }
 
     @Test
     void filesOfAnotherThreadCount() throws IOException {
         Files.createDirectories(proc.resolve("812/task/813/fd"));
         open("task/813/fd", "3", Path.of("/dev/null"));
-        assertThat(devices.open(PID)).isEqualTo(Use.PROVEN);
+        assertThat(devices.use(PID)).isEqualTo(DeviceUse.PROVEN);
     }
 
     /** Root cannot examine a file of another user's FUSE mount. A link to itself cannot be examined either. */
     @Test
     void fileThatCannotBeExaminedIsSkipped() throws IOException {
         open("fd", "0", proc.resolve("812/fd/0"));
-        assertThat(devices.open(PID).isProven()).isFalse();
-        assertThat(devices.open(PID).unexamined()).contains("Too many levels of symbolic links");
+        assertThat(devices.use(PID).isProven()).isFalse();
+        assertThat(devices.use(PID).unexamined()).contains("Too many levels of symbolic links");
         open("fd", "1", Path.of("/dev/null"));
-        assertThat(devices.open(PID)).isEqualTo(Use.PROVEN);
+        assertThat(devices.use(PID)).isEqualTo(DeviceUse.PROVEN);
     }
 
     /** A process can have a million files, and each of its threads shows them again. */
@@ -105,12 +105,12 @@ class NvidiaDevicesTest {
             var folder = Files.createDirectories(proc.resolve("812/task/" + thread));
             Files.createSymbolicLink(folder.resolve("fd"), proc.resolve("812/fd"));
         }
-        assertThat(devices.open(PID)).isEqualTo(new Use(false, "it has more than 65536 open files"));
+        assertThat(devices.use(PID)).isEqualTo(new DeviceUse(false, "it has more than 65536 open files"));
     }
 
     @Test
     void processThatIsGoneIsAnError() {
-        assertThatThrownBy(() -> devices.open(PID + 1)).isInstanceOf(NoSuchFileException.class);
+        assertThatThrownBy(() -> devices.use(PID + 1)).isInstanceOf(NoSuchFileException.class);
     }
 
     @Test
@@ -119,7 +119,7 @@ class NvidiaDevicesTest {
         Files.createSymbolicLink(proc.resolve(Integer.toString(own)), Path.of("/proc", Integer.toString(own)));
         try (var device = Files.newInputStream(Path.of("/dev/full"))) {
             assertThat(device).isNotNull();
-            assertThat(devices.open(own)).isEqualTo(Use.PROVEN);
+            assertThat(devices.use(own)).isEqualTo(DeviceUse.PROVEN);
         }
     }
 }

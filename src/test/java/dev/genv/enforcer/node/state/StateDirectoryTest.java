@@ -104,9 +104,9 @@ class StateDirectoryTest {
 
     @Test
     void refusesFilesAboveTheMaximumSize() throws IOException {
-        setFileSize(StateDirectory.LARGEST_FILE);
+        setFileSize(StateFile.LARGEST);
         assertThat(content("envs.json")).hasSize(6 << 20);
-        setFileSize(StateDirectory.LARGEST_FILE + 1);
+        setFileSize(StateFile.LARGEST + 1);
         assertThat(clause("envs.json")).isEqualTo("is larger than 6291456 bytes");
         setFileSize(1L << 40);
         assertThat(clause("envs.json")).isEqualTo("is larger than 6291456 bytes");

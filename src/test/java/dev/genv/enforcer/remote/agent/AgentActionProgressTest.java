@@ -1,8 +1,11 @@
 package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Connection.CommandResult;
@@ -11,98 +14,180 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is known of calls whose answer is lost. */
+/** What is known of actions whose answer is lost. */
 @Timeout(600)
 class AgentActionProgressTest {
     private final Machine machine;
+    private final Child first = Child.inEnvironment("15971");
+    private final Child second = Child.inEnvironment("15971");
+    private AgentHost agent;
+    private List<Action> actions = List.of();
 
     AgentActionProgressTest(@TempDir Path folder) throws IOException {
         machine = new Machine(folder);
+        agent = machine.agent();
+    }
+
+    @BeforeEach
+    void observe() throws Exception {
+        machine.nvidiaSmi.process(0, first.pid(), "1").process(0, second.pid(), "1");
+        machine.files()
+                .ownEnv("15971", null, first.pid())
+                .device(0, "15971")
+                .device(1)
+                .write();
+        plan();
+    }
+
+    private void plan() throws Exception {
+        agent = machine.agent();
+        var snapshot = agent.observe(machine.python, Set.of()).snapshot();
+        actions = new ArrayList<>();
+        for (var child : List.of(first, second)) {
+            snapshot.processes().stream()
+                    .filter(process -> process.pid() == child.pid())
+                    .forEach(process -> actions.add(new Action.Terminate("gpu-1", process)));
+        }
+        actions.add(new Action.Detach(
+                "gpu-1",
+                snapshot.environments().getFirst(),
+                0,
+                snapshot.devices().getFirst().attachments().getFirst()));
+    }
+
+    @AfterEach
+    void endChildren() {
+        first.close();
+        second.close();
+    }
+
+    /** The examination is answered by a real agent, and the rest like this. */
+    private List<Result> execute(Machine.Answering rest) throws Exception {
+        var results = new HashMap<Action, Result>();
+        try {
+            agent.execute(
+                    request -> request.line().contains("\"do\":\"examine\"")
+                            ? machine.python.request(request)
+                            : rest.request(request),
+                    actions,
+                    (action, result) -> assertThat(results.put(action, result)).isNull());
+        } finally {
+            machine.python.stop();
+            this.results = results;
+        }
+        return actions.stream().map(results::get).toList();
+    }
+
+    private Map<Action, Result> results = Map.of();
+
+    private static CommandResult lost(
+            ProgramRequest request, String output, CommandResult.@Nullable Interruption broken) {
+        var nonce = Machine.request(request).path("nonce").textValue();
+        return new CommandResult(output.replace("@ ", "@" + nonce + " "), "", broken == null ? 1 : null, broken);
     }
 
     /** An agent whose answer was lost may continue. An agent that has ended has announced all that it began. */
     @Test
     void onlyBegunActionsHaveAnUnknownResult() throws Exception {
-        try (var first = Child.inEnvironment("15971");
-                var second = Child.inEnvironment("15971")) {
-            machine.nvidiaSmi.process(0, first.pid(), "1").process(0, second.pid(), "1");
-            machine.files()
-                    .ownEnv("15971", null, first.pid())
-                    .device(0, "15971")
-                    .device(1)
-                    .write();
-            for (var broken : Arrays.asList(
-                    null,
-                    new CommandResult.Interruption(ProblemCode.AGENT_KILLED, "it was ended"),
-                    new CommandResult.Interruption(ProblemCode.TIMEOUT, "it took too long"))) {
-                var agent = machine.agent();
-                var snapshot = agent.observe(machine.python, Set.of()).snapshot();
-                var actions = new ArrayList<Action>();
-                snapshot.processes().forEach(process -> actions.add(new Action.Terminate("gpu-1", process)));
-                actions.add(new Action.Detach(
-                        "gpu-1",
-                        snapshot.environments().getFirst(),
-                        0,
-                        snapshot.devices().getFirst().attachments().getFirst()));
-                var results = new HashMap<Action, Result>();
-                agent.execute(interruptAfterFirstAction(broken), actions, results::put);
-                var known = broken == null || broken.code().equals(ProblemCode.AGENT_KILLED);
-                assertThat(actions.stream()
-                                .map(action -> Objects.requireNonNull(results.get(action))
-                                        .uncertain()))
-                        .containsExactly(true, !known, !known);
-                assertThat(results.values())
-                        .allSatisfy(result -> assertThat(result.detail())
-                                .endsWith(result.uncertain() ? "; it may have been executed" : "; it was not started"));
-            }
+        for (var code : List.of(ProblemCode.AGENT_KILLED, ProblemCode.TIMEOUT)) {
+            var broken = new CommandResult.Interruption(code, "it was lost");
+            plan();
+            var known = code.equals(ProblemCode.AGENT_KILLED);
+            assertThat(execute(request -> lost(request, "@ begun %d\n@ begun ".formatted(first.pid()), broken)))
+                    .containsExactly(
+                            Result.lost("it was lost"),
+                            known ? Result.failed("it was lost; it was not started") : Result.lost("it was lost"),
+                            known ? Result.failed("it was lost; it was not started") : Result.lost("it was lost"));
         }
+        plan();
+        assertThat(execute(request -> lost(request, "@ begun %d\n".formatted(first.pid()), null)))
+                .extracting(Result::uncertain)
+                .containsExactly(true, false, false);
     }
 
-    /** A host that says it has begun with the first thing, and nothing more. */
-    private static Machine.Answering interruptAfterFirstAction(CommandResult.@Nullable Interruption broken) {
-        return request -> {
-            var nonce = Machine.request(request).path("nonce").textValue();
-            return new CommandResult(
-                    "@%1$s begun 0\n@%1$s begun ".formatted(nonce), "", broken == null ? 1 : null, broken);
-        };
-    }
-
-    /** Before it sends a signal it says so. */
     @Test
-    void announcesEachActionBeforeItsExecution() throws Exception {
-        try (var child = Child.inEnvironment("15971")) {
-            machine.nvidiaSmi.process(0, child.pid(), "1542");
-            machine.files()
-                    .ownEnv("15971", null, child.pid())
-                    .device(0, "15971")
-                    .device(1)
-                    .write();
-            var agent = machine.agent();
-            var snapshot = agent.observe(machine.python, Set.of()).snapshot();
-            var attachment = snapshot.devices().getFirst().attachments().getFirst();
-            var output = new StringBuilder();
-            machine.python.transformAnswers(answer -> {
-                output.append(answer.output());
-                return answer;
-            });
-            var actions = List.<Action>of(
-                    new Action.Terminate("gpu-1", snapshot.processes().getFirst()),
-                    new Action.Detach("gpu-1", snapshot.environments().getFirst(), 0, attachment));
-            agent.execute(machine.python, actions, (_, _) -> {});
-            assertThat(output.toString().replaceAll("@[0-9a-f-]+ ", "@ ")).contains("@ begun 0\n@ begun 2\n@ {");
-            assertThat(machine.python.requests())
-                    .extracting(ProgramRequest::isRepeatable)
-                    .containsExactly(true, false);
-        }
+    void actionMissingFromTheAnswerMayHaveBeenExecuted() throws Exception {
+        assertThat(execute(request -> new CommandResult(
+                        Machine.answer(
+                                request,
+                                request.line().contains("swapDevices")
+                                        ? new Answer.ToSwap(null, null)
+                                        : new Answer.ToSignals(null, List.of())),
+                        "",
+                        0,
+                        null)))
+                .containsOnly(Result.lost("the host reported no result"));
+    }
+
+    @Test
+    void answerThatCannotBeReadMayFollowAnExecution() throws Exception {
+        assertThat(execute(request -> lost(request, "@ nonsense\n", null)))
+                .allSatisfy(result -> assertThat(result.uncertain()).isTrue());
+        assertThat(agent.stops()).isEqualTo(2);
+    }
+
+    /** A second SIGTERM would be taken for an abort: nobody is asked twice for want of an answer. */
+    @Test
+    void signalWithoutAnAnswerIsSentOnce() throws Exception {
+        actions = actions.subList(0, 1);
+        var requests = new int[1];
+        var interruption = new CommandResult.Interruption(ProblemCode.CONNECTION_LOST, "the connection was lost");
+        assertThat(execute(request -> {
+                    requests[0]++;
+                    var output = machine.python.request(request).output();
+                    return new CommandResult(output.substring(0, output.length() - 2), "", null, interruption);
+                }))
+                .containsExactly(Result.lost("the connection was lost"));
+        assertThat(requests[0]).isEqualTo(1);
+        assertThat(first.awaitExit()).isEqualTo(143);
+    }
+
+    @Test
+    void unreachableMachineMeansNotExecuted() {
+        var lost = new UnreachableException(ProblemCode.CONNECTION_LOST, "it was lost");
+        assertThatThrownBy(() -> execute(_ -> {
+                    throw lost;
+                }))
+                .isSameAs(lost);
+        assertThat(results).isEmpty();
+        assertThatThrownBy(() -> execute(_ -> new CommandResult("", "sudo: a password is required", 1, null)))
+                .isInstanceOf(UnreachableException.class);
+        assertThat(results).isEmpty();
+    }
+
+    @Test
+    void interruptReportsActionsThatMayHaveBeenExecuted() {
+        assertThatThrownBy(() -> execute(_ -> {
+                    throw new InterruptedException();
+                }))
+                .isInstanceOf(InterruptedException.class);
+        var abandoned = "abandoned: the execution took too long";
+        assertThat(actions.stream().map(results::get))
+                .containsExactly(Result.lost(abandoned), Result.lost(abandoned), Result.failed(abandoned));
+        actions = actions.subList(2, 3);
+        assertThatThrownBy(() -> execute(_ -> {
+                    throw new InterruptedException();
+                }))
+                .isInstanceOf(InterruptedException.class);
+        assertThat(results.values()).containsExactly(Result.lost(abandoned));
+    }
+
+    @Test
+    void actionsAreNotRepeatable() throws Exception {
+        assertThat(execute(machine.python)).extracting(Result::outcome).contains(Outcome.SIGNALLED, Outcome.DETACHED);
+        assertThat(machine.python.requests())
+                .extracting(ProgramRequest::isRepeatable)
+                .containsExactly(true, true, false, false);
     }
 }

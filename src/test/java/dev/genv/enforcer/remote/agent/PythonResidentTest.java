@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
 import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -25,13 +26,11 @@ class PythonResidentTest extends PythonAgentFixture {
         try (var child = Child.inEnvironment("15971");
                 var agent = agent(LONG)) {
             machine.nvidiaSmi.process(0, child.pid(), "1542");
-            var facts = agent.answer(observe()).get("facts");
-            machine.terminate(facts.at("/processes/0"), child.startTime());
-            var line = machine.line("act");
+            var line = signal(agent, child);
             agent.write(line.substring(0, 1));
             agent.write(line.substring(1, line.length() - 1));
             assertThat(child.isAlive()).isTrue();
-            assertThat(agent.answer("\n").at("/results/0/result").asText()).isEqualTo("SIGNALLED");
+            assertThat(agent.answer("\n").at("/signals/0/result/kind").asText()).isEqualTo("SENT");
             assertThat(child.awaitExit()).isEqualTo(143);
             assertThat(agent.answer(observe()).has("facts")).isTrue();
         }
@@ -87,8 +86,7 @@ class PythonResidentTest extends PythonAgentFixture {
             machine.writeOneEnvironment(child);
             var proc = Path.of("/proc", Long.toString(agent.process().pid()));
             agent.answer(observe());
-            machine.terminate(agent.answer(observe()).at("/facts/processes/0"), child.startTime());
-            agent.answer(machine.line("act"));
+            agent.answer(signal(agent, child));
             assertThat(agent.descriptors()).isEqualTo(3);
             assertThat(Files.readSymbolicLink(proc.resolve("cwd"))).isEqualTo(Path.of("/"));
             assertThat(Files.readString(Path.of("/proc/locks")))
@@ -172,6 +170,33 @@ class PythonResidentTest extends PythonAgentFixture {
         }
         await().until(() -> Files.readAllLines(pids).stream()
                 .allMatch(pid -> ProcessHandle.of(Long.parseLong(pid)).isEmpty()));
+    }
+
+    /** Of processes that were examined, and then not signalled. */
+    @Test
+    void closesItsHandlesWithTheNextRequestOrAfterAWhile() throws Exception {
+        try (var child = Child.inEnvironment("15971");
+                var agent = agent(LONG)) {
+            signal(agent, child);
+            assertThat(agent.descriptors()).isEqualTo(4);
+            agent.answer(observe());
+            assertThat(agent.descriptors()).isEqualTo(3);
+            var late = signal(agent, child);
+            await().until(() -> agent.descriptors() == 3);
+            assertThat(agent.answer(late).at("/signals/0/result/reason").asText())
+                    .isEqualTo("abandoned: the execution took too long");
+            assertThat(child.isAlive()).isTrue();
+        }
+    }
+
+    /** Returns the request to send SIGTERM to a process that is examined before. */
+    private String signal(ResidentAgent agent, Child child) throws IOException {
+        machine.request.putArray("pids").add(child.pid());
+        var seen = agent.answer(machine.line("examine")).at("/processes/0/digest");
+        machine.request
+                .putArray("signals")
+                .add(((ObjectNode) seen.deepCopy()).put("pid", child.pid()).put("signal", "TERM"));
+        return machine.line("signal");
     }
 
     private ResidentAgent agent(Duration idleTime) throws IOException {

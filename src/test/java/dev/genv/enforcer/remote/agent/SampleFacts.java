@@ -2,6 +2,12 @@ package dev.genv.enforcer.remote.agent;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
+import dev.genv.enforcer.enforcement.host.Machine.Digest;
+import dev.genv.enforcer.enforcement.host.Machine.Examined;
+import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
+import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
+import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
@@ -104,14 +110,15 @@ public final class SampleFacts {
             new EnforcerFacts(new EnforcerFacts.Other.Leased(3, 57), ""),
             List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))));
 
-    static final Answer.Acted ACTED = new Answer.Acted(
-            new Answer.Leased(1, 2),
-            Answer.Handles.PIDFD,
-            List.of(
-                    new Answer.Terminated(0, Answer.Terminated.Termination.SIGNALLED, null, null, null),
-                    new Answer.Terminated(1, Answer.Terminated.Termination.CHANGED, 1000L, ENVIRON, bytes("8 (x) S"))),
-            LOCK,
-            new Answer.Detached(Answer.Detached.Detachment.CHANGED, "", new StateFile.Absent()));
+    static final List<Answer> OTHER_ANSWERS = List.of(
+            new Answer.ToExamination(
+                    true,
+                    List.of(Reading.of(new ProgramFile(new FileId(1, 2), 3))),
+                    List.of(new Examined(
+                            ALL.processes().getFirst(), new DeviceUse(false, "why"), new Digest("one", "two")))),
+            new Answer.ToSignals(
+                    new Answer.Leased(1, 2), List.of(new Answer.Signalled(7, new SignalResult(Kind.DENIED, "why")))),
+            new Answer.ToSwap(new Answer.Leased(1, 2), new SwapResult.Locked(LOCK)));
 
     private SampleFacts() {}
 

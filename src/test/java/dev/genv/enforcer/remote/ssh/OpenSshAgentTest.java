@@ -69,10 +69,10 @@ class OpenSshAgentTest {
 
     @Test
     void oneAgentAnswersAllObservations() throws Exception {
-        machine.gather(NOTHING);
+        machine.observe(NOTHING);
         var agent = agent();
         for (var i = 0; i < 10; i++) {
-            machine.gather(NOTHING);
+            machine.observe(NOTHING);
         }
         assertThat(agent()).isEqualTo(agent);
         assertThat(processes("sudo")).hasSize(1);
@@ -80,7 +80,7 @@ class OpenSshAgentTest {
 
     @Test
     void nothingRemainsWhenTheServiceDisconnects() throws Exception {
-        machine.gather(NOTHING);
+        machine.observe(NOTHING);
         connection.close();
         await().until(() -> processes("python3").isEmpty() && processes("sudo").isEmpty());
     }
@@ -90,23 +90,23 @@ class OpenSshAgentTest {
     void startsAnAgentAgainThatWasKilledBetweenObservations() throws Exception {
         for (var program : List.of("python3", "sudo", "sshd")) {
             for (var i = 0; i < 3; i++) {
-                machine.gather(NOTHING);
+                machine.observe(NOTHING);
                 var killed = program.equals("sshd") ? host.connections() : processes(program);
                 assertThat(killed).isNotEmpty();
                 killed.forEach(ProcessHandle::destroyForcibly);
                 await().until(() -> killed.stream().noneMatch(ProcessHandle::isAlive));
-                machine.gather(NOTHING);
+                machine.observe(NOTHING);
             }
         }
     }
 
     @Test
     void reportsAnAgentThatIsKilledDuringAnObservation() throws Exception {
-        machine.gather(NOTHING);
+        machine.observe(NOTHING);
         for (var program : List.of("python3", "sshd")) {
             var begun = directory.resolve("begun-" + program);
             host.gpus().fault("echo >%s; exec sleep 3600".formatted(begun));
-            var observation = new FutureTask<>(() -> machine.gather(NOTHING));
+            var observation = new FutureTask<>(() -> machine.observe(NOTHING));
             Thread.startVirtualThread(observation);
             await().until(() -> Files.exists(begun));
             (program.equals("sshd") ? host.connections() : processes(program)).forEach(ProcessHandle::destroyForcibly);
@@ -121,7 +121,7 @@ class OpenSshAgentTest {
                                                     : Set.of(ProblemCode.AGENT_KILLED, ProblemCode.AGENT_FAILED)));
             host.gpus().noFault();
             fleet.advanceTime(Duration.ofMinutes(1));
-            machine.gather(NOTHING);
+            machine.observe(NOTHING);
         }
     }
 
@@ -145,7 +145,7 @@ class OpenSshAgentTest {
         await().until(() -> isObserved(impatient) && agents().size() == 1); // one that was too slow may not have ended
         var stopped = agent();
         signal("STOP", stopped);
-        assertThatThrownBy(() -> impatient.gather(NOTHING))
+        assertThatThrownBy(() -> impatient.observe(NOTHING))
                 .isInstanceOfSatisfying(
                         UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.TIMEOUT));
         signal("CONT", stopped);
@@ -159,7 +159,7 @@ class OpenSshAgentTest {
     private boolean isObserved(Machine impatient) throws InterruptedException {
         fleet.advanceTime(Duration.ofMinutes(1));
         try {
-            impatient.gather(NOTHING);
+            impatient.observe(NOTHING);
             return true;
         } catch (UnreachableException _) {
             return false; // this machine is busy

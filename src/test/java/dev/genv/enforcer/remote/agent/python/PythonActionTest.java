@@ -2,134 +2,148 @@ package dev.genv.enforcer.remote.agent.python;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
-/** The agent signals real processes; what the kernel shows of them may be fake. */
+/** What only the agent does when it acts; {@code ActionTableTest} has what both hands do. */
 @Timeout(600)
-class PythonActionTest extends PythonActionFixture {
+class PythonActionTest {
+    private static final String NEW = "{\n  \"devices\": []\n}";
 
-    @Test
-    void sendsSigtermThroughAHandle() throws Exception {
-        machine.terminate(observe(), child.startTime());
-        var answer = machine.act();
-        assertThat(answer.at("/results/0/result").asText()).isEqualTo("SIGNALLED");
-        assertThat(answer.at("/results/0/environ").isNull()).isTrue();
-        assertThat(answer.get("handles").asText()).isEqualTo("pidfd");
-        assertThat(answer.get("leased").isNull()).isTrue();
-        assertThat(answer.at("/lock/outcome").asText()).isEqualTo("NOT_ATTEMPTED");
-        assertThat(answer.get("detached").isNull()).isTrue();
-        assertThat(child.awaitExit()).isEqualTo(143);
+    @TempDir
+    private Path folder;
+
+    private PythonMachine machine;
+    private Child child;
+    private String old;
+
+    @BeforeEach
+    void create() throws IOException {
+        Files.setPosixFilePermissions(folder, java.nio.file.attribute.PosixFilePermissions.fromString("rwxr-xr-x"));
+        machine = new PythonMachine(folder);
+        machine.files().device(0, "a").write();
+        old = Files.readString(machine.state.resolve("devices.json"));
+        child = Child.inEnvironment("15971");
     }
 
-    @Test
-    void sendsSigkillIfPlanned() throws Exception {
-        machine.terminate(observe(), child.startTime()).put("signal", "KILL");
-        assertThat(result()).isEqualTo("SIGNALLED");
-        assertThat(child.awaitExit()).isEqualTo(137);
+    @AfterEach
+    void endChild() {
+        child.close();
     }
 
     /** So it is on systems without pidfd_open(2). */
     @Test
-    void sendsSignalAfterAComparisonWithoutHandles() throws Exception {
-        machine.terminate(observe(), child.startTime());
-        var input = machine.input("act").replaceFirst("PIDFD_OPEN = 424, 434", "PIDFD_OPEN = 9999, 9999");
-        var answer = machine.run(input).answer();
-        assertThat(answer.get("handles").asText()).isEqualTo("comparison");
-        assertThat(answer.at("/results/0/result").asText()).isEqualTo("SIGNALLED");
+    void signalsAfterAComparisonWithoutHandles() throws Exception {
+        var input = machine.signalInput(child.pid()).replaceFirst("PIDFD_OPEN = 424, 434", "PIDFD_OPEN = 9999, 9999");
+        var another = input.replace(
+                        "descriptor is not None:\n            library",
+                        "descriptor is not None:\n            1/0; library")
+                .replace("begin(machine, pid)", "begin(machine, pid); facts['before'] = {'value': ''}");
+        assertThat(machine.run(another).answer().at("/signals/0/result/kind").asText())
+                .isEqualTo("GONE");
+        assertThat(child.isAlive()).isTrue();
+        assertThat(machine.run(input).answer().at("/signals/0/result/kind").asText())
+                .isEqualTo("SENT");
         assertThat(child.awaitExit()).isEqualTo(143);
+        var examination = machine.input("examine").replaceFirst("PIDFD_OPEN = 424, 434", "PIDFD_OPEN = 9999, 9999");
+        machine.request.putArray("pids").add(ProcessHandle.current().pid());
+        assertThat(machine.run(examination).answer().get("hasHandles").asBoolean())
+                .isFalse();
     }
 
     @Test
-    void pidThatIsNowThatOfAThreadIsNoProcess() throws Exception {
-        machine.terminate(observe(), 1).put("pid", CurrentProcess.otherThread());
-        var answer = machine.act();
-        assertThat(answer.at("/results/0/result").asText()).isEqualTo("GONE");
-        assertThat(answer.get("handles").asText()).isEqualTo("pidfd");
-    }
-
-    @Test
-    void announcesEachSignalBeforeIt() throws Exception {
-        try (var other = Child.inEnvironment("15971")) {
-            machine.nvidiaSmi.process(0, other.pid(), "1");
-            var processes = machine.observe().get("processes");
-            for (var process : processes) {
-                var start = process.get("pid").asInt() == child.pid() ? child.startTime() : other.startTime();
-                machine.terminate(process, start);
-            }
-            machine.terminate(processes.get(0), 1);
-            var output = machine.run(machine.input("act"));
-            assertThat(output.lines()).hasSize(3).startsWith("begun 0", "begun 1");
-            assertThat(output.answer().at("/results/2/result").asText()).isEqualTo("GONE");
-        }
+    void announcesEachActionBeforeIt() throws Exception {
+        assertThat(machine.run(machine.signalInput(child.pid())).lines())
+                .hasSize(2)
+                .startsWith("begun " + child.pid());
+        assertThat(machine.run(machine.swapInput(old, NEW)).lines()).hasSize(2).startsWith("begun 0");
+        assertThat(machine.run(machine.swapInput(old, NEW)).lines()).hasSize(1); // it is another file now
     }
 
     /** The service no longer listens, and it cannot learn what was done. */
     @Test
-    void sendsNothingIfItCannotAnnounceIt() throws Exception {
-        machine.terminate(observe(), child.startTime());
+    void doesNothingIfItCannotAnnounceIt() throws Exception {
         machine.command = List.of("sh", "-c", "exec %s -I -S - >/dev/full".formatted(PythonMachine.PYTHON));
-        var output = machine.run(machine.input("act").replace("    write(1, b\"\\n\")", "    pass"));
+        var output = machine.run(machine.signalInput(child.pid()).replace("    write(1, b\"\\n@", "    (b\"\\n@"));
         assertThat(output.errors()).contains("No space left on device");
         assertThat(child.isAlive()).isTrue();
     }
 
     @Test
-    void terminatesProcessesOfAnyOrNoEnvironment() throws Exception {
-        try (var outside = Child.withEnvironment(Map.of());
-                var empty = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", ""));
-                var longest = Child.inEnvironment("x".repeat(5000));
-                var odd = Child.inEnvironment("\n' \" \\ $(id)`@0 end ä")) {
-            for (var each : List.of(outside, empty, longest, odd)) {
-                machine.nvidiaSmi.noProcesses().process(0, each.pid(), "1");
-                machine.request.putArray("terminations");
-                machine.terminate(observe(), each.startTime());
-                assertThat(result()).isEqualTo("SIGNALLED");
-                assertThat(each.awaitExit()).isEqualTo(143);
-            }
-        }
-    }
-
-    @Test
-    void neverSignalsInitOrNonPids() throws Exception {
-        var process = (ObjectNode) observe();
-        for (var pid : List.of(1, 0, -1)) {
-            machine.terminate(process.put("pid", pid), child.startTime());
-        }
-        var results = machine.act().get("results");
-        assertThat(results)
-                .hasSize(3)
-                .allSatisfy(result -> assertThat(result.get("result").asText()).isEqualTo("PROTECTED"));
-    }
-
-    @Test
     void expiredActionIsNotExecuted() throws Exception {
-        fakeProcess();
-        plan();
+        machine.useFakeProc(folder.resolve("proc"))
+                .process(child.pid())
+                .uid(1003)
+                .environ("X=1");
+        Files.writeString(folder.resolve("proc/devices"), "Character devices:\n");
         machine.request.put("deadline", 359_999);
-        assertThat(result()).isEqualTo("LATE");
+        assertThat(machine.signal(child.pid())).isEqualTo("NOT_SENT");
+        assertThat(machine.swapDevices(old, NEW).at("/swap/notWritten/reason").asText())
+                .isEqualTo("abandoned: the execution took too long");
         machine.request.put("deadline", 360_000).put("boot", "another");
-        assertThat(result()).isEqualTo("LATE");
+        assertThat(machine.signal(child.pid())).isEqualTo("NOT_SENT");
         assertThat(child.isAlive()).isTrue();
         machine.request.put("boot", PythonMachine.BOOT);
-        assertThat(result()).isEqualTo("SIGNALLED");
+        assertThat(machine.signal(child.pid())).isEqualTo("SENT");
         assertThat(child.awaitExit()).isEqualTo(143);
     }
 
     @Test
     void missingPrivilegeYieldsDenied() throws Exception {
         Requirements.root();
-        fakeProcess();
-        plan();
+        machine.useFakeProc(folder.resolve("proc"))
+                .process(child.pid())
+                .uid(1003)
+                .environ("X=1");
+        Files.writeString(folder.resolve("proc/devices"), "Character devices:\n");
         machine.command =
                 List.of("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PythonMachine.PYTHON, "-");
-        assertThat(result()).isEqualTo("DENIED");
+        assertThat(machine.signal(child.pid())).isEqualTo("DENIED");
         assertThat(child.isAlive()).isTrue();
+    }
+
+    /** What others write without the lock must not be lost. */
+    @Test
+    void changeDirectlyBeforeTheReplacementPreventsIt() throws Exception {
+        for (var change : List.of(
+                "os.utime(machine.request['state'] + '/devices.json')",
+                "os.rename(machine.request['state'] + '/genv.lock', machine.request['state'] + '/moved')",
+                "machine.request.update(deadline=0)")) {
+            var input = machine.swapInput(old, NEW)
+                    .replace("        # As late as possible", "        " + change + "\n        #");
+            assertThat(machine.run(input).answer().at("/swap").has("disturbed"))
+                    .as(change)
+                    .isTrue();
+            assertThat(machine.state.resolve("devices.json")).hasContent(old);
+        }
+        assertThat(machine.state).isDirectoryNotContaining("glob:**enforcer-*");
+    }
+
+    /** They have the names of the node's temporary files. */
+    @Test
+    void removesTemporaryFilesOfKilledRuns() throws Exception {
+        var name = ".devices.json.genv-enforcer-";
+        Files.createFile(machine.state.resolve(name + "0123456789abcdef"));
+        Files.createDirectory(machine.state.resolve(name + "0123456789abcdee"));
+        var others = Files.createFile(machine.state.resolve(name + "0123456789abcdef0"));
+        assertThat(machine.swapDevices(old, NEW).at("/swap").has("done")).isTrue();
+        assertThat(machine.state.resolve(name + "0123456789abcdef")).doesNotExist();
+        assertThat(others).exists();
+    }
+
+    @Test
+    void writesNoFileThatWouldBeTooLargeToRead() throws Exception {
+        var answer = machine.swapDevices(old, "x".repeat((2 << 20) + 1));
+        assertThat(answer.at("/swap/notWritten/reason").asText())
+                .isEqualTo("devices.json would become larger than 2097152 bytes");
     }
 }

@@ -3,7 +3,6 @@ package dev.genv.enforcer.remote.agent.python;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -57,31 +56,28 @@ class PythonHangTest {
     }
 
     @Test
-    void acceptsThatTheLeaseOfTheDirectoryIsUnknown() throws Exception {
-        try (var child = Child.inEnvironment("15971")) {
-            machine.nvidiaSmi.process(0, child.pid(), "1542");
-            machine.terminate(machine.observe().at("/processes/0"), child.startTime());
-            var answer = machine.run(input("act", "open_state")).answer();
-            assertThat(answer.at("/results/0/result").asText()).isEqualTo("SIGNALLED");
-            assertThat(child.awaitExit()).isEqualTo(143);
+    void writesNothingIfTheDirectoryDoesNotAnswer() throws Exception {
+        var devices = Files.readString(machine.state.resolve("devices.json"));
+        for (var function : List.of("open_state", "state_file", "remove_leftovers")) {
+            machine.swapInput(devices, "{}");
+            var output = machine.run(input("swapDevices", function));
+            assertThat(output.lines()).hasSize(1); // it was not begun
+            assertThat(output.answer().at("/leased").isNull()).isTrue();
+            assertThat(output.answer().at("/swap/notWritten/reason").asText())
+                    .startsWith("the state directory does not answer: there was no answer within ");
+            assertThat(machine.state.resolve("devices.json")).hasContent(devices);
         }
     }
 
     @Test
-    void reportsDetachmentThatMayHaveBeenExecuted() throws Exception {
-        var devices = Files.readString(machine.state.resolve("devices.json"));
-        machine.request
-                .putObject("detach")
-                .put("number", 5)
-                .put("digest", Sha256.hex(devices.getBytes(java.nio.charset.StandardCharsets.UTF_8)))
-                .put("content", "");
-        var output = machine.run(input("act", "state_file"));
-        assertThat(output.lines()).hasSize(1); // it was not begun
-        assertThat(output.answer().at("/detached/result").asText()).isEqualTo("TIMEOUT");
-        assertThat(output.answer().at("/lock/outcome").asText()).isEqualTo("HELD");
-        output = machine.run(input("act", "remove_leftovers"));
-        assertThat(output.answer().at("/detached/result").asText()).isEqualTo("TIMEOUT");
-        assertThat(machine.state.resolve("devices.json")).hasContent(devices);
+    void signalsAlthoughTheLeaseOfTheDirectoryIsUnknown() throws Exception {
+        try (var child = Child.inEnvironment("15971")) {
+            var input = machine.signalInput(child.pid())
+                    .replaceFirst("(?m)^(def open_state\\(.*\\n.*\\n)", "$1    time.sleep(3600)\n");
+            assertThat(machine.run(input).answer().at("/signals/0/result/kind").asText())
+                    .isEqualTo("SENT");
+            assertThat(child.awaitExit()).isEqualTo(143);
+        }
     }
 
     /** What can be killed is killed. */

@@ -55,17 +55,19 @@ class PythonLeaseTest {
     /** Between observing and acting, another service may have taken the lease. */
     @Test
     void leaseIsCheckedAgainBeforeActing() throws Exception {
+        observe("one");
+        var ours = Files.readString(leaseFile());
+        Files.writeString(leaseFile(), ours.replaceFirst("^one", "another"));
         try (var child = Child.inEnvironment("15971")) {
-            machine.nvidiaSmi.process(0, child.pid(), "1");
-            machine.terminate(machine.observe().at("/processes/0"), child.startTime());
-            var ours = Files.readString(leaseFile());
-            Files.writeString(leaseFile(), ours.replaceFirst("^one", "another"));
-            var answer = machine.act();
+            var answer = machine.run(machine.signalInput(child.pid())).answer();
             assertThat(answer.at("/leased/secondsLeft").asLong()).isBetween(1L, 3600L);
-            assertThat(answer.get("results")).isEmpty();
+            assertThat(answer.get("signals")).isEmpty();
+            answer = machine.swapDevices("", "{}");
+            assertThat(answer.at("/leased/secondsLeft").asLong()).isBetween(1L, 3600L);
+            assertThat(answer.get("swap").isNull()).isTrue();
             assertThat(child.isAlive()).isTrue();
             Files.writeString(leaseFile(), ours);
-            assertThat(machine.act().at("/results/0/result").asText()).isEqualTo("SIGNALLED");
+            assertThat(machine.signal(child.pid())).isEqualTo("SENT");
         }
     }
 

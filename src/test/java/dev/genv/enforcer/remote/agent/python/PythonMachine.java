@@ -2,12 +2,11 @@ package dev.genv.enforcer.remote.agent.python;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.remote.agent.AgentOutput;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -30,7 +29,7 @@ public final class PythonMachine {
     public static final String NONCE = "0123456789abcdef";
     public static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
     private static final Path RESOURCES = Path.of("src/main/resources/dev/genv/enforcer/remote/agent");
-    private static final List<String> OBSERVE = List.of(
+    private static final List<String> PARTS = List.of(
             "base",
             "children",
             "machine",
@@ -43,9 +42,9 @@ public final class PythonMachine {
             "holders",
             "state",
             "lease",
-            "observe");
-    private static final List<String> ACT =
-            List.of("base", "children", "machine", "files", "devices", "state", "lease", "act");
+            "observe",
+            "act",
+            "serve");
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final long FIRST_PID_NAMESPACE = 4026531836L;
 
@@ -89,8 +88,6 @@ public final class PythonMachine {
         request.putArray("settled");
         request.putArray("attributed");
         request.putArray("programs");
-        request.putArray("terminations");
-        request.putNull("detach");
         request.putObject("lease").put("holder", "one").put("seconds", 3600);
         gpu().put("program", nvidiaSmi.path().toString())
                 .put("timeout", 60)
@@ -139,20 +136,32 @@ public final class PythonMachine {
     }
 
     /** The program without the line that calls it. */
-    public static String program(String function) throws IOException {
+    public static String program() throws IOException {
         var text = new StringBuilder();
-        for (var part : function.equals("act") ? ACT : OBSERVE) {
+        for (var part : PARTS) {
             text.append(Files.readString(RESOURCES.resolve(part + ".py")));
         }
-        return text.append(Files.readString(RESOURCES.resolve("serve.py"))).toString();
+        return text.toString();
     }
 
     /** The program with a line that answers one request. */
     public String input(String function) throws IOException {
-        var json = Base64.getEncoder()
-                .encodeToString(request.put("do", function).toString().getBytes(UTF_8));
-        return "%sos.umask(0o077)\nos.chdir('/')\nrespond({'%s': %2$s}, binascii.a2b_base64('%s'))\n"
-                .formatted(program(function), function, json);
+        return "%sos.umask(0o077)\nos.chdir('/')\nrespond(%s)\n".formatted(program(), json(function));
+    }
+
+    /** The program with lines that examine a process, and answer the request to send SIGTERM to it. */
+    public String signalInput(int pid) throws IOException {
+        request.putArray("pids").add(pid);
+        return "%sos.umask(0o077)\nos.chdir('/')\nrequest = native(json.loads(%s))\n"
+                        .formatted(program(), json("signal"))
+                + "seen = examine(Machine(request))\n"
+                + "request['signals'] = [dict(seen['processes'][0]['digest'], pid=%d, signal='TERM')]\n".formatted(pid)
+                + "respond(to_json(request).encode())\n";
+    }
+
+    private String json(String function) {
+        var json = request.put("do", function).toString().getBytes(UTF_8);
+        return "binascii.a2b_base64('%s')".formatted(Base64.getEncoder().encodeToString(json));
     }
 
     /** The line of a request to a running agent. */
@@ -170,9 +179,20 @@ public final class PythonMachine {
         return answer.get("facts");
     }
 
-    /** Carries out the actions of the request, and returns the answer. */
-    public JsonNode act() throws IOException, InterruptedException {
-        return run(input("act")).answer();
+    /** Examines a process, sends SIGTERM to it, and returns the kind of the result. */
+    public String signal(int pid) throws IOException, InterruptedException {
+        return run(signalInput(pid)).answer().at("/signals/0/result/kind").asText();
+    }
+
+    /** Replaces devices.json, which has this content, by another one. */
+    public JsonNode swapDevices(String old, String other) throws IOException, InterruptedException {
+        return run(swapInput(old, other)).answer();
+    }
+
+    public String swapInput(String old, String other) throws IOException {
+        request.put("digest", Sha256.hex(old.getBytes(UTF_8)))
+                .put("content", Base64.getEncoder().encodeToString(other.getBytes(UTF_8)));
+        return input("swapDevices");
     }
 
     public PythonOutput run(String input) throws IOException, InterruptedException {
@@ -196,30 +216,6 @@ public final class PythonMachine {
             Files.delete(output);
             Files.delete(errors);
         }
-    }
-
-    /** The termination of a process that was observed like this, with the number of the terminations before it. */
-    public ObjectNode terminate(JsonNode process, long startTime) {
-        var environ = process.at("/environ/value");
-        var terminations = (ArrayNode) requireNonNull(request.get("terminations"));
-        var action = terminations.addObject().put("number", terminations.size() - 1);
-        action.put("pid", process.get("pid").asInt())
-                .put("startTime", startTime)
-                .put("uid", process.at("/uid/value").asLong())
-                .put("signal", "TERM")
-                .put("id", environ.path("id").asText())
-                .put("digest", environ.path("digest").asText());
-        action.putArray("exempt");
-        action.putArray("files");
-        var stat = new String(
-                Base64.getDecoder().decode(process.at("/before/value").asText()), ISO_8859_1);
-        var addresses = action.putArray("addresses");
-        Arrays.stream(stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1))
-                .skip(48 - 3)
-                .limit(4)
-                .mapToLong(Long::parseUnsignedLong)
-                .forEach(addresses::add);
-        return action;
     }
 
     /** The bytes of a value, one char for each. */

@@ -4,36 +4,35 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.enforcement.host.Machine.InstructionResult;
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
+import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.state.NodeState.Detacher;
-import dev.genv.enforcer.observation.state.StateParser;
-import dev.genv.enforcer.observation.state.StateParser.LockProblem;
+import dev.genv.enforcer.node.state.NodeState.Swapper;
+import dev.genv.enforcer.node.state.NodeState.Swapper.BeforeReplace;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The temporary files of a killed run. */
+/** What others change directly before the replacement, and the temporary files of a killed run. */
 @Timeout(600)
-class DetacherLeftoversTest {
+class SwapperTest {
     private static final LockHolders HOLDERS = new LockHolders(new ProcFs(Path.of("/proc")));
     private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
     private final Path path;
-    private final Detacher detacher;
+    private final Swapper swapper;
 
-    DetacherLeftoversTest(@TempDir Path folder) throws IOException {
+    SwapperTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
-        detacher = new Detacher(path, Duration.ofMillis(200), HOLDERS);
+        swapper = new Swapper(path, Duration.ofMillis(200), HOLDERS);
     }
 
     @Test
@@ -44,9 +43,9 @@ class DetacherLeftoversTest {
         for (var name : left) {
             Files.writeString(path.resolve(name), "{");
         }
-        assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.DETACHED));
+        assertThat(swap(swapper)).isEqualTo(new SwapResult.Done());
         assertThat(path.toFile().list()).containsExactlyInAnyOrder("devices.json", "envs.json", "genv.lock");
-        assertThat(detacher.removeLeftovers()).isEmpty();
+        assertThat(swapper.removeLeftovers()).isEmpty();
     }
 
     @Test
@@ -61,7 +60,7 @@ class DetacherLeftoversTest {
         for (var name : others) {
             Files.createFile(path.resolve(name));
         }
-        assertThat(detacher.removeLeftovers()).isEmpty();
+        assertThat(swapper.removeLeftovers()).isEmpty();
         assertThat(path.resolve("genv.lock")).doesNotExist();
         var precious = Files.writeString(path.resolveSibling("precious"), "precious");
         Files.createSymbolicLink(path.resolve(".devices.json.genv-enforcer-0000000000000000"), precious);
@@ -69,11 +68,11 @@ class DetacherLeftoversTest {
         try (var held = requireNonNull(StateDirectory.open(path));
                 var lock = GenvLock.acquire(held, Duration.ofSeconds(1), true)) {
             assertThat(lock).isNotNull();
-            assertThatThrownBy(detacher::removeLeftovers)
+            assertThatThrownBy(swapper::removeLeftovers)
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("genv.lock is held");
         }
-        assertThat(detacher.removeLeftovers()).containsExactly(".devices.json.genv-enforcer-0000000000000000");
+        assertThat(swapper.removeLeftovers()).containsExactly(".devices.json.genv-enforcer-0000000000000000");
         assertThat(precious).hasContent("precious");
         assertThat(directory).isDirectory();
         assertThat(others).allSatisfy(name -> assertThat(path.resolve(name)).exists());
@@ -82,31 +81,31 @@ class DetacherLeftoversTest {
     @Test
     void findsNoTempFilesWithoutDirectory() throws Exception {
         Files.delete(path);
-        assertThat(detacher.removeLeftovers()).isEmpty();
+        assertThat(swapper.removeLeftovers()).isEmpty();
         assertThat(path).doesNotExist();
     }
 
-    private List<Result> detach(int device, Attachment attachment) throws InterruptedException {
-        return results(detacher.detach(List.of(action(device, attachment))));
+    /** What others write without the lock must not be lost. */
+    @Test
+    void changeDirectlyBeforeTheReplacementPreventsIt() throws Exception {
+        files().device(0, MINE).write();
+        var file = path.resolve("devices.json");
+        for (var other : List.<BeforeReplace>of(
+                () -> Files.setLastModifiedTime(file, FileTime.fromMillis(0)),
+                () -> files().device(0, MINE).write(),
+                () -> Files.delete(path.resolve("genv.lock")),
+                () -> Thread.currentThread().interrupt())) {
+            assertThat(swap(new Swapper(path, Duration.ofSeconds(5), HOLDERS, other)))
+                    .isEqualTo(new SwapResult.Disturbed());
+            Thread.interrupted();
+            assertThat(file).hasContent(files().device(0, MINE).devicesJson());
+        }
+        assertThat(path.toFile().list()).containsExactlyInAnyOrder("envs.json", "devices.json", "genv.lock");
     }
 
-    private static AttachmentId action(int device, Attachment attachment) {
-        return new AttachmentId(device, attachment);
-    }
-
-    private static List<Result> results(List<InstructionResult> replies) {
-        return replies.stream().map(DetacherLeftoversTest::result).toList();
-    }
-
-    private static Result result(InstructionResult reply) {
-        return switch (reply) {
-            case InstructionResult.Finished(var result) -> result;
-            case InstructionResult.Locked(var lock) ->
-                Result.failed(LockProblem.of(lock).orElseThrow().detail());
-            case InstructionResult.Unreadable(var devices) ->
-                Result.failed("devices.json: " + StateParser.clause(devices));
-            case InstructionResult.Inaccessible _ -> throw new AssertionError("it is accessible");
-        };
+    private SwapResult swap(Swapper with) throws Exception {
+        var digest = Sha256.hex(Files.readAllBytes(path.resolve("devices.json")));
+        return with.swap(digest, "{}".getBytes(StandardCharsets.US_ASCII));
     }
 
     private StateFiles files() {

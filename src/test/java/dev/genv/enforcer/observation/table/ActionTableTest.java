@@ -1,0 +1,705 @@
+package dev.genv.enforcer.observation.table;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.enforcement.host.Machine;
+import dev.genv.enforcer.enforcement.host.ObservedHost;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.remote.agent.LocalAgent;
+import dev.genv.enforcer.testsupport.NodeBuilder;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.linux.RealLease;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Actions on a real process and on a real file, through the hands on the node and through those of the agent, with what changes before the
+ * examination and between it and the action. What the kernel shows of the process is fake.
+ */
+@Timeout(600)
+@ParameterizedClass
+@EnumSource
+class ActionTableTest {
+    private static final Result SIGNALLED = Result.of(Outcome.SIGNALLED);
+    private static final Result GONE = Result.of(Outcome.ALREADY_GONE);
+    private static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
+    private static final Result DETACHED = Result.of(Outcome.DETACHED);
+    private static final Result ALREADY_DETACHED = Result.of(Outcome.ALREADY_DETACHED);
+    private static final Duration LOCK_LIMIT = Duration.ofMillis(300);
+
+    /** The hands. */
+    enum Hands {
+        NODE,
+        AGENT
+    }
+
+    /** Something that happens on the machine meanwhile. */
+    private interface Change {
+        void happens() throws Exception;
+    }
+
+    @Parameter
+    Hands hands;
+
+    @TempDir
+    Path folder;
+
+    private Path state;
+    private Path devices;
+    private Path lock;
+    private Child child;
+    private FakeProc proc;
+    private FakeProcess process;
+    private FakeNvidiaSmi tool;
+    private Path server;
+    private ObservedHost host;
+    /** Happens directly before each examination. */
+    private Change before = () -> {};
+    /** Happens directly before each action. */
+    private Change meanwhile = () -> {};
+
+    @BeforeEach
+    void create() throws Exception {
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        state = Files.createDirectory(folder.resolve("genv"));
+        Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
+        devices = state.resolve("devices.json");
+        lock = Files.createFile(state.resolve("genv.lock"));
+        server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
+        child = Child.inEnvironment("15971");
+        proc = new FakeProc(Files.createDirectory(folder.resolve("proc")));
+        proc.writeSelf("000001ffffffffff", "");
+        proc.pidNamespace(4026531836L);
+        proc.writeUptime(10_000_000);
+        Files.writeString(proc.root().resolve("locks"), Files.readString(Path.of("/proc/locks")));
+        process = process(child.pid());
+        tool = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2).process(0, child.pid(), "1542");
+        files("a", "b").write();
+        host = host();
+    }
+
+    @AfterEach
+    void endChild() {
+        child.close();
+    }
+
+    private FakeProcess process(int pid) throws IOException {
+        return proc.process(pid).uid(1003).exe(Path.of("/bin/sleep")).environ("GENV_ENVIRONMENT_ID=15971");
+    }
+
+    private ObservedHost host(String... exempt) throws IOException {
+        var etc = Files.createDirectories(folder.resolve("etc"));
+        Files.copy(Path.of("/etc/passwd"), etc.resolve("passwd"), StandardCopyOption.REPLACE_EXISTING);
+        var node = new NodeBuilder(state, tool.path())
+                .proc(proc.root())
+                .lockTimeout(LOCK_LIMIT)
+                .programs(new ProtectedExecutable(server, "*"))
+                .exempt(exempt);
+        var programs = node.settings().programs().stream()
+                .map(program -> program.path().toString())
+                .toList();
+        var agent = new LocalAgent(
+                proc.root(), etc, folder.resolve("run"), state, tool.path(), LOCK_LIMIT, programs);
+        return new ObservedHost(
+                node.settings(), new Meddling(hands == Hands.NODE ? node.machine() : agent.machine()));
+    }
+
+    /** The hands, with what happens directly before each action. */
+    private final class Meddling implements Machine {
+        private final Machine machine;
+
+        private Meddling(Machine machine) {
+            this.machine = machine;
+        }
+
+        @Override
+        public HostFacts observe(ObservationRequest request) throws UnreachableException, InterruptedException {
+            return machine.observe(request);
+        }
+
+        @Override
+        public Examination examine(List<ProcessId> processes) throws UnreachableException, InterruptedException {
+            happen(before);
+            return machine.examine(processes);
+        }
+
+        @Override
+        public void signal(List<SignalRequest> signals, BiConsumer<SignalRequest, SignalResult> done)
+                throws UnreachableException, InterruptedException {
+            happen(meanwhile);
+            machine.signal(signals, done);
+        }
+
+        @Override
+        public SwapResult swapDevices(String digest, byte[] content)
+                throws UnreachableException, InterruptedException {
+            happen(meanwhile);
+            return machine.swapDevices(digest, content);
+        }
+
+        private void happen(Change change) {
+            try {
+                change.happens();
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    private static Change once(Change change) {
+        var left = new ArrayDeque<>(List.of(change));
+        return () -> {
+            if (!left.isEmpty()) {
+                left.remove().happens();
+            }
+        };
+    }
+
+    private GpuProcess observe() throws Exception {
+        return host.observe(Set.of()).snapshot().processes().stream()
+                .filter(each -> each.pid() == child.pid())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private Result terminate(GpuProcess seen) throws Exception {
+        return execute(new Action.Terminate("gpu-1", seen)).getFirst();
+    }
+
+    private List<Result> execute(Action... actions) throws Exception {
+        var results = new HashMap<Action, Result>();
+        host.execute(List.of(actions), (action, result) -> assertThat(results.put(action, result))
+                .isNull());
+        return Stream.of(actions).map(results::get).toList();
+    }
+
+    /** The change before the examination, and then between it and the signal, leads to this result each time. */
+    private void assertNotSignalled(Result expected, Change change, Change back) throws Exception {
+        var seen = observe();
+        change.happens();
+        assertThat(terminate(seen)).isEqualTo(expected);
+        back.happens();
+        host = host();
+        seen = observe();
+        meanwhile = change;
+        assertThat(terminate(seen)).isEqualTo(expected);
+        meanwhile = () -> {};
+        back.happens();
+        host = host();
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    @Test
+    void sendsTheSignal() throws Exception {
+        assertThat(terminate(observe())).isEqualTo(SIGNALLED);
+        assertThat(child.awaitExit()).isEqualTo(143);
+    }
+
+    @Test
+    void sendsSigkillIfPlanned() throws Exception {
+        assertThat(execute(new Action.Terminate("gpu-1", observe(), Signal.KILL)))
+                .containsExactly(SIGNALLED);
+        assertThat(child.awaitExit()).isEqualTo(137);
+    }
+
+    /** As the kernel shows one that waits for a device and may never exit. */
+    @Test
+    void processInAnUninterruptibleSleepIsSignalled() throws Exception {
+        process.state('D');
+        assertThat(terminate(observe())).isEqualTo(SIGNALLED);
+    }
+
+    @Test
+    void processesOfAnyOrNoEnvironmentAreSignalled() throws Exception {
+        for (var id : List.of("", "\n' \" \\ $(id)`@0 end ä", "x".repeat(5000))) {
+            try (var other = Child.withEnvironment(Map.of())) {
+                tool.noProcesses().process(0, other.pid(), "1");
+                process(other.pid()).environ("GENV_ENVIRONMENT_ID=" + id);
+                var seen = host.observe(Set.of()).snapshot().processes().getFirst();
+                assertThat(terminate(seen)).isEqualTo(SIGNALLED);
+                assertThat(other.awaitExit()).isEqualTo(143);
+            }
+        }
+    }
+
+    @Test
+    void eachOfSeveralProcessesHasItsResult() throws Exception {
+        try (var other = Child.withEnvironment(Map.of());
+                var third = Child.withEnvironment(Map.of())) {
+            tool.process(0, other.pid(), "1").process(1, third.pid(), "1");
+            process(other.pid());
+            var changing = process(third.pid());
+            var actions = host.observe(Set.of()).snapshot().processes().stream()
+                    .sorted(Comparator.comparingInt(each -> List.of(child.pid(), other.pid(), third.pid())
+                            .indexOf(each.pid())))
+                    .map(each -> new Action.Terminate("gpu-1", each))
+                    .toArray(Action[]::new);
+            process.startTime(1);
+            meanwhile = () -> changing.environ("GENV_ENVIRONMENT_ID=b");
+            assertThat(execute(actions)).containsExactly(GONE, SIGNALLED, CHANGED);
+            assertThat(other.awaitExit()).isEqualTo(143);
+            assertThat(third.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void reusedPidIsNotSignalled() throws Exception {
+        assertNotSignalled(GONE, () -> process.startTime(1001), () -> process.startTime(1000));
+    }
+
+    @Test
+    void zombieIsNotSignalled() throws Exception {
+        assertNotSignalled(GONE, () -> process.state('Z'), () -> process.state('S'));
+    }
+
+    @Test
+    void exitedProcessIsGone() throws Exception {
+        var seen = observe();
+        meanwhile = () -> {
+            child.close();
+            for (var file : List.of("stat", "status", "environ", "cmdline", "comm", "exe")) {
+                Files.delete(process.file(file));
+            }
+        };
+        assertThat(terminate(seen)).isEqualTo(GONE);
+        meanwhile = () -> {};
+        assertThat(terminate(seen)).isEqualTo(GONE);
+    }
+
+    @Test
+    void processOfWhichTheKernelStillShowsTheFilesIsGone() throws Exception {
+        var seen = observe();
+        meanwhile = child::close;
+        assertThat(terminate(seen)).isEqualTo(GONE);
+    }
+
+    @Test
+    void threadIsNoProcess() throws Exception {
+        var thread = CurrentProcess.otherThread();
+        process(thread);
+        tool.process(0, thread, "1");
+        var seen = host.observe(Set.of()).snapshot().processes().stream()
+                .filter(each -> each.pid() == thread)
+                .findFirst()
+                .orElseThrow();
+        assertThat(terminate(seen)).isEqualTo(GONE);
+    }
+
+    @Test
+    void processWithAnotherUidIsNotSignalled() throws Exception {
+        assertNotSignalled(CHANGED, () -> process.uid(1004), () -> process.uid(1003));
+    }
+
+    @Test
+    void processWithoutAKnownUidIsNotSignalled() throws Exception {
+        assertNotSignalled(
+                CHANGED, () -> Files.writeString(process.file("status"), "Uid:\t?\n"), () -> process.uid(1003));
+    }
+
+    @Test
+    void exemptUserIsNotSignalled() throws Exception {
+        host = host("2003");
+        var seen = observe();
+        meanwhile = () -> process.uid(2003);
+        assertThat(terminate(seen))
+                .isEqualTo(new Result(Outcome.SKIPPED_EXEMPT, "it belongs to uid 2003, which is exempt"));
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    @Test
+    void processInAnotherEnvironmentIsNotSignalled() throws Exception {
+        assertNotSignalled(
+                CHANGED,
+                () -> process.environ("GENV_ENVIRONMENT_ID=b"),
+                () -> process.environ("GENV_ENVIRONMENT_ID=15971"));
+    }
+
+    @Test
+    void processThatLeftItsEnvironmentIsNotSignalled() throws Exception {
+        assertNotSignalled(
+                CHANGED, () -> process.environ("X=1"), () -> process.environ("GENV_ENVIRONMENT_ID=15971"));
+    }
+
+    /** While it exits or executes another program, the kernel shows an empty environ. */
+    @Test
+    void processWithoutAnEnvironIsNotSignalled() throws Exception {
+        assertNotSignalled(
+                CHANGED, () -> process.withoutEnvironment(), () -> process.environ("GENV_ENVIRONMENT_ID=15971"));
+    }
+
+    @Test
+    void programThatIsExecutedInTheSameEnvironmentIsSignalled() throws Exception {
+        var seen = observe();
+        meanwhile = once(() -> process.moveEnviron(4096));
+        assertThat(terminate(seen)).isEqualTo(SIGNALLED);
+        assertThat(child.awaitExit()).isEqualTo(143);
+    }
+
+    @Test
+    void processThatNowRunsAProtectedProgramIsNotSignalled() throws Exception {
+        Requirements.root();
+        assertNotSignalled(
+                new Result(Outcome.SKIPPED_PROTECTED, "it runs " + server),
+                () -> {
+                    Files.delete(process.file("exe"));
+                    process.exe(server);
+                },
+                () -> {
+                    Files.delete(process.file("exe"));
+                    process.exe(Path.of("/bin/sleep"));
+                });
+    }
+
+    @Test
+    void processOfWhichTheProgramIsUnknownIsNotSignalled() throws Exception {
+        Requirements.root();
+        var seen = observe();
+        meanwhile = () -> Files.deleteIfExists(process.file("exe"));
+        assertThat(terminate(seen).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    /** It may write over its environ; one that does so before each signal does it in order not to be terminated. */
+    @Test
+    void processWhoseEnvironDiffersAtEveryCheckIsSignalledAtLast() throws Exception {
+        for (var name : List.of("b", "c")) {
+            var seen = observe();
+            process.environ("GENV_ENVIRONMENT_ID=" + name);
+            assertThat(terminate(seen)).isEqualTo(CHANGED);
+        }
+        var seen = observe();
+        process.environ("GENV_ENVIRONMENT_ID=d");
+        assertThat(child.isAlive()).isTrue();
+        assertThat(terminate(seen)).isEqualTo(SIGNALLED);
+        assertThat(child.awaitExit()).isEqualTo(143);
+    }
+
+    /** It shows its environment to the examination, and another one directly before the signal. */
+    @Test
+    void processThatChangesItsEnvironAfterEachExaminationIsSignalledAtLast() throws Exception {
+        before = () -> process.environ("GENV_ENVIRONMENT_ID=15971");
+        meanwhile = () -> process.environ("GENV_ENVIRONMENT_ID=15972");
+        for (var cycle = 0; cycle < 2; cycle++) {
+            before.happens();
+            assertThat(terminate(observe())).isEqualTo(CHANGED);
+        }
+        assertThat(child.isAlive()).isTrue();
+        before.happens();
+        assertThat(terminate(observe())).isEqualTo(SIGNALLED);
+    }
+
+    @Test
+    void processWhoseUidDiffersAtEveryCheckIsSignalledAtLast() throws Exception {
+        for (var uid : List.of(2001, 2002)) {
+            var seen = observe();
+            process.uid(uid);
+            assertThat(terminate(seen)).isEqualTo(CHANGED);
+        }
+        var seen = observe();
+        process.uid(2003);
+        assertThat(terminate(seen)).isEqualTo(SIGNALLED);
+    }
+
+    @Test
+    void processWithHangingEnvironIsNotSignalled() throws Exception {
+        var seen = observe();
+        meanwhile = once(() -> {
+            Files.delete(process.file("environ"));
+            Fifo.at(process.file("environ"));
+        });
+        assertThat(terminate(seen).outcome()).isIn(Outcome.FAILED, Outcome.SKIPPED_PROTECTED);
+        assertThat(terminate(seen).outcome()).isIn(Outcome.FAILED, Outcome.SKIPPED_PROTECTED);
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    @Test
+    void processWithAnUnreadableStatIsNotSignalled() throws Exception {
+        var seen = observe();
+        Files.writeString(process.file("stat"), "nonsense");
+        assertThat(terminate(seen).outcome()).isEqualTo(Outcome.FAILED);
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    /** {@code /dev/full} stands for a device of the driver. */
+    @Test
+    void listedProcessMustUseADevice() throws Exception {
+        Files.writeString(proc.root().resolve("devices"), "Character devices:\n  1 nvidia\n\nBlock devices:\n");
+        Files.createDirectory(process.file("fd"));
+        Files.writeString(process.file("maps"), "");
+        Files.createDirectories(process.file("task"));
+        var seen = observe();
+        assertThat(terminate(seen))
+                .isEqualTo(Result.failed(
+                        "it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not"
+                                + " terminated"));
+        Files.createSymbolicLink(process.file("fd/7"), Path.of("/dev/full"));
+        assertThat(child.isAlive()).isTrue();
+        assertThat(terminate(seen)).isEqualTo(SIGNALLED);
+    }
+
+    @Test
+    void processWhoseFilesCannotBeExaminedIsNotSignalled() throws Exception {
+        Files.writeString(proc.root().resolve("devices"), "Character devices:\n  1 nvidia\n");
+        assertThat(terminate(observe()))
+                .isEqualTo(Result.failed("it is listed, but its open files cannot be examined, so it is not"
+                        + " terminated: No such file or directory"));
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    /** As a file of a file system that does not answer. */
+    @Test
+    void processWithHangingFilesIsNotSignalled() throws Exception {
+        Files.writeString(proc.root().resolve("devices"), "Character devices:\n  1 nvidia\n");
+        Files.createDirectory(process.file("fd"));
+        Files.createDirectories(process.file("task"));
+        Fifo.at(process.file("maps"));
+        assertThat(terminate(observe()).outcome()).isEqualTo(Outcome.FAILED);
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    @Test
+    void nothingIsDoneWithoutAnObservation() throws Exception {
+        var seen = observe();
+        host = host();
+        assertThat(terminate(seen))
+                .isEqualTo(Result.failed("this host was not observed since its connection was lost"));
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    /** For kill(2) such a pid means a group, or every process. */
+    @Test
+    void signalNamesAProcess() {
+        for (var pid : List.of(1, 0, -1, Integer.MIN_VALUE)) {
+            var digest = new Machine.Digest("", "");
+            assertThatThrownBy(() -> new Machine.SignalRequest(new ProcessId(pid, 1), false, digest))
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    private StateFiles files(String... eids) throws IOException {
+        return new StateFiles(state).device(0, eids).device(1, "a");
+    }
+
+    private static Action.Detach detach(String eid, int device) {
+        return new Action.Detach(
+                "gpu-1", EnvBuilder.env(eid).build(), device, new Attachment(eid, null, StateFiles.TIME));
+    }
+
+    /** Detaches a from device 0 of the files of {@link #create} although that happens. */
+    private Result detachWhile(Change change) throws Exception {
+        meanwhile = () -> {};
+        files("a", "b").write();
+        host.observe(Set.of());
+        meanwhile = change;
+        var result = execute(detach("a", 0)).getFirst();
+        assertThat(Objects.requireNonNullElse(state.toFile().list(), new String[0]))
+                .noneMatch(name -> name.startsWith(".devices.json.genv-enforcer-"));
+        return result;
+    }
+
+    @Test
+    void removesOnlyTheGivenAttachment() throws Exception {
+        assertThat(detachWhile(() -> {})).isEqualTo(DETACHED);
+        assertThat(devices).hasContent(files("b").devicesJson());
+        assertThat(Files.getPosixFilePermissions(devices)).isEqualTo(PosixFilePermissions.fromString("rw-rw-rw-"));
+    }
+
+    @Test
+    void removesSeveralAttachmentsAtOnceAndTerminates() throws Exception {
+        var terminate = new Action.Terminate("gpu-1", observe());
+        assertThat(execute(detach("a", 0), terminate, detach("a", 1), detach("c", 0), detach("b", 1)))
+                .containsExactly(DETACHED, SIGNALLED, DETACHED, ALREADY_DETACHED, ALREADY_DETACHED);
+        assertThat(devices).hasContent(new StateFiles(state).device(0, "b").device(1).devicesJson());
+    }
+
+    @Test
+    void leavesTheFileUnchangedIfTheAttachmentIsGoneOrRenewed() throws Exception {
+        host.observe(Set.of());
+        var written = Files.getLastModifiedTime(devices);
+        var renewed =
+                new Action.Detach("gpu-1", EnvBuilder.env("a").build(), 0, new Attachment("a", null, "another time"));
+        assertThat(execute(detach("c", 0), renewed)).containsExactly(ALREADY_DETACHED, ALREADY_DETACHED);
+        assertThat(Files.getLastModifiedTime(devices)).isEqualTo(written);
+    }
+
+    @Test
+    void changesOfOthersArePreserved() throws Exception {
+        for (Change change : List.<Change>of(
+                () -> files("a", "b", "c").writeDevices(),
+                () -> Files.writeString(devices, files("a", "b", "c").devicesJson()))) {
+            assertThat(detachWhile(once(change))).isEqualTo(DETACHED);
+            assertThat(devices).hasContent(files("b", "c").devicesJson());
+        }
+        assertThat(detachWhile(once(() -> files("b").writeDevices()))).isEqualTo(ALREADY_DETACHED);
+        assertThat(devices).hasContent(files("b").devicesJson());
+        assertThat(detachWhile(once(() -> Files.delete(devices)))).isEqualTo(ALREADY_DETACHED);
+        assertThat(devices).doesNotExist();
+        assertThat(detachWhile(once(() -> Files.delete(lock)))).isEqualTo(DETACHED);
+        assertThat(lock).exists();
+    }
+
+    @Test
+    void missingDirectoryMeansAlreadyDetached() throws Exception {
+        assertThat(detachWhile(once(() -> Files.move(state, folder.resolve("moved")))))
+                .isEqualTo(ALREADY_DETACHED);
+        assertThat(state).doesNotExist();
+    }
+
+    @Test
+    void userWhoWritesAtEveryAttemptPreventsTheDetachmentAndLosesNothing() throws Exception {
+        var turns = new int[1];
+        var result = detachWhile(() -> files("a", "number " + turns[0]++).writeDevices());
+        assertThat(result.detail()).contains("devices.json").contains("is changed repeatedly");
+        assertThat(turns[0]).isEqualTo(5);
+        assertThat(devices).hasContent(files("a", "number 4").devicesJson());
+    }
+
+    @Test
+    void invalidFileIsLeftUnchanged() throws Exception {
+        for (var content : List.of("", "{", "{\"devices\": {\"0\": {\"total_memory\": null, \"eids\": {}}}}")) {
+            var result = detachWhile(once(() -> Files.writeString(devices, content)));
+            assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(result.detail()).startsWith("devices.json ");
+            assertThat(devices).hasContent(content);
+        }
+    }
+
+    @Test
+    void whatIsNoRegularFileIsNotReplaced() throws Exception {
+        var target = folder.resolve("target");
+        for (var change : Map.<String, Change>of(
+                        "is a symbolic link",
+                        () -> Files.createSymbolicLink(devices, Files.writeString(target, "target")),
+                        "is not a regular file",
+                        () -> Fifo.at(devices))
+                .entrySet()) {
+            var result = detachWhile(once(() -> {
+                Files.delete(devices);
+                change.getValue().happens();
+            }));
+            assertThat(result.detail()).contains("devices.json").contains(change.getKey());
+            Files.delete(devices);
+        }
+        assertThat(target).hasContent("target");
+    }
+
+    @Test
+    void fileThatIsTooLargeIsNotReplaced() throws Exception {
+        var result = detachWhile(once(() -> Files.write(devices, new byte[StateFile.LARGEST + 1])));
+        assertThat(result.detail()).contains("devices.json").contains("larger than");
+    }
+
+    @Test
+    void nothingIsWrittenWithoutTheLock() throws Exception {
+        host.observe(Set.of());
+        try (var _ = RealFlock.take(lock)) {
+            Files.writeString(proc.root().resolve("locks"), Files.readString(Path.of("/proc/locks")));
+            assertThat(execute(detach("a", 0)).getFirst().detail())
+                    .startsWith("genv.lock is held by another program, for longer than 300 ms");
+        }
+        try (var _ = RealLease.take(lock)) {
+            assertThat(execute(detach("a", 0)).getFirst().outcome()).isEqualTo(Outcome.FAILED);
+        }
+        Files.delete(lock);
+        Files.createSymbolicLink(lock, folder.resolve("nowhere"));
+        assertThat(execute(detach("a", 0)).getFirst().detail()).contains("genv.lock").contains("is a symbolic link");
+        assertThat(folder.resolve("nowhere")).doesNotExist();
+        assertThat(devices).hasContent(files("a", "b").devicesJson());
+        Files.delete(lock);
+        assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(Files.getPosixFilePermissions(lock)).isEqualTo(PosixFilePermissions.fromString("rw-rw-rw-"));
+    }
+
+    /** It waits for the lock, and keeps what its holder has written. */
+    @Test
+    void writesOnlyAfterTheLockIsReleased() throws Exception {
+        host.observe(Set.of());
+        var held = RealFlock.take(lock);
+        meanwhile = once(() -> {
+            files("a", "b", "c").writeDevices();
+            held.close();
+        });
+        assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(devices).hasContent(files("b", "c").devicesJson());
+    }
+
+    @Test
+    void directoryThatIsALinkIsNotAccessed() throws Exception {
+        var result = detachWhile(once(() -> {
+            Files.move(state, folder.resolve("elsewhere"));
+            Files.createSymbolicLink(state, folder.resolve("elsewhere"));
+        }));
+        assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
+        assertThat(folder.resolve("elsewhere/devices.json")).hasContent(files("a", "b").devicesJson());
+    }
+
+    @Test
+    void fullDiskLeavesTheFileUnchanged() throws Exception {
+        Requirements.root();
+        var mount = new ProcessBuilder("mount", "-t", "tmpfs", "-o", "size=64k", "none", state.toString());
+        Requirements.mounts(mount.start().waitFor() == 0);
+        try {
+            files("a", "b").write();
+            Files.createFile(lock);
+            host.observe(Set.of());
+            fill(state.resolve("full"));
+            assertThat(execute(detach("a", 0)).getFirst().detail()).contains("No space left on device");
+            assertThat(devices).hasContent(files("a", "b").devicesJson());
+            Files.delete(state.resolve("full"));
+            assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
+        } finally {
+            new ProcessBuilder("umount", "-l", state.toString()).start().waitFor();
+        }
+    }
+
+    private static void fill(Path file) throws IOException {
+        try (var stream = Files.newOutputStream(file)) {
+            while (true) {
+                stream.write(new byte[512]);
+            }
+        } catch (IOException full) {
+            assertThat(Files.size(file)).isPositive();
+        }
+    }
+}
