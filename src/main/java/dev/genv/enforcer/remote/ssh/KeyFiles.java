@@ -17,7 +17,6 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
-import java.util.Vector;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -56,23 +55,24 @@ public final class KeyFiles {
     }
 
     /**
-     * Returns the private keys to log in with.
+     * Returns the private keys to log in with, in the order of use.
      *
      * @throws IOException if a key cannot be read or decrypted, or there is none
      */
-    public IdentityRepository identities(List<Path> files) throws IOException {
+    public IdentityRepository identities(List<Path> files) throws IOException, JSchException {
         if (files.isEmpty()) {
             throw new IOException(
                     "there is no private key to log in with: neither the settings nor the SSH configuration names one");
         }
-        var all = new ArrayList<Identity>();
+        var jsch = new JSch();
         for (var each : files) {
-            all.addAll(identities
-                    .computeIfAbsent(
-                            each, path -> new WatchedFile<>(path, LARGEST_IDENTITY, bytes -> identity(path, bytes)))
-                    .current());
+            var file = identities.computeIfAbsent(
+                    each, path -> new WatchedFile<>(path, LARGEST_IDENTITY, bytes -> identity(path, bytes)));
+            for (var identity : file.current()) {
+                jsch.addIdentity(identity, null);
+            }
         }
-        return new Identities(all);
+        return jsch.getIdentityRepository();
     }
 
     private static HostKeyRepository hostKeys(Path path, byte[] bytes) throws IOException {
@@ -109,41 +109,6 @@ public final class KeyFiles {
         return text.current().replaceFirst("\\R\\z", "").getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Private keys to log in with, in the order of use. */
-    private record Identities(List<Identity> keys) implements IdentityRepository {
-        /** Returns a new list each time, because JSch locks it during a login. */
-        @Override
-        @SuppressWarnings("JdkObsolete") // required by JSch
-        public Vector<Identity> getIdentities() {
-            return new Vector<>(keys);
-        }
-
-        @Override
-        public String getName() {
-            return "keys of the fleet";
-        }
-
-        @Override
-        public int getStatus() {
-            return RUNNING;
-        }
-
-        @Override
-        public boolean add(byte[] identity) {
-            return false;
-        }
-
-        @Override
-        public boolean remove(byte[] blob) {
-            return false;
-        }
-
-        @Override
-        public void removeAll() {
-            throw new UnsupportedOperationException();
-        }
-    }
-
     /** The host keys from one or several known_hosts files. The service reads them and never adds a key. */
     record KnownHosts(String name, List<HostKeyRepository> files) implements HostKeyRepository {
         /** Whether the files contain a key of this host. */
@@ -152,12 +117,21 @@ public final class KeyFiles {
                     .anyMatch(each -> each.getMarker().isEmpty());
         }
 
-        /** Revoked keys count as known here, because JSch checks the markers of a known key afterwards. */
+        /**
+         * Whether a line revokes a key, given in Base64. It is revoked for every host: such lines usually have a host pattern, which JSch does not
+         * support.
+         */
+        boolean revokes(String key) {
+            return Stream.of(getHostKey())
+                    .anyMatch(each ->
+                            each.getMarker().equals("@revoked") && each.getKey().equals(key));
+        }
+
+        /** Refuses a revoked key first, also if another line trusts it. */
         @Override
         public int check(String host, byte[] key) {
-            if (revoked()
-                    .anyMatch(each -> each.getKey().equals(Base64.getEncoder().encodeToString(key)))) {
-                return OK;
+            if (revokes(Base64.getEncoder().encodeToString(key))) {
+                return CHANGED;
             }
             var answers = files.stream().map(each -> each.check(host, key)).toList();
             if (answers.contains(OK)) {
@@ -166,19 +140,11 @@ public final class KeyFiles {
             return answers.contains(CHANGED) ? CHANGED : NOT_INCLUDED;
         }
 
-        /** A revoked key is revoked for every host: such lines usually have a host pattern, which JSch does not support. */
         @Override
         public HostKey[] getHostKey(@Nullable String host, @Nullable String type) {
-            var known = files.stream().flatMap(each -> Stream.of(each.getHostKey(host, type)));
-            // Without a type, JSch asks which key types it should request.
-            var all = type == null ? known : Stream.concat(known, revoked()).distinct();
-            return all.toArray(HostKey[]::new);
-        }
-
-        private Stream<HostKey> revoked() {
             return files.stream()
-                    .flatMap(each -> Stream.of(each.getHostKey()))
-                    .filter(each -> each.getMarker().equals("@revoked"));
+                    .flatMap(each -> Stream.of(each.getHostKey(host, type)))
+                    .toArray(HostKey[]::new);
         }
 
         @Override

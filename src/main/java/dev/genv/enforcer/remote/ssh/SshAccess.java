@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
+import com.jcraft.jsch.JSchException;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.linux.WatchedFile;
 import dev.genv.enforcer.model.ProblemCode;
@@ -60,7 +61,7 @@ public final class SshAccess {
             if (settings.identityFile() != null) {
                 keyFiles.identities(List.of(settings.identityFile()));
             }
-        } catch (IOException e) {
+        } catch (IOException | JSchException e) {
             throw new IllegalArgumentException(e.getMessage(), e);
         }
     }

@@ -10,9 +10,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * An OpenSSH client configuration: sections of keywords for the hosts that match. JSch's own parser is not used: it adds
- * the lines under {@code Match} to the section before, drops the first of two sections with one name, and obeys keywords that
- * the service does not support.
+ * An OpenSSH client configuration: sections of keywords for the hosts that match. JSch's own parser is not used: a repeated
+ * {@code Host} overwrites the section before it, the lines under {@code Match} are added to the section before them, and it obeys
+ * keywords that the service does not support.
  */
 public record SshConfig(List<Section> sections) {
     public static final SshConfig EMPTY = new SshConfig(List.of());

@@ -252,7 +252,8 @@ public final class SshConnector {
             var file = keys.getKnownHostsRepositoryID();
             var key =
                     shown == null ? "its key" : "its key (" + shown.getType() + " " + shown.getFingerPrint(jsch) + ")";
-            if (refusal instanceof JSchRevokedHostKeyException) {
+            // JSch itself refuses a certificate with a revoked key, and then shows no key.
+            if (refusal instanceof JSchRevokedHostKeyException || (shown != null && keys.revokes(shown.getKey()))) {
                 return new UnreachableException(ProblemCode.HOST_KEY_CHANGED, key + " is revoked in " + file, refusal);
             }
             if (refusal instanceof JSchChangedHostKeyException || keys.knows(hop.keyName())) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.ssh;
 import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.jcraft.jsch.HostKeyRepository;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
@@ -130,6 +131,30 @@ class HostKeysTest {
                 .contains("is revoked in ");
     }
 
+    /** JSch would compare the markers of a key only after this check has accepted it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "%1$s %2$s\n", "127.0.0.2 %2$s\n"})
+    void refusesRevokedKeyByTheServicesOwnCheck(String trusted) throws Exception {
+        var keys = keysWithTrustedLineAnd(trusted, "@revoked * " + server.hostKey() + "\n");
+        var key = Base64.getDecoder().decode(server.hostKey().split(" ", 3)[1]);
+
+        assertThat(keys.check(server.keyName(), key)).isEqualTo(HostKeyRepository.CHANGED);
+        assertThat(keys.check("elsewhere", key)).isEqualTo(HostKeyRepository.CHANGED);
+    }
+
+    @Test
+    void refusesKeyThatAnotherFileRevokes() throws Exception {
+        var revoking = fleet.writeFile("revoked", "@revoked * " + server.hostKey() + "\n");
+        var config = "IdentityFile %s\nHost 127.0.0.2\nUserKnownHostsFile %s %s"
+                .formatted(fleet.key.file(), directory.resolve("known_hosts"), revoking);
+
+        assertRefused(
+                        fleet.connect(fleet.accessWithConfig(config, "root", server.knownHostsLine()), server.target()),
+                        ProblemCode.HOST_KEY_CHANGED)
+                .matches("its key \\(ecdsa-sha2-nistp256 SHA256:\\S+\\) is revoked in \\S+/known_hosts \\S+/revoked");
+        assertThat(server.commands()).isZero();
+    }
+
     @Test
     void revokedKeyDoesNotAffectOtherKeys() throws Exception {
         var revoked = "@revoked * " + otherKey + "\n";
@@ -195,6 +220,11 @@ class HostKeysTest {
         fleet.advanceTime(Duration.ofMinutes(1));
         fleet.writeKnownHosts(server.knownHostsLine());
         assertReached(connection);
+    }
+
+    private HostKeyRepository keysWithTrustedLineAnd(String trusted, String revoked) throws IOException {
+        var line = trusted.formatted(server.keyName(), server.hostKey());
+        return new KeyFiles(null).knownHosts(List.of(fleet.writeKnownHosts(line, revoked)));
     }
 
     private CommandConnection connectionWithKnownHosts(String known) throws IOException {

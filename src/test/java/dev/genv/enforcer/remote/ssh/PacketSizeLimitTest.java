@@ -4,11 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.jcraft.jsch.Channel;
 import com.jcraft.jsch.ChannelExec;
+import com.jcraft.jsch.JSch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class PacketSizeLimitTest {
+    /** Before this is changed: does JSch still allocate a buffer of {@code rmpsize} bytes, and set {@code open_confirmation} before the recipient? */
+    @Test
+    void fieldsBelongToThisVersionOfJsch() {
+        assertThat(JSch.VERSION).isEqualTo("2.28.8");
+    }
 
     @Test
     void isUnknownBeforeTheChannelIsOpen() {
