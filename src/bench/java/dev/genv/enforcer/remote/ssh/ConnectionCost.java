@@ -37,7 +37,7 @@ final class ConnectionCost {
     private void connect(SshAccess access, int times) throws Exception {
         together(times, host -> {
             try (var connection = access.connection(host)) {
-                connection.request(new ProgramRequest("true", "", "", "@", true, settings.timeout(), 1 << 20));
+                connection.request(new ProgramRequest("true", "", "\n", "@", true, settings.timeout(), 1 << 20));
             }
         });
     }

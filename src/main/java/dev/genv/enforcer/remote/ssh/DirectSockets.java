@@ -31,8 +31,7 @@ public final class DirectSockets implements SocketFactory {
     private static final int BUFFER = 1 << 10;
 
     private final Lookups lookups;
-    private final AbortHandle abortHandle;
-    private final UnsolicitedDataLimit unsolicitedDataLimit;
+    private final Transport transport;
     private final Deadline deadline;
     private @Nullable Socket connected;
 
@@ -76,11 +75,9 @@ public final class DirectSockets implements SocketFactory {
         }
     }
 
-    public DirectSockets(
-            Lookups lookups, AbortHandle abortHandle, UnsolicitedDataLimit unsolicitedDataLimit, Deadline deadline) {
+    DirectSockets(Lookups lookups, Transport transport, Deadline deadline) {
         this.lookups = lookups;
-        this.abortHandle = abortHandle;
-        this.unsolicitedDataLimit = unsolicitedDataLimit;
+        this.transport = transport;
         this.deadline = deadline;
     }
 
@@ -97,18 +94,18 @@ public final class DirectSockets implements SocketFactory {
 
     @Override
     public Socket createSocket(String host, int port) throws IOException {
-        abortHandle.enterStage("its address was not resolved");
+        transport.enterStage("its address was not resolved");
         var addresses = addresses(host);
-        abortHandle.enterStage("it did not accept the connection");
+        transport.enterStage("it did not accept the connection");
         IOException failure = new SocketTimeoutException("no address to connect to");
         for (var i = 0; i < addresses.length; i++) {
-            var socket = abortHandle.register(new Socket());
+            var socket = transport.register(new Socket());
             try {
                 keepAlive(socket);
                 var fairShare = Math.max(1, deadline.millis() / (addresses.length - i));
                 socket.connect(new InetSocketAddress(addresses[i], port), fairShare);
                 connected = socket;
-                abortHandle.enterStage("it did not finish the key exchange and the login");
+                transport.enterStage("it did not finish the key exchange and the login");
                 return socket;
             } catch (IOException e) {
                 socket.close();
@@ -149,7 +146,7 @@ public final class DirectSockets implements SocketFactory {
     /** Buffers the input: JSch reads the length of every packet separately, and a read that waits costs more than the packet. */
     @Override
     public InputStream getInputStream(Socket socket) throws IOException {
-        return new BufferedInputStream(unsolicitedDataLimit.countAll(socket.getInputStream()), BUFFER);
+        return new BufferedInputStream(transport.count(socket.getInputStream()), BUFFER);
     }
 
     @Override

@@ -16,7 +16,7 @@ import java.nio.channels.Pipe;
 import org.jspecify.annotations.Nullable;
 
 /** Connects to the next server through a session with the previous one. */
-public final class JumpProxy implements Proxy {
+final class JumpProxy implements Proxy {
     private final Session server;
     /** JSch's own pipes fail after the last reading thread has ended; here one thread logs in and another one reads from then on. */
     private final Pipe incoming;
@@ -27,17 +27,17 @@ public final class JumpProxy implements Proxy {
     /**
      * Creates a proxy; it connects later.
      *
-     * @param abortHandle aborting it wakes the threads that wait for data or for buffer space
+     * @param transport closing it wakes the threads that wait for data or for buffer space
      */
-    public JumpProxy(Session server, AbortHandle abortHandle) {
+    JumpProxy(Session server, Transport transport) {
         this.server = server;
         try {
             this.incoming = Pipe.open();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        abortHandle.register(incoming.sink());
-        abortHandle.register(incoming.source());
+        transport.register(incoming.sink());
+        transport.register(incoming.source());
     }
 
     @Override
@@ -71,8 +71,8 @@ public final class JumpProxy implements Proxy {
 
     @Override
     public void close() {
-        AbortHandle.close(incoming.sink());
-        AbortHandle.close(incoming.source());
+        Transport.close(incoming.sink());
+        Transport.close(incoming.source());
         if (channel != null) {
             channel.disconnect();
         }

@@ -48,16 +48,6 @@ public final class SshConnection implements Connection {
         SshSession connect(Deadline begin) throws UnreachableException, TimeoutException, InterruptedException;
     }
 
-    /** What is done over a session. */
-    interface Call {
-        CommandResult on(SshSession session) throws NotOpenedException, InterruptedException;
-    }
-
-    @Override
-    public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
-        return call(each -> each.request(request));
-    }
-
     @Override
     public void stop() throws InterruptedException {
         lock.lockInterruptibly();
@@ -70,14 +60,15 @@ public final class SshConnection implements Connection {
         }
     }
 
-    CommandResult call(Call call) throws UnreachableException, InterruptedException {
+    @Override
+    public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
         lock.lockInterruptibly();
         try {
             if (closed) {
                 throw new UnreachableException(ProblemCode.CONNECTION_LOST, "the service closed the connection");
             }
             backOff.check();
-            var result = answer(call, Deadline.in(timeout));
+            var result = answer(request, Deadline.in(timeout));
             recordOutcome(result.interruption());
             return result;
         } finally {
@@ -85,19 +76,19 @@ public final class SshConnection implements Connection {
         }
     }
 
-    private CommandResult answer(Call call, Deadline deadline) throws UnreachableException, InterruptedException {
+    private CommandResult answer(ProgramRequest request, Deadline deadline)
+            throws UnreachableException, InterruptedException {
         var kept = session;
-        if (kept != null && kept.unsolicitedDataLimit().isExceeded()) {
-            kept.close();
+        if (kept != null && kept.transport().isExceeded()) {
             session = null;
             throw failed(ProblemCode.SSH_FAILED, "the host sent too much data that the service did not request");
         }
         if (kept != null && kept.isUp()) {
             try {
-                return call.on(kept);
+                return kept.request(request);
             } catch (NotOpenedException e) {
-                if (e.isLate()) {
-                    throw failed(e);
+                if (e.code() == ProblemCode.TIMEOUT) {
+                    throw failed(e.code(), e.getMessage());
                 }
                 // For example, the server was restarted. The command has not reached the host, so it can be sent again.
             }
@@ -109,9 +100,9 @@ public final class SshConnection implements Connection {
                         ProblemCode.CONNECT_TIMEOUT,
                         "the connection was ready too late for this command; the next command uses it");
             }
-            return call.on(made);
+            return made.request(request);
         } catch (NotOpenedException e) {
-            throw failed(e);
+            throw failed(e.code(), e.getMessage());
         }
     }
 
@@ -133,16 +124,12 @@ public final class SshConnection implements Connection {
         } catch (UnreachableException e) {
             // Without its cause: the cause holds the host's whole output, and would stay in memory while the host is
             // away.
-            throw failed(e.code(), String.valueOf(e.getMessage()));
+            throw failed(e.code(), e.getMessage());
         }
     }
 
-    private UnreachableException failed(NotOpenedException e) {
-        return failed(e.isLate() ? ProblemCode.TIMEOUT : ProblemCode.SSH_FAILED, String.valueOf(e.getMessage()));
-    }
-
-    private UnreachableException failed(ProblemCode code, String why) {
-        var failure = new UnreachableException(code, why);
+    private UnreachableException failed(ProblemCode code, @Nullable String why) {
+        var failure = new UnreachableException(code, String.valueOf(why));
         backOff.failed(failure);
         return failure;
     }

@@ -18,11 +18,11 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Hashtable;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
@@ -84,15 +84,15 @@ public final class SshConnector {
     }
 
     private SshSession connect(List<Hop> hops) throws UnreachableException, InterruptedException {
-        var abortHandle = new AbortHandle();
+        var transport = new Transport(hops.size());
         var deadline = Deadline.in(timeout);
         try {
-            return deadline.call(() -> open(hops, abortHandle, deadline), abortHandle::abort);
+            return deadline.call(() -> open(hops, transport, deadline), transport::close);
         } catch (TimeoutException e) {
-            var words = "no connection within " + timeout.toMillis() + " ms: " + abortHandle.stage();
+            var words = "no connection within " + timeout.toMillis() + " ms: " + transport.stage();
             throw new UnreachableException(ProblemCode.CONNECT_TIMEOUT, words, e);
         } catch (ExecutionException e) {
-            abortHandle.abort();
+            transport.close();
             if (e.getCause() instanceof UnreachableException failure) {
                 throw failure;
             }
@@ -100,16 +100,11 @@ public final class SshConnector {
         }
     }
 
-    private SshSession open(List<Hop> hops, AbortHandle abortHandle, Deadline deadline) throws UnreachableException {
-        var sessions = new ArrayList<Session>();
-        var unsolicitedDataLimit = new UnsolicitedDataLimit(abortHandle, hops.size());
+    private SshSession open(List<Hop> hops, Transport transport, Deadline deadline) throws UnreachableException {
+        Session last = null;
         for (var hop : hops) {
             try {
-                sessions.add(open(
-                        hop,
-                        sessions,
-                        abortHandle,
-                        new DirectSockets(lookups, abortHandle, unsolicitedDataLimit, deadline)));
+                last = open(hop, last, transport, new DirectSockets(lookups, transport, deadline));
             } catch (UnreachableException e) {
                 if (hop.equals(hops.getLast())) {
                     throw e;
@@ -117,10 +112,10 @@ public final class SshConnector {
                 throw new UnreachableException(e.code(), "at the jump host " + hop.name() + ": " + e.getMessage(), e);
             }
         }
-        return new SshSession(sessions.getLast(), abortHandle, unsolicitedDataLimit);
+        return new SshSession(Objects.requireNonNull(last), transport);
     }
 
-    private Session open(Hop hop, List<Session> before, AbortHandle abortHandle, DirectSockets sockets)
+    private Session open(Hop hop, @Nullable Session before, Transport transport, DirectSockets sockets)
             throws UnreachableException {
         var known = knownKeys(hop);
         Session session = null;
@@ -130,10 +125,10 @@ public final class SshConnector {
             session.setHostKeyRepository(known);
             session.setHostKeyAlias(hop.keyAlias());
             session.setIdentityRepository(keyFiles.identities(hop.identities()));
-            session.setThreadFactory(singleThread(abortHandle));
+            session.setThreadFactory(singleThread(transport));
             session.setSocketFactory(sockets);
-            if (!before.isEmpty()) {
-                session.setProxy(new JumpProxy(before.getLast(), abortHandle));
+            if (before != null) {
+                session.setProxy(new JumpProxy(before, transport));
             }
             session.connect(sockets.deadline().millis());
             // A thread that sends during a key exchange waits this long. Without a limit it waits forever, even after a
@@ -161,11 +156,11 @@ public final class SshConnector {
      * Provides the one thread that reads a connection. JSch would start another one for each channel that the server opens,
      * without a limit; a second request ends the connection instead.
      */
-    private static ThreadFactory singleThread(AbortHandle abortHandle) {
+    private static ThreadFactory singleThread(Transport transport) {
         var given = new AtomicBoolean();
         return work -> {
             if (given.getAndSet(true)) {
-                abortHandle.abort();
+                transport.close();
                 throw new IllegalStateException("the server opens channels that the service did not request");
             }
             return Thread.ofVirtual().name("ssh").unstarted(work);

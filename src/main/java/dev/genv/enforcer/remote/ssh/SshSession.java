@@ -8,50 +8,54 @@ import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import org.jspecify.annotations.Nullable;
 
-/** An authenticated session with a machine. */
-public final class SshSession implements AutoCloseable {
+/** An authenticated session with a machine, and the program that runs over it. */
+final class SshSession implements AutoCloseable {
     private final Session session;
-    private final AbortHandle abortHandle;
-    private final UnsolicitedDataLimit unsolicitedDataLimit;
-    private @Nullable Program program;
+    private final Transport transport;
+    private @Nullable RemoteProgram program;
 
-    /** A command that keeps running and answers one request after the other. */
-    private record Program(ExecChannel channel, ProgramRequest first) {}
-
-    SshSession(Session session, AbortHandle abortHandle, UnsolicitedDataLimit unsolicitedDataLimit) {
+    SshSession(Session session, Transport transport) {
         this.session = session;
-        this.abortHandle = abortHandle;
-        this.unsolicitedDataLimit = unsolicitedDataLimit;
+        this.transport = transport;
     }
 
-    UnsolicitedDataLimit unsolicitedDataLimit() {
-        return unsolicitedDataLimit;
+    Transport transport() {
+        return transport;
     }
 
     /** Whether the session is connected, as far as JSch knows. */
     boolean isUp() {
-        return session.isConnected() && !abortHandle.isAborted();
+        return session.isConnected() && !transport.isClosed();
     }
 
     /**
-     * Sends a request to a program, which is started if it does not run.
+     * Sends a request to a program, which is started if it does not run. Afterwards the session is closed if the program may
+     * continue without having answered, or the connection may be lost without notice.
      *
      * @throws NotOpenedException if the request can be sent over another session, because this one is unusable
      */
     CommandResult request(ProgramRequest request) throws NotOpenedException, InterruptedException {
-        unsolicitedDataLimit.renew();
-        var running = program;
-        if (running != null && running.channel.isOpen() && request.hasProgramOf(running.first)) {
-            running.channel.send(request.line());
-            var result = running.channel.receive(request);
+        CommandResult result = null;
+        try {
+            result = answer(request);
+            return result;
+        } finally {
+            if (result == null || !result.hasEnded()) {
+                close();
+            }
+        }
+    }
+
+    private CommandResult answer(ProgramRequest request) throws NotOpenedException, InterruptedException {
+        if (program != null && program.canAnswer(request)) {
+            var result = program.request(request);
             var interruption = result.interruption();
             if (result.output().contains(request.mark())) {
                 return result;
             }
             // It may have been lost long before a request shows it, for example if the machine was switched off.
             if (request.isRepeatable() && interruption != null && interruption.code() == ProblemCode.CONNECTION_LOST) {
-                close();
-                throw new NotOpenedException("the connection is lost", false);
+                throw new NotOpenedException(ProblemCode.SSH_FAILED, "the connection is lost");
             }
             if (!result.hasEnded()) {
                 return result;
@@ -59,51 +63,48 @@ public final class SshSession implements AutoCloseable {
             // The program certainly ended before it received the request, so that another one can receive it.
         }
         stop();
-        var channel = channel(request.command(), request.maxOutput());
-        channel.open(request.program() + request.line(), request.timeout());
-        program = new Program(channel, request);
-        return channel.receive(request);
+        program = new RemoteProgram(this, openChannel(), request);
+        return program.request(request);
     }
 
     /** Ends the program. */
     void stop() throws InterruptedException {
         if (program != null) {
-            program.channel.close();
+            program.close();
             program = null;
         }
     }
 
-    ExecChannel channel(String command, int maxOutput) throws NotOpenedException {
+    private ChannelExec openChannel() throws NotOpenedException {
         try {
-            if (isUp() && session.openChannel("exec") instanceof ChannelExec channel) {
-                return new ExecChannel(this, channel, command, maxOutput);
+            if (session.openChannel("exec") instanceof ChannelExec channel) {
+                return channel;
             }
         } catch (JSchException _) {
             // the connection was lost in between
         }
-        close();
-        throw new NotOpenedException("the connection is lost", false);
+        throw new NotOpenedException(ProblemCode.SSH_FAILED, "the connection is lost");
     }
 
     @Override
     public void close() {
-        abortHandle.abort();
+        transport.close();
     }
 
-    /** The host has not received a command, because its channel could not be opened, or may receive a request again. */
+    /** The host has not received a request, because no channel could be opened, or may receive it again. */
     static final class NotOpenedException extends Exception {
         private static final long serialVersionUID = 1L;
 
-        private final boolean late;
+        private final ProblemCode code;
 
-        NotOpenedException(String message, boolean late) {
+        NotOpenedException(ProblemCode code, String message) {
             super(message);
-            this.late = late;
+            this.code = code;
         }
 
-        /** Whether the time limit of the command has passed. */
-        boolean isLate() {
-            return late;
+        /** {@link ProblemCode#TIMEOUT} if the time limit of the request has passed. */
+        ProblemCode code() {
+            return code;
         }
     }
 }

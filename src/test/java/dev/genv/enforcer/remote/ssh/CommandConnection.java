@@ -11,17 +11,16 @@ public record CommandConnection(SshConnection connection) implements Connection 
         this((SshConnection) connection);
     }
 
-    /** Runs a command, and returns the result also if it was aborted. */
+    /** Runs a command as a program that never answers, and returns the result also if it was aborted. */
     public CommandResult run(CommandRequest request) throws UnreachableException, InterruptedException {
-        return connection.call(session -> {
-            session.unsolicitedDataLimit().renew();
-            var channel = session.channel(request.command(), request.maxOutput());
-            channel.expectOutput(true);
-            channel.onItsOwnThread(
-                    () -> channel.connect(request.input(), request.timeout()).close());
-            var inTime = channel.await(request.timeout(), () -> false);
-            return channel.end(inTime, request.timeout(), "exit");
-        });
+        return connection.request(new ProgramRequest(
+                request.command(),
+                "",
+                request.input() + "\n",
+                "no answer",
+                false,
+                request.timeout(),
+                request.maxOutput()));
     }
 
     @Override

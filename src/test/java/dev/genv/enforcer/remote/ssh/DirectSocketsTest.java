@@ -64,7 +64,6 @@ class DirectSocketsTest {
     }
 
     private static DirectSockets sockets(DirectSockets.Lookups lookups, Duration timeout) {
-        var abortHandle = new AbortHandle();
-        return new DirectSockets(lookups, abortHandle, new UnsolicitedDataLimit(abortHandle, 1), Deadline.in(timeout));
+        return new DirectSockets(lookups, new Transport(1), Deadline.in(timeout));
     }
 }

@@ -11,25 +11,25 @@ import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
 class JumpProxyTest {
-    private final AbortHandle abortHandle = new AbortHandle();
+    private final Transport transport = new Transport(1);
 
     @Test
-    void abortEndsPendingReads() throws Exception {
-        var proxy = new JumpProxy(new JSch().getSession("root", "gpu-1"), abortHandle);
+    void closeEndsPendingReads() throws Exception {
+        var proxy = new JumpProxy(new JSch().getSession("root", "gpu-1"), transport);
         var read = new FutureTask<>(() -> proxy.getInputStream().read());
         var thread = Thread.ofVirtual().start(read);
         await().until(() -> thread.getState() == Thread.State.WAITING);
 
-        abortHandle.abort();
+        transport.close();
 
         assertThat(thread.join(HANG)).isTrue();
     }
 
     @Test
-    void readsNothingWhenCreatedAfterTheAbort() throws Exception {
-        abortHandle.abort();
+    void readsNothingWhenCreatedAfterTheClose() throws Exception {
+        transport.close();
 
-        var proxy = new JumpProxy(new JSch().getSession("root", "gpu-1"), abortHandle);
+        var proxy = new JumpProxy(new JSch().getSession("root", "gpu-1"), transport);
 
         assertThatThrownBy(() -> proxy.getInputStream().read()).isInstanceOf(ClosedChannelException.class);
     }

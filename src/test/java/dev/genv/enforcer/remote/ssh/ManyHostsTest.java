@@ -145,7 +145,7 @@ class ManyHostsTest {
     private record EchoHost(String name, CommandConnection connection, Supplier<Duration> timeout) implements Host {
         @Override
         public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-            var answer = connection.run(new CommandRequest("cat", name, timeout.get(), 1 << 10));
+            var answer = connection.run(new CommandRequest("echo", name, timeout.get(), 1 << 10));
             if (answer.interruption() != null) {
                 throw new UnreachableException(
                         answer.interruption().code(), answer.interruption().detail());

@@ -19,7 +19,7 @@ class RekeyTest {
             var text = "x".repeat(900_000);
             for (var i = 0; i < 10; i++) {
                 server.rekey();
-                var answer = connection.run(new CommandRequest("cat", text, TestFleet.LONG_TIMEOUT, 1 << 20));
+                var answer = connection.run(new CommandRequest("echo", text, TestFleet.LONG_TIMEOUT, 1 << 20));
                 assertThat(answer).isEqualTo(new CommandResult(text, "", 0, null));
             }
             assertThat(server.connections()).isEqualTo(1);

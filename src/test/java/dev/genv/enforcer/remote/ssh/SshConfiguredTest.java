@@ -86,7 +86,7 @@ class SshConfiguredTest {
         for (var i = 0; i < 5; i++) {
             var text = "x".repeat(300_000);
             assertThat(connection
-                            .run(new CommandRequest("cat", text, TestFleet.LONG_TIMEOUT, 1 << 20))
+                            .run(new CommandRequest("echo", text, TestFleet.LONG_TIMEOUT, 1 << 20))
                             .output())
                     .isEqualTo(text);
         }

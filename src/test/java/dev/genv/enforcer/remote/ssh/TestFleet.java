@@ -8,9 +8,12 @@ import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
+import java.io.BufferedReader;
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -39,13 +42,14 @@ public final class TestFleet implements Closeable {
         this.key = ClientKey.create(directory);
     }
 
-    /** Starts a server with {@code cat} and {@code true}. */
+    /** Starts a server with {@code true}, and with {@code echo}, which prints the first line of its input. */
     public FakeSshd server(String address) throws IOException {
         var server = new FakeSshd(address, key.publicKey());
         resources.add(server);
         server.addProgram("true", (_, _, _) -> 0);
-        return server.addProgram("cat", (in, out, _) -> {
-            in.transferTo(out);
+        return server.addProgram("echo", (in, out, _) -> {
+            var line = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8)).readLine();
+            out.write(line.getBytes(StandardCharsets.UTF_8));
             return 0;
         });
     }

@@ -50,7 +50,7 @@ public final class MinaFleet implements AutoCloseable {
 
     /** Starts the machines.
      *
-     * @param answer what a machine prints, by its number, for a line of a request to the agent, or for the whole input of another command
+     * @param answer what a machine prints, by its number, for a line of a request to the agent, or for the first line of the input of another command
      */
     public MinaFleet(int hosts, BiFunction<Integer, String, String> answer) throws IOException {
         hostKey = MinaServer.newKey();
@@ -146,12 +146,12 @@ public final class MinaFleet implements AutoCloseable {
         var program = PROGRAM.matcher(command);
         var length = program.find() ? Integer.parseInt(program.group(1)) : 0;
         return (in, out, _) -> {
-            if (length == 0) {
-                answer(host, new String(in.readAllBytes(), StandardCharsets.UTF_8), out, answer);
-                return 0;
-            }
             in.skipNBytes(length);
             var lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
+            if (length == 0) {
+                answer(host, lines.readLine(), out, answer);
+                return 0;
+            }
             for (var line = lines.readLine(); line != null; line = lines.readLine()) {
                 answer(host, line, out, answer);
             }

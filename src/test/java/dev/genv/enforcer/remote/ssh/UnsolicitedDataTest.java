@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 import org.apache.sshd.common.SshConstants;
 import org.apache.sshd.common.session.Session;
 import org.apache.sshd.common.util.buffer.Buffer;
@@ -16,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Data that a server sends while no command runs. */
-class UnsolicitedDataLimitTest extends ServerTest {
+class UnsolicitedDataTest extends ServerTest {
     @BeforeEach
     void connect() throws Exception {
         assertReached();
@@ -42,7 +44,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
 
     @Test
     void endlessMessagesEndTheConnectionAndDelayTheNextAttempt() throws Exception {
-        sendUntilDisconnected(() -> server.send(UnsolicitedDataLimitTest::ignoreMessage));
+        sendUntilDisconnected(() -> server.send(UnsolicitedDataTest::ignoreMessage));
 
         assertRefused(connection, ProblemCode.SSH_FAILED)
                 .isEqualTo("the host sent too much data that the service did not request");
@@ -50,6 +52,26 @@ class UnsolicitedDataLimitTest extends ServerTest {
         fleet.advanceTime(Duration.ofSeconds(1));
         assertReached();
         assertThat(server.connections()).isEqualTo(2);
+    }
+
+    @Test
+    void endlessMessagesDuringARequestEndTheConnection() throws Exception {
+        server.addProgram("hang", (_, _, _) -> {
+            Thread.sleep(Duration.ofMinutes(10));
+            return 0;
+        });
+        var task =
+                new FutureTask<>(() -> connection.run(new CommandRequest("hang", "", TestFleet.LONG_TIMEOUT, 1_000)));
+        Thread.startVirtualThread(task);
+        await().until(() -> server.commands() == 2);
+
+        sendUntilDisconnected(() -> server.send(UnsolicitedDataTest::ignoreMessage));
+
+        assertThat(task.get().interruption())
+                .extracting(CommandResult.Interruption::code)
+                .isEqualTo(ProblemCode.CONNECTION_LOST);
+        assertRefused(connection, ProblemCode.SSH_FAILED)
+                .isEqualTo("the host sent too much data that the service did not request");
     }
 
     @Test
@@ -120,7 +142,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
     @Test
     void eachCommandResetsTheLimit() throws Exception {
         for (var i = 0; i < 20; i++) {
-            server.send(UnsolicitedDataLimitTest::ignoreMessage);
+            server.send(UnsolicitedDataTest::ignoreMessage);
             assertReached();
         }
         assertThat(server.connections()).isEqualTo(1);
@@ -138,7 +160,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
         });
 
         assertThat(connection
-                        .run(new CommandRequest("cat", much, TestFleet.LONG_TIMEOUT, 8 << 20))
+                        .run(new CommandRequest("echo", much, TestFleet.LONG_TIMEOUT, 8 << 20))
                         .output())
                 .isEqualTo(much);
         assertThat(connection.run(TestFleet.request("slowly")).output()).isEqualTo("y".repeat(3_000));
@@ -161,8 +183,8 @@ class UnsolicitedDataLimitTest extends ServerTest {
     }
 
     private static Buffer ignoreMessage(Session session) {
-        var buffer = session.createBuffer(SshConstants.SSH_MSG_IGNORE, UnsolicitedDataLimit.ALLOWANCE);
-        buffer.putBytes(new byte[UnsolicitedDataLimit.ALLOWANCE / 8]);
+        var buffer = session.createBuffer(SshConstants.SSH_MSG_IGNORE, Transport.ALLOWANCE);
+        buffer.putBytes(new byte[Transport.ALLOWANCE / 8]);
         return buffer;
     }
 
