@@ -34,9 +34,7 @@ public record HopResolver(SshSettings settings, SshConfig config, String ownUser
         }
         var hops = new ArrayList<Hop>();
         for (var each : jumps(address)) {
-            // The settings name the user of the machines. A jump server has its own user if the configuration has a
-            // section
-            // for it.
+            // The settings name the user of the machines. A jump server has its own user if it has a section.
             var jump = hop(each, firstOf(each.user(), configured(each, "User"), settings.username()));
             if (jump.host().equals(last.host())
                     && jump.port() == last.port()) { // a ProxyJump under "Host *" also applies to the jump servers
@@ -103,7 +101,7 @@ public record HopResolver(SshSettings settings, SshConfig config, String ownUser
     }
 
     private @Nullable String configured(HostAddress address, String keyword) {
-        return config.first(address.host(), keyword).orElse(null);
+        return config.first(address.host(), keyword);
     }
 
     private String firstOf(@Nullable String... users) {

@@ -38,6 +38,7 @@ final class RemoteProgram {
     private volatile @Nullable OutputStream input;
     private volatile @Nullable Throwable failure;
     private volatile boolean outputEnded;
+    private volatile boolean isTooLong;
     private volatile boolean finished;
 
     /**
@@ -69,8 +70,7 @@ final class RemoteProgram {
      * @throws NotOpenedException if the host has not opened the channel
      */
     CommandResult request(ProgramRequest request) throws NotOpenedException, InterruptedException {
-        output.clear();
-        errors.clear();
+        clearOutput();
         // Output and errors; what a channel before this one sent may still be in flight.
         session.transport().expect(2L * request.maxOutput() + MAX_IN_FLIGHT);
         Thread.ofVirtual().name("ssh").start(() -> send(request));
@@ -80,15 +80,24 @@ final class RemoteProgram {
             throw new NotOpenedException(
                     inTime ? ProblemCode.SSH_FAILED : ProblemCode.TIMEOUT, "it opens no channel for a command");
         }
-        var answerEnd = output.findLine(answerStart);
-        if (answerEnd < 0) {
+        var answer = answer(answerStart);
+        if (answer == null) {
             return end(inTime, request.timeout());
         }
-        var result = new CommandResult(output.text(answerEnd), "", null, null);
+        clearOutput();
+        session.transport().expect(0);
+        return new CommandResult(answer, "", null, null);
+    }
+
+    private synchronized void clearOutput() {
         output.clear();
         errors.clear();
-        session.transport().expect(0);
-        return result;
+    }
+
+    /** Returns the output up to the answer; null without an answer. */
+    private synchronized @Nullable String answer(String answerStart) {
+        var end = output.findLine(answerStart);
+        return end < 0 ? null : output.text.substring(0, end);
     }
 
     /** Opens the channel for the first request, and writes. Both may wait for the host despite JSch's time limits. */
@@ -143,7 +152,7 @@ final class RemoteProgram {
      * @param inTime false if it neither exited nor answered within the time limit
      */
     private CommandResult end(boolean inTime, Duration timeout) throws InterruptedException {
-        if (output.isExceeded() || errors.isExceeded()) {
+        if (isTooLong) {
             return aborted(ProblemCode.ANSWER_TOO_LONG, "it printed more than " + first.maxOutput() + " bytes");
         }
         if (!inTime) {
@@ -153,7 +162,7 @@ final class RemoteProgram {
             return aborted(ProblemCode.CONNECTION_LOST, "the connection was lost before the command ended");
         }
         if (channel.getExitStatus() >= 0) {
-            return new CommandResult(output.text(), errors.text(), channel.getExitStatus(), null);
+            return result(channel.getExitStatus(), null);
         }
         if (channel.getExitSignal() != null) {
             return aborted(
@@ -169,7 +178,11 @@ final class RemoteProgram {
     }
 
     private CommandResult aborted(ProblemCode code, String detail) {
-        return new CommandResult(output.text(), errors.text(), null, new Interruption(code, detail));
+        return result(null, new Interruption(code, detail));
+    }
+
+    private synchronized CommandResult result(@Nullable Integer exitCode, @Nullable Interruption interruption) {
+        return new CommandResult(output.text.toString(), errors.text.toString(), exitCode, interruption);
     }
 
     /** JSch closes the channels before it marks the connection as lost. */
@@ -191,16 +204,16 @@ final class RemoteProgram {
     }
 
     /**
-     * The beginning of an output stream, with one char for each byte (ISO-8859-1). It never waits and never throws, because the
-     * thread that reads the whole connection calls it. If it becomes too long, the session is closed.
+     * The beginning of an output stream, with one char for each byte (ISO-8859-1). Writing never waits and never throws, because
+     * the thread that reads the whole connection does it. A stream that becomes too long closes the session.
      */
     private final class Output extends OutputStream {
+        private final StringBuilder text = new StringBuilder();
         private final int kept;
         private final Runnable onClose;
-        private final StringBuilder text = new StringBuilder();
         private long received;
         private int lineStart;
-        /** No line ends from the start of the line to this index. */
+        /** The line that begins at {@code lineStart} does not end before this index. */
         private int searched;
 
         Output(int kept, Runnable onClose) {
@@ -219,7 +232,8 @@ final class RemoteProgram {
                 received += length;
                 var some = Math.min(length, kept - text.length());
                 text.append(new String(source, offset, some, StandardCharsets.ISO_8859_1));
-                if (isExceeded()) {
+                if (received > first.maxOutput()) {
+                    isTooLong = true;
                     session.close();
                     finish();
                 }
@@ -232,47 +246,25 @@ final class RemoteProgram {
             onClose.run();
         }
 
-        boolean isExceeded() {
-            synchronized (RemoteProgram.this) {
-                return received > first.maxOutput();
-            }
-        }
-
-        String text() {
-            synchronized (RemoteProgram.this) {
-                return text.toString();
-            }
-        }
-
-        String text(int end) {
-            synchronized (RemoteProgram.this) {
-                return text.substring(0, end);
-            }
-        }
-
         void clear() {
-            synchronized (RemoteProgram.this) {
-                text.setLength(0);
-                text.trimToSize();
-                received = 0;
-                lineStart = 0;
-                searched = 0;
-            }
+            text.setLength(0);
+            text.trimToSize();
+            received = 0;
+            lineStart = 0;
+            searched = 0;
         }
 
-        /** Returns the index after the first complete line that contains a text, or -1. Each call continues the search of the one before. */
+        /** Returns the index after the first complete line that contains a text, or -1. The search continues the one before. */
         int findLine(String part) {
-            synchronized (RemoteProgram.this) {
-                for (var end = text.indexOf("\n", searched); end >= 0; end = text.indexOf("\n", searched)) {
-                    if (text.substring(lineStart, end).contains(part)) {
-                        return end + 1;
-                    }
-                    lineStart = end + 1;
-                    searched = lineStart;
+            for (var end = text.indexOf("\n", searched); end >= 0; end = text.indexOf("\n", searched)) {
+                if (text.substring(lineStart, end).contains(part)) {
+                    return end + 1;
                 }
-                searched = text.length();
-                return -1;
+                lineStart = end + 1;
+                searched = lineStart;
             }
+            searched = text.length();
+            return -1;
         }
     }
 }

@@ -3,19 +3,19 @@ package dev.genv.enforcer.remote.ssh;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An OpenSSH client configuration: sections of keywords for the hosts that match. JSch's own parser is not used: a repeated
  * {@code Host} overwrites the section before it, the lines under {@code Match} are added to the section before them, and it obeys
  * keywords that the service does not support.
  */
-public record SshConfig(List<Section> sections) {
-    public static final SshConfig EMPTY = new SshConfig(List.of());
+record SshConfig(List<Line> lines) {
+    static final SshConfig EMPTY = new SshConfig(List.of());
 
     // These sections may apply to any host, so a configuration with one of them is refused.
     private static final Set<String> UNSUPPORTED = Set.of("match", "include");
@@ -27,36 +27,33 @@ public record SshConfig(List<Section> sections) {
      *
      * @throws IllegalArgumentException naming the line that cannot be parsed
      */
-    public static SshConfig parse(String text) {
-        var sections = new ArrayList<Section>();
-        sections.add(new Section(List.of("*"), new ArrayList<>()));
+    static SshConfig parse(String text) {
+        var parsed = new ArrayList<Line>();
+        var hosts = List.of("*");
         var lines = text.split("\\R", -1);
         for (var number = 1; number <= lines.length; number++) {
             var line = lines[number - 1].strip();
-            if (!line.isEmpty() && !line.startsWith("#")) {
-                read(line, number, sections);
+            if (line.isEmpty() || line.startsWith("#")) {
+                continue;
+            }
+            var keyword = KEYWORD.matcher(line);
+            require(keyword.matches(), number, " is not a keyword and its value");
+            var key = keyword.group(1).toLowerCase(Locale.ROOT);
+            require(!UNSUPPORTED.contains(key), number, ": " + keyword.group(1) + " is not understood here");
+            var words = words(keyword.group(2));
+            require(!words.isEmpty(), number, ": " + keyword.group(1) + " has no value");
+            if (key.equals("host")) {
+                hosts = words;
+            } else {
+                parsed.add(new Line(hosts, key, words));
             }
         }
-        return new SshConfig(sections);
+        return new SshConfig(parsed);
     }
 
-    private static void read(String line, int number, List<Section> sections) {
-        var keyword = KEYWORD.matcher(line);
-        if (!keyword.matches()) {
-            throw new IllegalArgumentException("line " + number + " is not a keyword and its value");
-        }
-        var key = keyword.group(1).toLowerCase(Locale.ROOT);
-        if (UNSUPPORTED.contains(key)) {
-            throw new IllegalArgumentException("line " + number + ": " + keyword.group(1) + " is not understood here");
-        }
-        var words = words(keyword.group(2));
-        if (words.isEmpty()) {
-            throw new IllegalArgumentException("line " + number + ": " + keyword.group(1) + " has no value");
-        }
-        if (key.equals("host")) {
-            sections.add(new Section(words, new ArrayList<>()));
-        } else {
-            sections.getLast().entries().add(new Entry(key, words));
+    private static void require(boolean holds, int number, String otherwise) {
+        if (!holds) {
+            throw new IllegalArgumentException("line " + number + otherwise);
         }
     }
 
@@ -69,8 +66,9 @@ public record SshConfig(List<Section> sections) {
     }
 
     /** Returns the first value of a keyword for a host. */
-    Optional<String> first(String host, String keyword) {
-        return values(host, keyword).findFirst().map(List::getFirst);
+    @Nullable
+    String first(String host, String keyword) {
+        return values(host, keyword).findFirst().map(List::getFirst).orElse(null);
     }
 
     /** Returns all values on the first line with a keyword for a host. */
@@ -84,20 +82,20 @@ public record SshConfig(List<Section> sections) {
     }
 
     private Stream<List<String>> values(String host, String keyword) {
-        var key = keyword.toLowerCase(Locale.ROOT);
-        return sections.stream()
-                .filter(section -> section.holdsFor(host))
-                .flatMap(section -> section.entries().stream())
-                .filter(entry -> entry.key().equals(key))
-                .map(Entry::words);
+        return lines.stream()
+                .filter(line -> line.key.equalsIgnoreCase(keyword) && line.holdsFor(host))
+                .map(Line::words);
     }
 
-    record Entry(String key, List<String> words) {}
-
-    record Section(List<String> patterns, List<Entry> entries) {
+    /**
+     * A line with a keyword.
+     *
+     * @param hosts the patterns of its section
+     */
+    record Line(List<String> hosts, String key, List<String> words) {
         boolean holdsFor(String host) {
-            return patterns.stream().anyMatch(each -> matches(each, host))
-                    && patterns.stream().noneMatch(each -> each.startsWith("!") && matches(each.substring(1), host));
+            return hosts.stream().anyMatch(each -> matches(each, host))
+                    && hosts.stream().noneMatch(each -> each.startsWith("!") && matches(each.substring(1), host));
         }
 
         private static boolean matches(String pattern, String host) {

@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -78,8 +79,11 @@ public final class SshConnector {
      */
     public SshSession connect(List<Hop> hops, Deadline begin)
             throws UnreachableException, TimeoutException, InterruptedException {
-        try (var _ = permits.acquire(begin)) {
+        var permit = permits.acquire(begin);
+        try {
             return connect(hops);
+        } finally {
+            permit.run();
         }
     }
 
@@ -101,10 +105,11 @@ public final class SshConnector {
     }
 
     private SshSession open(List<Hop> hops, Transport transport, Deadline deadline) throws UnreachableException {
+        var sockets = new DirectSockets(lookups, transport, deadline);
         Session last = null;
         for (var hop : hops) {
             try {
-                last = open(hop, last, transport, new DirectSockets(lookups, transport, deadline));
+                last = open(hop, last, transport, sockets);
             } catch (UnreachableException e) {
                 if (hop.equals(hops.getLast())) {
                     throw e;
@@ -171,39 +176,25 @@ public final class SshConnector {
      * Limits how many connection attempts run at the same time. A permit expires after a time limit, so that attempts that hang
      * do not block the others.
      */
-    static final class ConnectPermits {
-        private final Semaphore free;
-        private final Duration longest;
-
+    record ConnectPermits(Semaphore free, Duration longest) {
         ConnectPermits(int most, Duration longest) {
-            this.free = new Semaphore(most, true);
-            this.longest = longest;
+            this(new Semaphore(most, true), longest);
         }
 
         /**
          * Waits for a permit.
          *
+         * @return releases the permit, once
          * @throws TimeoutException if no permit is free before the deadline
          */
-        Permit acquire(Deadline deadline) throws TimeoutException, InterruptedException {
+        Runnable acquire(Deadline deadline) throws TimeoutException, InterruptedException {
             if (!free.tryAcquire(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS)) {
                 throw new TimeoutException("no permit was free in time");
             }
-            var isReturned = new AtomicBoolean();
-            Permit permit = () -> {
-                if (!isReturned.getAndSet(true)) {
-                    free.release();
-                }
-            };
+            var release = new FutureTask<>(free::release, true);
             CompletableFuture.delayedExecutor(longest.toNanos(), TimeUnit.NANOSECONDS)
-                    .execute(permit::close);
-            return permit;
-        }
-
-        /** The permission to make one connection attempt. */
-        interface Permit extends AutoCloseable {
-            @Override
-            void close();
+                    .execute(release);
+            return release;
         }
     }
 

@@ -22,7 +22,7 @@ class ConnectPermitsTest {
         var thread = Thread.ofVirtual().start(third);
         await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
 
-        first.close();
+        first.run();
 
         assertThat(third.get()).isNotNull();
         assertNoPermitIsFree(permits);
@@ -48,8 +48,8 @@ class ConnectPermitsTest {
     void releasingAPermitTwiceFreesOnlyOne() throws Exception {
         var permits = new ConnectPermits(1, LONG_TIMEOUT);
         var permit = permits.acquire(soon());
-        permit.close();
-        permit.close();
+        permit.run();
+        permit.run();
 
         permits.acquire(Deadline.in(LONG_TIMEOUT));
         assertNoPermitIsFree(permits);
