@@ -8,17 +8,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** A moment, by the monotonic clock, at which work must have ended. */
-public record Deadline(long nanoTime) {
-    public static Deadline in(Duration duration) {
+record Deadline(long nanoTime) {
+    static Deadline in(Duration duration) {
         return new Deadline(System.nanoTime() + duration.toNanos());
     }
 
-    public Duration remaining() {
+    Duration remaining() {
         return Duration.ofNanos(Math.max(0, nanoTime - System.nanoTime()));
     }
 
     /** The remaining time for methods that take 0 as no limit: at least 1 ms. */
-    public int millis() {
+    int millis() {
         return Math.clamp(remaining().toMillis(), 1, Integer.MAX_VALUE);
     }
 
@@ -27,8 +27,7 @@ public record Deadline(long nanoTime) {
      *
      * @param onTimeout ends the call after the deadline
      */
-    public <T> T call(Callable<T> work, Runnable onTimeout)
-            throws ExecutionException, TimeoutException, InterruptedException {
+    <T> T call(Callable<T> work, Runnable onTimeout) throws ExecutionException, TimeoutException, InterruptedException {
         var task = new FutureTask<>(work);
         Thread.ofVirtual().name("ssh").start(task);
         try {

@@ -24,7 +24,7 @@ import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 
 /** Connects by TCP to the first reachable address of a host, within a deadline and without additional threads. */
-public final class DirectSockets implements SocketFactory {
+final class DirectSockets implements SocketFactory {
     private static final int KEEP_ALIVE_SECONDS = 15;
     private static final int MAX_UNANSWERED_PROBES = 2;
     /** The size in bytes; each connection keeps one buffer. */
@@ -36,7 +36,7 @@ public final class DirectSockets implements SocketFactory {
     private @Nullable Socket connected;
 
     /** The resolver of the system. */
-    public interface Names {
+    interface Names {
         InetAddress[] addresses(String name) throws UnknownHostException;
     }
 
@@ -44,7 +44,7 @@ public final class DirectSockets implements SocketFactory {
      * Looks up names on a bounded number of platform threads, each at most once at a time. The system's resolver blocks its thread, and
      * on a small machine two names without an answer would block all carriers of virtual threads.
      */
-    public static final class Lookups {
+    static final class Lookups {
         private static final int MAX_THREADS = 64;
 
         private final Names names;
@@ -57,7 +57,7 @@ public final class DirectSockets implements SocketFactory {
                 Thread.ofPlatform().daemon().name("names-", 0).factory());
         private final Map<String, Future<InetAddress[]>> pending = new ConcurrentHashMap<>();
 
-        public Lookups(Names names) {
+        Lookups(Names names) {
             this.names = names;
             threads.allowCoreThreadTimeOut(true);
         }
@@ -81,12 +81,12 @@ public final class DirectSockets implements SocketFactory {
         this.deadline = deadline;
     }
 
-    public Deadline deadline() {
+    Deadline deadline() {
         return deadline;
     }
 
     /** Removes the time limit of reads: a timer for every packet costs more than the packet. */
-    public void readWithoutLimit() throws SocketException {
+    void readWithoutLimit() throws SocketException {
         if (connected != null) {
             connected.setSoTimeout(0);
         }
@@ -134,12 +134,12 @@ public final class DirectSockets implements SocketFactory {
         }
         try {
             return lookups.start(host).get(deadline.millis(), TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-            throw (IOException) new SocketTimeoutException("its name was not resolved in time").initCause(e);
-        } catch (ExecutionException e) {
-            throw (IOException) new UnknownHostException(host).initCause(e.getCause());
-        } catch (InterruptedException e) {
-            throw (IOException) new InterruptedIOException("aborted").initCause(e);
+        } catch (TimeoutException _) {
+            throw new SocketTimeoutException("its name was not resolved in time");
+        } catch (ExecutionException _) {
+            throw new UnknownHostException(host);
+        } catch (InterruptedException _) {
+            throw new InterruptedIOException("aborted");
         }
     }
 

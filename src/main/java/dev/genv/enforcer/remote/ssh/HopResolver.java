@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Resolves a machine to the SSH servers on the path to it, from the host list, the settings and the SSH configuration. */
-public record HopResolver(SshSettings settings, SshConfig config, String ownUser, String home) {
+record HopResolver(SshSettings settings, SshConfig config, String ownUser, String home) {
     private static final int MAX_HOPS = 8;
     private static final int DEFAULT_PORT = 22;
 
@@ -19,7 +19,7 @@ public record HopResolver(SshSettings settings, SshConfig config, String ownUser
      *
      * @throws IllegalArgumentException if the SSH configuration is invalid for this machine
      */
-    public List<Hop> resolve(HostAddress address) {
+    List<Hop> resolve(HostAddress address) {
         var user = firstOf(address.user(), settings.username(), configured(address, "User"));
         return resolve(address, hop(address, user), 1);
     }
@@ -117,7 +117,7 @@ public record HopResolver(SshSettings settings, SshConfig config, String ownUser
      * @param identities private keys to log in with, in the order of use
      * @param knownHosts the files that must contain its host key
      */
-    public record Hop(
+    record Hop(
             String name,
             String user,
             String host,
@@ -127,7 +127,7 @@ public record HopResolver(SshSettings settings, SshConfig config, String ownUser
             List<Path> knownHosts) {
 
         /** Its name in a known_hosts file. */
-        public String keyName() {
+        String keyName() {
             if (keyAlias != null) {
                 return keyAlias;
             }

@@ -49,8 +49,8 @@ final class JumpProxy implements Proxy {
             opened.connect(timeout);
             PacketSizeLimit.limit(opened);
             outgoing = opened.getOutputStream();
-        } catch (JSchException e) {
-            throw (IOException) new ConnectException(server.getHost() + " does not connect to it").initCause(e);
+        } catch (JSchException _) {
+            throw new ConnectException(server.getHost() + " does not connect to it");
         }
     }
 

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The files with private keys and with host keys. Each file is read once for all machines, and again after a change. */
-public final class KeyFiles {
+final class KeyFiles {
     private static final int LARGEST = 16 << 20;
     private static final int LARGEST_IDENTITY = 1 << 20;
 
@@ -31,7 +31,7 @@ public final class KeyFiles {
     private final Map<Path, WatchedFile<List<Identity>>> identities = new ConcurrentHashMap<>();
     private final Map<Path, WatchedFile<HostKeyRepository>> knownHosts = new ConcurrentHashMap<>();
 
-    public KeyFiles(@Nullable Path passphraseFile) {
+    KeyFiles(@Nullable Path passphraseFile) {
         this.passphraseFile = passphraseFile;
     }
 
@@ -40,7 +40,7 @@ public final class KeyFiles {
      *
      * @throws IOException if a file cannot be read, because it may revoke keys
      */
-    public KnownHosts knownHosts(List<Path> files) throws IOException {
+    KnownHosts knownHosts(List<Path> files) throws IOException {
         var repositories = new ArrayList<HostKeyRepository>();
         for (var each : files) {
             try {
@@ -59,7 +59,7 @@ public final class KeyFiles {
      *
      * @throws IOException if a key cannot be read or decrypted, or there is none
      */
-    public IdentityRepository identities(List<Path> files) throws IOException, JSchException {
+    IdentityRepository identities(List<Path> files) throws IOException, JSchException {
         if (files.isEmpty()) {
             throw new IOException(
                     "there is no private key to log in with: neither the settings nor the SSH configuration names one");
@@ -112,7 +112,7 @@ public final class KeyFiles {
     /** The host keys from one or several known_hosts files. The service reads them and never adds a key. */
     record KnownHosts(String name, List<HostKeyRepository> files) implements HostKeyRepository {
         /** Whether the files contain a key of this host. */
-        public boolean knows(String host) {
+        boolean knows(String host) {
             return Stream.of(getHostKey(host, null))
                     .anyMatch(each -> each.getMarker().isEmpty());
         }

@@ -8,7 +8,7 @@ import java.lang.invoke.VarHandle;
  * Limits the packet size that the server requests for a channel. JSch allocates a buffer of that size, up to 2 GiB, so one
  * host could exhaust the memory of the service; JSch has no setting for it.
  */
-public final class PacketSizeLimit {
+final class PacketSizeLimit {
     private static final int LARGEST = 32 << 10;
     private static final VarHandle FIELD = field("rmpsize", int.class);
     private static final VarHandle OPENED = field("open_confirmation", boolean.class);
@@ -16,12 +16,12 @@ public final class PacketSizeLimit {
     private PacketSizeLimit() {}
 
     /** Lowers the packet size of a channel to the limit. */
-    public static void limit(Channel channel) {
+    static void limit(Channel channel) {
         FIELD.setVolatile(channel, Math.clamp((int) FIELD.getVolatile(channel), 0, LARGEST));
     }
 
     /** Whether the server has sent a packet size, 0 included. It does so when it opens the channel, before the command is sent. */
-    public static boolean isKnown(Channel channel) {
+    static boolean isKnown(Channel channel) {
         return (boolean) OPENED.getVolatile(channel);
     }
 

@@ -76,7 +76,7 @@ public final class SshAccess {
             return routes.resolve(address);
         } catch (IllegalArgumentException e) {
             throw new UnreachableException(
-                    ProblemCode.SSH_FAILED, "the SSH configuration is invalid for this host: " + e.getMessage(), e);
+                    ProblemCode.SSH_FAILED, "the SSH configuration is invalid for this host: " + e.getMessage());
         }
     }
 

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * The persistent connection to a machine. It is opened for the first command, reused for the next ones, and reopened after a
  * loss. After failed connects and hanging commands, the machine is not contacted for a while.
  */
-public final class SshConnection implements Connection {
+final class SshConnection implements Connection {
     private final SessionFactory sessionFactory;
     private final BackOff backOff;
     private final Duration timeout;
@@ -31,14 +31,14 @@ public final class SshConnection implements Connection {
      *
      * @param timeout the time limit of everything before a command: waiting for a permit, connecting, login
      */
-    public SshConnection(SessionFactory sessionFactory, BackOff backOff, Duration timeout) {
+    SshConnection(SessionFactory sessionFactory, BackOff backOff, Duration timeout) {
         this.sessionFactory = sessionFactory;
         this.backOff = backOff;
         this.timeout = timeout;
     }
 
     /** Logs in to the machine. */
-    public interface SessionFactory {
+    interface SessionFactory {
         /**
          * Opens a session.
          *
@@ -122,9 +122,8 @@ public final class SshConnection implements Connection {
             throw new UnreachableException(
                     ProblemCode.CONNECT_TIMEOUT, "attempts to connect to other hosts took all permits");
         } catch (UnreachableException e) {
-            // Without its cause: the cause holds the host's whole output, and would stay in memory while the host is
-            // away.
-            throw failed(e.code(), e.getMessage());
+            backOff.failed(e);
+            throw e;
         }
     }
 
@@ -169,7 +168,7 @@ public final class SshConnection implements Connection {
         private long pause;
         private @Nullable UnreachableException last;
 
-        public BackOff(LongSupplier nanoTime, RandomGenerator random) {
+        BackOff(LongSupplier nanoTime, RandomGenerator random) {
             this.nanoTime = nanoTime;
             this.random = random;
         }
@@ -179,7 +178,7 @@ public final class SshConnection implements Connection {
          *
          * @throws UnreachableException with the last failure and the remaining time, if it is not due
          */
-        public void check() throws UnreachableException {
+        void check() throws UnreachableException {
             var left = pause - (nanoTime.getAsLong() - since);
             if (last != null && left > 0) {
                 var seconds = Duration.ofNanos(left).plusMillis(999).toSeconds();
@@ -188,7 +187,7 @@ public final class SshConnection implements Connection {
         }
 
         /** Records a failure. */
-        public void failed(UnreachableException why) {
+        void failed(UnreachableException why) {
             var longest = Math.min(LONGEST, FIRST << Math.min(failures, MAX_DOUBLINGS));
             pause = longest / 2 + random.nextLong(longest / 2 + 1);
             since = nanoTime.getAsLong();
@@ -197,7 +196,7 @@ public final class SshConnection implements Connection {
         }
 
         /** Records a failure that may happen once: only the second one in a row counts. */
-        public void interrupted(UnreachableException why) {
+        void interrupted(UnreachableException why) {
             if (interrupted) {
                 failed(why);
             }
@@ -205,7 +204,7 @@ public final class SshConnection implements Connection {
         }
 
         /** Records a success. */
-        public void reset() {
+        void reset() {
             failures = 0;
             interrupted = false;
             last = null;

@@ -34,7 +34,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** Opens SSH sessions. One instance serves all machines and is used by many threads. */
-public final class SshConnector {
+final class SshConnector {
     private static final Duration MAX_PERMIT_TIME = Duration.ofSeconds(1);
     private static final int MAX_CONCURRENT_ATTEMPTS =
             Math.max(64, 32 * Runtime.getRuntime().availableProcessors());
@@ -49,8 +49,8 @@ public final class SshConnector {
             Map.entry("ClearAllForwardings", "yes"),
             Map.entry("compression.s2c", "none"),
             Map.entry("compression.c2s", "none"),
-            // The server chooses how often keys are exchanged, so algorithms that take a tenth of a second here are
-            // left out.
+            // The server chooses how often keys are exchanged, so algorithms that take a tenth of a second are left
+            // out.
             Map.entry(
                     "kex",
                     "mlkem768x25519-sha256,curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,"
@@ -64,7 +64,7 @@ public final class SshConnector {
     private final Duration timeout;
     private final ConnectPermits permits = new ConnectPermits(MAX_CONCURRENT_ATTEMPTS, MAX_PERMIT_TIME);
 
-    public SshConnector(KeyFiles keyFiles, DirectSockets.Names names, Duration timeout) {
+    SshConnector(KeyFiles keyFiles, DirectSockets.Names names, Duration timeout) {
         this.keyFiles = keyFiles;
         this.lookups = new DirectSockets.Lookups(names);
         this.timeout = timeout;
@@ -75,9 +75,10 @@ public final class SshConnector {
      *
      * @param begin the deadline for the start of the attempt; the time limit of the attempt begins at its start
      * @throws TimeoutException if other attempts held all permits until then
-     * @throws UnreachableException if the login fails or exceeds the time limit
+     * @throws UnreachableException if the login fails or exceeds the time limit. It has no cause: a cause may hold the host's whole
+     *     output, and would stay in memory while the host is away.
      */
-    public SshSession connect(List<Hop> hops, Deadline begin)
+    SshSession connect(List<Hop> hops, Deadline begin)
             throws UnreachableException, TimeoutException, InterruptedException {
         var permit = permits.acquire(begin);
         try {
@@ -92,15 +93,16 @@ public final class SshConnector {
         var deadline = Deadline.in(timeout);
         try {
             return deadline.call(() -> open(hops, transport, deadline), transport::close);
-        } catch (TimeoutException e) {
-            var words = "no connection within " + timeout.toMillis() + " ms: " + transport.stage();
-            throw new UnreachableException(ProblemCode.CONNECT_TIMEOUT, words, e);
+        } catch (TimeoutException _) {
+            throw new UnreachableException(
+                    ProblemCode.CONNECT_TIMEOUT,
+                    "no connection within " + timeout.toMillis() + " ms: " + transport.stage());
         } catch (ExecutionException e) {
             transport.close();
             if (e.getCause() instanceof UnreachableException failure) {
                 throw failure;
             }
-            throw new UnreachableException(ProblemCode.SSH_FAILED, "SSH with it failed: " + e.getCause(), e);
+            throw new UnreachableException(ProblemCode.SSH_FAILED, "SSH with it failed: " + e.getCause());
         }
     }
 
@@ -114,7 +116,7 @@ public final class SshConnector {
                 if (hop.equals(hops.getLast())) {
                     throw e;
                 }
-                throw new UnreachableException(e.code(), "at the jump host " + hop.name() + ": " + e.getMessage(), e);
+                throw new UnreachableException(e.code(), "at the jump host " + hop.name() + ": " + e.getMessage());
             }
         }
         return new SshSession(Objects.requireNonNull(last), transport);
@@ -136,15 +138,14 @@ public final class SshConnector {
                 session.setProxy(new JumpProxy(before, transport));
             }
             session.connect(sockets.deadline().millis());
-            // A thread that sends during a key exchange waits this long. Without a limit it waits forever, even after a
-            // close.
+            // A thread that sends during a key exchange waits this long; without a limit forever, even after a close.
             session.setTimeout(Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE));
             sockets.readWithoutLimit();
             return session;
         } catch (JSchException | RuntimeException e) {
             throw new SshFailures(jsch, hop, known).explain(e, session == null ? null : session.getHostKey());
         } catch (IOException e) {
-            throw SshFailures.login(String.valueOf(e.getMessage()), e);
+            throw SshFailures.login(String.valueOf(e.getMessage()));
         }
     }
 
@@ -153,7 +154,7 @@ public final class SshConnector {
             return keyFiles.knownHosts(hop.knownHosts());
         } catch (IOException e) {
             throw new UnreachableException(
-                    ProblemCode.HOST_KEY_UNKNOWN, "its host key cannot be checked: " + e.getMessage(), e);
+                    ProblemCode.HOST_KEY_UNKNOWN, "its host key cannot be checked: " + e.getMessage());
         }
     }
 
@@ -212,26 +213,30 @@ public final class SshConnector {
                 return key(refusal, shown);
             }
             if (failure instanceof JSchSessionDisconnectException end) {
-                return ended(end);
+                return ended(words(end.getDescription()));
             }
             for (Throwable each = failure; each != null; each = each.getCause()) {
                 if (each instanceof IOException io) {
-                    return network(io, failure);
+                    return network(io, words(io.getMessage()));
                 }
             }
-            var words = SafeText.escape(String.valueOf(failure.getMessage()), LONGEST);
+            var words = words(failure.getMessage());
             if (words.startsWith("Auth ") || words.startsWith("USERAUTH ")) {
-                return login("it refuses the key of " + hop.user(), failure);
+                return login("it refuses the key of " + hop.user());
             }
             if (words.startsWith("connection is closed by foreign host")) {
                 return new UnreachableException(
-                        ProblemCode.CONNECTION_LOST, "it closed the connection before the login", failure);
+                        ProblemCode.CONNECTION_LOST, "it closed the connection before the login");
             }
-            return new UnreachableException(ProblemCode.SSH_FAILED, "SSH with it failed: " + words, failure);
+            return new UnreachableException(ProblemCode.SSH_FAILED, "SSH with it failed: " + words);
         }
 
-        static UnreachableException login(String words, Throwable cause) {
-            return new UnreachableException(ProblemCode.AUTHENTICATION_FAILED, words, cause);
+        private static String words(@Nullable String message) {
+            return SafeText.escape(String.valueOf(message), LONGEST);
+        }
+
+        static UnreachableException login(String words) {
+            return new UnreachableException(ProblemCode.AUTHENTICATION_FAILED, words);
         }
 
         private UnreachableException key(JSchHostKeyException refusal, @Nullable HostKey shown) {
@@ -240,42 +245,40 @@ public final class SshConnector {
                     shown == null ? "its key" : "its key (" + shown.getType() + " " + shown.getFingerPrint(jsch) + ")";
             // JSch itself refuses a certificate with a revoked key, and then shows no key.
             if (refusal instanceof JSchRevokedHostKeyException || (shown != null && keys.revokes(shown.getKey()))) {
-                return new UnreachableException(ProblemCode.HOST_KEY_CHANGED, key + " is revoked in " + file, refusal);
+                return new UnreachableException(ProblemCode.HOST_KEY_CHANGED, key + " is revoked in " + file);
             }
             if (refusal instanceof JSchChangedHostKeyException || keys.knows(hop.keyName())) {
                 var advice = " is not the one in " + file + " for " + hop.keyName()
                         + ": another machine may intercept the connection; if the key was changed on purpose, compare it on the host and replace it there";
-                return new UnreachableException(ProblemCode.HOST_KEY_CHANGED, key + advice, refusal);
+                return new UnreachableException(ProblemCode.HOST_KEY_CHANGED, key + advice);
             }
             var advice =
                     "%s is not in %s: compare it on the host (ssh-keygen -lf), then add the line of ssh-keyscan -p %d %s"
                             .formatted(key, file, hop.port(), hop.host());
-            return new UnreachableException(ProblemCode.HOST_KEY_UNKNOWN, advice, refusal);
+            return new UnreachableException(ProblemCode.HOST_KEY_UNKNOWN, advice);
         }
 
-        private UnreachableException ended(JSchSessionDisconnectException end) {
-            var words = SafeText.escape(String.valueOf(end.getDescription()), LONGEST);
+        private UnreachableException ended(String words) {
             return words.toLowerCase(Locale.ROOT).contains("authentication failures")
-                    ? login("it refuses the keys of " + hop.user() + ": " + words, end)
-                    : new UnreachableException(ProblemCode.SSH_FAILED, "it ended the connection: " + words, end);
+                    ? login("it refuses the keys of " + hop.user() + ": " + words)
+                    : new UnreachableException(ProblemCode.SSH_FAILED, "it ended the connection: " + words);
         }
 
-        private UnreachableException network(IOException io, Throwable failure) {
+        private UnreachableException network(IOException io, String words) {
             var where = hop.host() + " port " + hop.port();
-            var words = SafeText.escape(String.valueOf(io.getMessage()), LONGEST);
+            var isReset = words.startsWith("Connection reset") || words.startsWith("Broken pipe");
             return switch (io) {
                 case UnknownHostException _ ->
-                    new UnreachableException(ProblemCode.DNS_FAILED, "there is no address for " + hop.host(), failure);
+                    new UnreachableException(ProblemCode.DNS_FAILED, "there is no address for " + hop.host());
                 case SocketTimeoutException _ ->
                     new UnreachableException(
-                            ProblemCode.CONNECT_TIMEOUT, "no answer in time from " + where + ": " + words, failure);
+                            ProblemCode.CONNECT_TIMEOUT, "no answer in time from " + where + ": " + words);
                 case SocketException _
-                when !words.startsWith("Connection reset") && !words.startsWith("Broken pipe") ->
-                    new UnreachableException(
-                            ProblemCode.HOST_UNREACHABLE, "no connection to " + where + ": " + words, failure);
+                when !isReset ->
+                    new UnreachableException(ProblemCode.HOST_UNREACHABLE, "no connection to " + where + ": " + words);
                 default ->
                     new UnreachableException(
-                            ProblemCode.CONNECTION_LOST, "the connection was lost before the login: " + words, failure);
+                            ProblemCode.CONNECTION_LOST, "the connection was lost before the login: " + words);
             };
         }
     }

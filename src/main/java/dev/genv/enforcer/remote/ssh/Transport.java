@@ -82,13 +82,6 @@ final class Transport implements Closeable {
     InputStream count(InputStream source) {
         return new FilterInputStream(source) {
             @Override
-            public int read() throws IOException {
-                var one = super.read();
-                received(1);
-                return one;
-            }
-
-            @Override
             public int read(byte[] bytes, int offset, int most) throws IOException {
                 var some = super.read(bytes, offset, most);
                 received(some);
