@@ -47,8 +47,7 @@ final class JumpProxy implements Proxy {
             channel = opened;
             opened.setOutputStream(Channels.newOutputStream(incoming.sink()));
             opened.connect(timeout);
-            PacketSizeLimit.limit(opened);
-            outgoing = opened.getOutputStream();
+            outgoing = PacketSizeLimit.output(opened);
         } catch (JSchException _) {
             throw new ConnectException(server.getHost() + " does not connect to it");
         }

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
 import com.jcraft.jsch.Channel;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -14,6 +16,19 @@ final class PacketSizeLimit {
     private static final VarHandle OPENED = field("open_confirmation", boolean.class);
 
     private PacketSizeLimit() {}
+
+    /**
+     * Opens the output of a channel, and allocates its buffer at once: the server may send another packet size, for which JSch
+     * first takes the lock of the channel.
+     */
+    static OutputStream output(Channel channel) throws IOException {
+        synchronized (channel) {
+            limit(channel);
+            var output = channel.getOutputStream();
+            output.write(new byte[0]);
+            return output;
+        }
+    }
 
     /** Lowers the packet size of a channel to the limit. */
     static void limit(Channel channel) {

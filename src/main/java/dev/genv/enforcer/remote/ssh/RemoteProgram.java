@@ -2,16 +2,17 @@ package dev.genv.enforcer.remote.ssh;
 
 import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.Connection.CommandResult.Interruption;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
-import dev.genv.enforcer.remote.ssh.SshSession.NotOpenedException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeoutException;
@@ -67,9 +68,9 @@ final class RemoteProgram {
     /**
      * Sends a request and waits for the answer, the end of the program, or the end of the time limit.
      *
-     * @throws NotOpenedException if the host has not opened the channel
+     * @throws UnreachableException if the host has not opened the channel
      */
-    CommandResult request(ProgramRequest request) throws NotOpenedException, InterruptedException {
+    CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
         clearOutput();
         // Output and errors; what a channel before this one sent may still be in flight.
         session.transport().expect(2L * request.maxOutput() + MAX_IN_FLIGHT);
@@ -77,7 +78,7 @@ final class RemoteProgram {
         var answerStart = request.mark() + "{";
         var inTime = await(request.timeout(), answerStart);
         if (!PacketSizeLimit.isKnown(channel)) {
-            throw new NotOpenedException(
+            throw new UnreachableException(
                     inTime ? ProblemCode.SSH_FAILED : ProblemCode.TIMEOUT, "it opens no channel for a command");
         }
         var answer = answer(answerStart);
@@ -108,8 +109,7 @@ final class RemoteProgram {
             if (stream == null) {
                 // A little longer than the limit of the request, which reports the timeout.
                 channel.connect(Math.clamp(request.timeout().plusSeconds(1).toMillis(), 1, Integer.MAX_VALUE));
-                PacketSizeLimit.limit(channel);
-                stream = channel.getOutputStream();
+                stream = PacketSizeLimit.output(channel);
                 input = stream;
                 text = request.program() + text;
             }
@@ -204,8 +204,8 @@ final class RemoteProgram {
     }
 
     /**
-     * The beginning of an output stream, with one char for each byte (ISO-8859-1). Writing never waits and never throws, because
-     * the thread that reads the whole connection does it. A stream that becomes too long closes the session.
+     * The beginning of an output stream, with one char for each byte (ISO-8859-1). Writing never waits, because the
+     * thread that reads the whole connection does it. A stream that becomes too long closes the session.
      */
     private final class Output extends OutputStream {
         private final StringBuilder text = new StringBuilder();
@@ -228,6 +228,7 @@ final class RemoteProgram {
 
         @Override
         public void write(byte[] source, int offset, int length) {
+            Objects.checkFromIndexSize(offset, length, source.length);
             synchronized (RemoteProgram.this) {
                 received += length;
                 var some = Math.min(length, kept - text.length());

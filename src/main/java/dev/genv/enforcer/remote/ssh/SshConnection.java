@@ -6,7 +6,6 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.Connection.CommandResult.Interruption;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
-import dev.genv.enforcer.remote.ssh.SshSession.NotOpenedException;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
@@ -81,28 +80,29 @@ final class SshConnection implements Connection {
         var kept = session;
         if (kept != null && kept.transport().isExceeded()) {
             session = null;
-            throw failed(ProblemCode.SSH_FAILED, "the host sent too much data that the service did not request");
+            throw failed(new UnreachableException(
+                    ProblemCode.SSH_FAILED, "the host sent too much data that the service did not request"));
         }
         if (kept != null && kept.isUp()) {
             try {
                 return kept.request(request);
-            } catch (NotOpenedException e) {
+            } catch (UnreachableException e) {
                 if (e.code() == ProblemCode.TIMEOUT) {
-                    throw failed(e.code(), e.getMessage());
+                    throw failed(e);
                 }
                 // For example, the server was restarted. The command has not reached the host, so it can be sent again.
             }
         }
+        var made = connect(deadline);
+        if (deadline.remaining().isZero()) {
+            throw new UnreachableException(
+                    ProblemCode.CONNECT_TIMEOUT,
+                    "the connection was ready too late for this command; the next command uses it");
+        }
         try {
-            var made = connect(deadline);
-            if (deadline.remaining().isZero()) {
-                throw new UnreachableException(
-                        ProblemCode.CONNECT_TIMEOUT,
-                        "the connection was ready too late for this command; the next command uses it");
-            }
             return made.request(request);
-        } catch (NotOpenedException e) {
-            throw failed(e.code(), e.getMessage());
+        } catch (UnreachableException e) {
+            throw failed(e);
         }
     }
 
@@ -122,13 +122,11 @@ final class SshConnection implements Connection {
             throw new UnreachableException(
                     ProblemCode.CONNECT_TIMEOUT, "attempts to connect to other hosts took all permits");
         } catch (UnreachableException e) {
-            backOff.failed(e);
-            throw e;
+            throw failed(e);
         }
     }
 
-    private UnreachableException failed(ProblemCode code, @Nullable String why) {
-        var failure = new UnreachableException(code, String.valueOf(why));
+    private UnreachableException failed(UnreachableException failure) {
         backOff.failed(failure);
         return failure;
     }

@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.ssh;
 import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.Session;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
@@ -32,9 +33,9 @@ final class SshSession implements AutoCloseable {
      * Sends a request to a program, which is started if it does not run. Afterwards the session is closed if the program may
      * continue without having answered, or the connection may be lost without notice.
      *
-     * @throws NotOpenedException if the request can be sent over another session, because this one is unusable
+     * @throws UnreachableException if the request can be sent over another session, because this one is unusable
      */
-    CommandResult request(ProgramRequest request) throws NotOpenedException, InterruptedException {
+    CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
         CommandResult result = null;
         try {
             result = answer(request);
@@ -46,7 +47,7 @@ final class SshSession implements AutoCloseable {
         }
     }
 
-    private CommandResult answer(ProgramRequest request) throws NotOpenedException, InterruptedException {
+    private CommandResult answer(ProgramRequest request) throws UnreachableException, InterruptedException {
         if (program != null && program.canAnswer(request)) {
             var result = program.request(request);
             var interruption = result.interruption();
@@ -55,7 +56,7 @@ final class SshSession implements AutoCloseable {
             }
             // It may have been lost long before a request shows it, for example if the machine was switched off.
             if (request.isRepeatable() && interruption != null && interruption.code() == ProblemCode.CONNECTION_LOST) {
-                throw new NotOpenedException(ProblemCode.SSH_FAILED, "the connection is lost");
+                throw new UnreachableException(ProblemCode.SSH_FAILED, "the connection is lost");
             }
             if (!result.hasEnded()) {
                 return result;
@@ -75,7 +76,7 @@ final class SshSession implements AutoCloseable {
         }
     }
 
-    private ChannelExec openChannel() throws NotOpenedException {
+    private ChannelExec openChannel() throws UnreachableException {
         try {
             if (session.openChannel("exec") instanceof ChannelExec channel) {
                 return channel;
@@ -83,28 +84,11 @@ final class SshSession implements AutoCloseable {
         } catch (JSchException _) {
             // the connection was lost in between
         }
-        throw new NotOpenedException(ProblemCode.SSH_FAILED, "the connection is lost");
+        throw new UnreachableException(ProblemCode.SSH_FAILED, "the connection is lost");
     }
 
     @Override
     public void close() {
         transport.close();
-    }
-
-    /** The host has not received a request, because no channel could be opened, or may receive it again. */
-    static final class NotOpenedException extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        private final ProblemCode code;
-
-        NotOpenedException(ProblemCode code, String message) {
-            super(message);
-            this.code = code;
-        }
-
-        /** {@link ProblemCode#TIMEOUT} if the time limit of the request has passed. */
-        ProblemCode code() {
-            return code;
-        }
     }
 }

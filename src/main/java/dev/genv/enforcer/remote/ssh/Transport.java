@@ -70,7 +70,9 @@ final class Transport implements Closeable {
 
     /** Begins a new limit: from now on the host may send so many bytes, and what it sends without a request. */
     synchronized void expect(long bytes) {
-        remaining = allowance + bytes;
+        if (!isExceeded()) {
+            remaining = allowance + bytes;
+        }
     }
 
     /** Whether the host sent more than it was allowed. */
