@@ -118,8 +118,8 @@ final class KeyFiles {
         }
 
         /**
-         * Whether a line revokes a key, given in Base64. It is revoked for every host: such lines usually have a host pattern, which JSch does not
-         * support.
+         * Whether a line revokes a key, given in Base64. It is revoked for every host: such lines usually have a host pattern,
+         * which JSch does not support.
          */
         boolean revokes(String key) {
             return Stream.of(getHostKey())

@@ -10,7 +10,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class PacketSizeLimitTest {
-    /** Before this is changed: does JSch still allocate a buffer of {@code rmpsize} bytes, and set {@code open_confirmation} before the recipient? */
+    /**
+     * Private fields may change their meaning. Before this version is changed, compare in JSch's Channel and Session: the buffer of
+     * an output has {@code rmpsize} bytes, and {@code open_confirmation} is true once the server has opened the channel.
+     */
     @Test
     void fieldsBelongToThisVersionOfJsch() {
         assertThat(JSch.VERSION).isEqualTo("2.28.8");
