@@ -4,16 +4,18 @@ import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.HolderFacts.Holder;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.gpu.DeviceHolders.HeldGpus.Held;
 import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles;
 import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles.FileKey;
+import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
+import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ReadTimeoutException;
+import dev.genv.enforcer.node.proc.ProcFs.Candidate;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
@@ -85,8 +87,6 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
         }
     }
 
-    private record Candidate(ProcessId id, long uid) {}
-
     /** Collects what is found, and why something was not examined. */
     private static final class Search {
         private final Map<Integer, Held> held = new LinkedHashMap<>();
@@ -101,9 +101,8 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
      * Looks for holders.
      *
      * @param listed the pids that nvidia-smi lists, which are not examined
-     * @param subordinateUids the processes of these count as their owner's
      */
-    public Found search(Set<Integer> listed, SubordinateUids subordinateUids) {
+    public Found search(Set<Integer> listed) {
         var search = new Search();
         var start = nanos.getAsLong();
         var gpus = List.<Bytes>of();
@@ -112,26 +111,30 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
             var held = new HeldGpus(proc, devices);
             if (!held.isImpossible()) {
                 // The other half of the time is for the files of the processes.
-                var candidates = candidates(listed, subordinateUids, start + TIME.toNanos() / 2, search);
-                for (var candidate : candidates) {
-                    if (nanos.getAsLong() - start >= TIME.toNanos()) {
+                var candidates = candidates(listed, start + TIME.toNanos() / 2, search);
+                var left = TIME.minusNanos(nanos.getAsLong() - start);
+                var order = new ReadingOrder<>(candidates, candidate -> proc.ownerOf(candidate.uid()), left, nanos);
+                while (order.hasNext()) {
+                    var turn = order.next();
+                    if (!turn.inTime()) {
                         search.leaveOut(LATE);
                         break;
                     }
-                    examine(candidate, held, search);
+                    examine(turn.process(), held, search);
                 }
             }
-        } catch (ReadTimeoutException e) {
-            search.leaveOut("the driver does not answer");
         } catch (IOException e) {
-            search.leaveOut(HeldGpus.reason(e));
+            search.leaveOut(isSilent(e) ? "the driver does not answer" : HeldGpus.reason(e));
         }
         return new Found(gpus, search.held, search.incomplete);
     }
 
     private void examine(Candidate candidate, HeldGpus held, Search search) throws InterruptedIOException {
         try {
-            var found = proc.guarded(candidate.id, candidate.uid, () -> held.examine(candidate.id.pid()));
+            var found = proc.guarded(
+                    candidate.id(),
+                    candidate.uid(),
+                    () -> held.examine(candidate.id().pid()));
             if (!found.unexamined().isEmpty()) {
                 search.leaveOut(found.unexamined());
             }
@@ -142,43 +145,40 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
                 search.leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
                 return;
             }
-            search.held.put(candidate.id.pid(), found);
-        } catch (ReadTimeoutException e) {
-            search.leaveOut("a process does not answer");
+            search.held.put(candidate.id().pid(), found);
         } catch (InterruptedIOException e) {
             throw e;
         } catch (IOException e) {
-            if (proc.exists(candidate.id.pid())) {
+            if (isSilent(e)) {
+                search.leaveOut("a process does not answer");
+            } else if (proc.exists(candidate.id().pid())) {
                 search.leaveOut("the open files of a process cannot be examined: " + HeldGpus.reason(e));
             }
         }
     }
 
-    /** The newest process of every user, then the second newest: the many processes of one user leave out no other user's. */
-    private List<Candidate> candidates(
-            Set<Integer> listed, SubordinateUids subordinateUids, long deadline, Search search) throws IOException {
-        var processes = new ArrayList<Candidate>();
+    private static boolean isSilent(IOException e) {
+        return e instanceof UnansweredException unanswered && unanswered.failure() == Failure.TIMEOUT;
+    }
+
+    /** Returns the processes that are examined, the newest ones first. */
+    private List<Candidate> candidates(Set<Integer> listed, long deadline, Search search) throws IOException {
+        var candidates = new ArrayList<Candidate>();
         // The largest pids are mostly the newest, so a partial list has the newest of each user.
         for (var pid : proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
             if (nanos.getAsLong() - deadline >= 0) {
                 search.leaveOut(LATE);
                 break;
             }
-            var stat = listed.contains(pid) ? null : proc.stat(pid).orElse(null);
-            if (stat != null && !stat.isKernelThread() && !stat.isZombie()) {
-                var uid = proc.realUid(pid);
-                processes.add(new Candidate(new ProcessId(pid, stat.startTime()), uid == null ? 0 : uid));
+            if (!listed.contains(pid)) {
+                proc.candidate(pid).ifPresent(candidates::add);
             }
         }
-        var turns = new HashMap<@Nullable Long, Integer>();
-        return processes.stream()
-                .sorted(Comparator.comparingLong((Candidate candidate) -> candidate.id.startTime())
+        candidates.sort(
+                Comparator.comparingLong((Candidate candidate) -> candidate.id().startTime())
                         .thenComparing(Candidate::id)
-                        .reversed())
-                .map(each -> Map.entry(turns.merge(subordinateUids.ownerOf(each.uid), 1, Integer::sum), each))
-                .sorted(Map.Entry.comparingByKey())
-                .map(Map.Entry::getValue)
-                .toList();
+                        .reversed());
+        return candidates;
     }
 
     /** Returns what the driver says of each GPU; nothing if it is not loaded. */
