@@ -38,7 +38,7 @@ public record NvidiaDevices(Path proc) {
     private static final String BLOCK_DEVICES = "Block devices:";
 
     /** Of all threads together. A process can have a million, and threads that each show them again. */
-    private static final int MOST_FILES = 1 << 16;
+    private static final int MOST_FILES = HolderFacts.MOST_FILES;
 
     /**
      * What the files of a process say of its use of the driver.
