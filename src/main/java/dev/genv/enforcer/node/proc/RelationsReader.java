@@ -9,9 +9,11 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -19,9 +21,10 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -141,14 +144,17 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
             return found.size() > HostFacts.MOST_RELATED ? takeTurns() : List.copyOf(found);
         }
 
+        /** The many processes of one user, and of his subordinate uids, leave out no other user's. */
         private List<Integer> takeTurns() {
-            var turns = new HashMap<@Nullable Long, Integer>();
-            var byTurn = found.stream()
-                    .collect(Collectors.groupingBy(
-                            pid -> turns.merge(uid(pid), 1, Integer::sum), TreeMap::new, Collectors.toList()));
-            var inTurn = byTurn.values().stream().flatMap(List::stream).toList();
+            var turns = new ReadingOrder<>(found, this::owner, Duration.ZERO, () -> 0);
+            var inTurn = new ArrayList<Integer>();
+            turns.forEachRemaining(turn -> inTurn.add(turn.process()));
             inTurn.subList(HostFacts.MOST_RELATED, inTurn.size()).forEach(this::leaveOut);
             return inTurn.subList(0, HostFacts.MOST_RELATED);
+        }
+
+        private Optional<Long> owner(int pid) {
+            return Optional.ofNullable(uid(pid)).map(proc::ownerOf);
         }
 
         private void leaveOut(int pid) {
@@ -160,39 +166,72 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
             }
         }
 
-        /** Collects the relatives, the ancestors first. */
+        /** Collects the relatives, those first that prove most: they count if there are too many. */
         private void collect(Collection<Integer> subjects) {
-            subjects.forEach(this::addAncestors);
-            var present = subjects.stream().filter(relations::containsKey).collect(Collectors.toSet());
-            var sessions = present.stream()
-                    .map(pid -> Objects.requireNonNull(relations.get(pid)).session())
-                    .filter(session -> session != NO_SESSION)
-                    .collect(Collectors.toSet());
-            var users = present.stream().map(this::uid).filter(Objects::nonNull).collect(Collectors.toSet());
-            var units =
-                    present.stream().map(this::cgroup).filter(Cgroup::isUnit).collect(Collectors.toSet());
-            for (var process : relations.entrySet()) {
+            var present = subjects.stream()
+                    .filter(pid -> relations.containsKey(pid) && uid(pid) != null)
+                    .toList();
+            present.forEach(this::addAncestors);
+            present.forEach(pid -> session(pid).ifPresent(leader -> addIfOfUser(pid, leader)));
+            addMembers(present, this::group);
+            addMembers(present, this::session);
+            addMembers(present, this::unit);
+        }
+
+        /** Adds the processes that have such a thing, and the user, in common with one of the subjects. */
+        private void addMembers(Collection<Integer> subjects, IntFunction<Optional<?>> common) {
+            var users = new HashMap<Object, Set<Long>>();
+            for (var subject : subjects) {
+                common.apply(subject)
+                        .ifPresent(key -> users.computeIfAbsent(key, _ -> new HashSet<>())
+                                .add(Objects.requireNonNull(uid(subject))));
+            }
+            for (var pid : users.isEmpty() ? Set.<Integer>of() : relations.keySet()) {
                 if (!hasTime()) {
                     return;
                 }
-                if ((sessions.contains(process.getValue().session())
-                                || (!units.isEmpty() && units.contains(cgroup(process.getKey()))))
-                        && users.contains(uid(process.getKey()))) {
-                    found.add(process.getKey());
+                if (common.apply(pid)
+                        .map(users::get)
+                        .filter(known -> known.contains(uid(pid)))
+                        .isPresent()) {
+                    found.add(pid);
                 }
             }
         }
 
+        private void addIfOfUser(int subject, int pid) {
+            if (relations.containsKey(pid) && Objects.equals(uid(subject), uid(pid))) {
+                found.add(pid);
+            }
+        }
+
+        /** The first process of the machine is nobody's ancestor, as {@code RelatedProcesses} decides it. */
         private void addAncestors(int subject) {
-            var uid = uid(subject);
             var pid = subject;
             for (var i = 0; i < MOST_ANCESTORS && relations.containsKey(pid); i++) {
-                pid = Objects.requireNonNull(relations.get(pid)).parent();
-                if (pid <= FIRST_PROCESS || uid == null || !uid.equals(uid(pid))) {
+                pid = relation(pid).parent();
+                if (pid <= FIRST_PROCESS || !Objects.equals(uid(subject), uid(pid))) {
                     return;
                 }
                 found.add(pid);
             }
+        }
+
+        private ProcStat.Relations relation(int pid) {
+            return Objects.requireNonNull(relations.get(pid));
+        }
+
+        private Optional<Integer> session(int pid) {
+            return Optional.of(relation(pid).session()).filter(session -> session != NO_SESSION);
+        }
+
+        /** A process group is within a session. */
+        private Optional<List<Integer>> group(int pid) {
+            return session(pid).map(session -> List.of(session, relation(pid).group()));
+        }
+
+        private Optional<Cgroup> unit(int pid) {
+            return Optional.of(cgroup(pid)).filter(Cgroup::isUnit);
         }
 
         private void readStat(int pid) {
