@@ -20,9 +20,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.DirectoryIteratorException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -183,19 +181,16 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
 
     /** Returns what the driver says of each GPU; nothing if it is not loaded. */
     private List<Bytes> gpus() throws IOException {
-        var gpus = new ArrayList<Bytes>();
-        try (var folders = Files.newDirectoryStream(proc.machine().root().resolve("driver/nvidia/gpus"))) {
-            for (var folder : folders) {
-                if (gpus.size() < MOST_GPUS) {
-                    gpus.add(Bytes.of(ProcFs.read(folder.resolve("information"), HolderFacts.LARGEST_INFORMATION)));
-                }
+        try {
+            var gpus = new ArrayList<Bytes>();
+            var folder = proc.machine().root().resolve("driver/nvidia/gpus");
+            for (var gpu : ProcFs.entries(folder, entries -> entries.limit(MOST_GPUS))) {
+                gpus.add(Bytes.of(ProcFs.read(gpu.resolve("information"), HolderFacts.LARGEST_INFORMATION)));
             }
+            return gpus;
         } catch (NoSuchFileException e) {
             return List.of();
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
         }
-        return gpus;
     }
 
     /**
@@ -279,20 +274,13 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
             }
 
             private void examine(Path task) throws IOException {
-                try (var links = Files.newDirectoryStream(task.resolve("fd"))) {
+                try {
+                    var links = ProcFs.entries(task.resolve("fd"), entries -> entries.limit(HolderFacts.MOST_FILES));
+                    files += links.size();
+                    isCutOff |= links.size() == HolderFacts.MOST_FILES;
                     for (var link : links) {
-                        if (++files >= HolderFacts.MOST_FILES) {
-                            isCutOff = true;
-                            break;
-                        }
                         addDescriptor(task, link);
                     }
-                } catch (NoSuchFileException e) {
-                    return; // it has exited
-                } catch (DirectoryIteratorException e) {
-                    throw e.getCause();
-                }
-                try {
                     var maps = ProcFs.read(task.resolve("maps"), MappedFiles.LARGEST);
                     isCutOff |= maps.length == MappedFiles.LARGEST;
                     var mappings = MappedFiles.parse(maps);

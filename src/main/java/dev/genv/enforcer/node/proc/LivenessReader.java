@@ -3,7 +3,6 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
-import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
@@ -32,23 +31,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the processes and Jupyter kernels that {@code envs.json} lists. */
-public final class LivenessReader {
+public record LivenessReader(ProcFs proc) {
     private static final LivenessFacts NOTHING_LISTED = new LivenessFacts(Reading.of(List.of()), Kernels.NONE);
 
     /** The number of listed pids above which they are compared with the list of all processes. */
     private static final int MANY = 1024;
-    /** In bytes; the parsed content of larger files is not kept. */
-    private static final int LARGEST_KEPT = 16 << 10;
-
-    private final ProcFs proc;
-    private @Nullable Parsed parsed;
-
-    public LivenessReader(ProcFs proc) {
-        this.proc = proc;
-    }
-
-    private record Parsed(Bytes content, List<Environment> environments) {}
-
     /**
      * Reads the facts.
      *
@@ -69,25 +56,14 @@ public final class LivenessReader {
         }
     }
 
-    /** A file with the same content is parsed once. */
-    private List<Environment> environments(StateFile envs) {
-        if (!(envs instanceof StateFile.Present(var content))) {
-            parsed = null;
+    private static List<Environment> environments(StateFile envs) {
+        try {
+            return envs instanceof StateFile.Present(var content)
+                    ? EnvsFile.of(GenvJson.read(content.array())).environments()
+                    : List.of();
+        } catch (UnreadableException e) {
             return List.of();
         }
-        var known = parsed;
-        if (known != null && known.content.equals(content)) {
-            return known.environments;
-        }
-        parsed = null; // its memory is free while the new file is parsed
-        List<Environment> environments;
-        try {
-            environments = EnvsFile.of(GenvJson.read(content.array())).environments();
-        } catch (UnreadableException e) {
-            environments = List.of();
-        }
-        parsed = content.length() <= LARGEST_KEPT ? new Parsed(content, environments) : null;
-        return environments;
     }
 
     private List<LiveProcess> processes(List<Environment> environments) throws IOException {

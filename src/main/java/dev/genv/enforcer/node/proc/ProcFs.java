@@ -18,12 +18,13 @@ import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /** The processes in {@code /proc}. */
@@ -106,15 +107,8 @@ public final class ProcFs {
 
     /** Returns the stat of a process; empty if there is no such process. */
     public Optional<ProcStat> stat(int pid) throws IOException {
-        try {
-            return Optional.of(ProcStat.parse(
-                    new String(Descriptor.readKernelFile(name(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
-        } catch (IOException e) {
-            if (isGone(pid, e)) {
-                return Optional.empty();
-            }
-            throw e;
-        }
+        var stat = content(pid, "stat");
+        return stat == null ? Optional.empty() : Optional.of(ProcStat.parse(new String(stat, StandardCharsets.UTF_8)));
     }
 
     /** Returns the content of the stat of a process. */
@@ -136,8 +130,12 @@ public final class ProcFs {
 
     /** Returns the content of {@code status}; null if there is no such process. */
     byte @Nullable [] status(int pid) throws IOException {
+        return content(pid, "status");
+    }
+
+    private byte @Nullable [] content(int pid, String file) throws IOException {
         try {
-            return Descriptor.readKernelFile(name(pid, "status"), LARGEST_OTHER);
+            return Descriptor.readKernelFile(name(pid, file), LARGEST_OTHER);
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return null;
@@ -240,18 +238,21 @@ public final class ProcFs {
     }
 
     private static List<Integer> numbers(Path directory) throws IOException {
-        var numbers = new ArrayList<Integer>();
+        return entries(
+                directory,
+                entries -> entries.map(entry -> String.valueOf(entry.getFileName()))
+                        .filter(NUMBER.asMatchPredicate())
+                        .map(Integer::valueOf));
+    }
+
+    /** Returns what this makes of the entries of a directory. */
+    public static <T> List<T> entries(Path directory, Function<Stream<Path>, Stream<T>> result) throws IOException {
         try (var entries = Files.newDirectoryStream(directory)) {
-            for (var entry : entries) {
-                var name = String.valueOf(entry.getFileName());
-                if (NUMBER.matcher(name).matches()) {
-                    numbers.add(Integer.valueOf(name));
-                }
-            }
+            return result.apply(StreamSupport.stream(entries.spliterator(), false))
+                    .toList();
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
-        return numbers;
     }
 
     private boolean isGone(int pid, IOException why) {
