@@ -47,6 +47,8 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
     private static final Duration TIME = Duration.ofSeconds(1);
     /** Stands for the driver among the processes that may not answer. */
     private static final ProcessId DRIVER = new ProcessId(0, 0);
+    /** So that no user's processes that do not answer keep the service from asking the driver. */
+    private static final long NO_USER = -1;
 
     private static final int MOST_GPUS = 64;
     private static final String LATE = "the time for the search was used up";
@@ -85,98 +87,100 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
         }
     }
 
-    /** Collects what is found, and why something was not examined. */
-    private static final class Search {
-        private final Map<Integer, Held> held = new LinkedHashMap<>();
-        private String incomplete = "";
-
-        private void leaveOut(String why) {
-            incomplete = incomplete.isEmpty() ? why : incomplete;
-        }
-    }
-
     /**
      * Looks for holders.
      *
      * @param listed the pids that nvidia-smi lists, which are not examined
      */
     public Found search(Set<Integer> listed) {
-        var search = new Search();
-        var start = nanos.getAsLong();
-        var gpus = List.<Bytes>of();
-        try {
-            gpus = proc.guarded(DRIVER, 0, this::gpus);
-            var held = new HeldGpus(proc, devices);
-            if (!held.isImpossible()) {
-                // The other half of the time is for the files of the processes.
-                var candidates = candidates(listed, start + TIME.toNanos() / 2, search);
-                var left = TIME.minusNanos(nanos.getAsLong() - start);
-                var order = new ReadingOrder<>(candidates, candidate -> proc.ownerOf(candidate.uid()), left, nanos);
-                while (order.hasNext()) {
-                    var turn = order.next();
-                    if (!turn.inTime()) {
-                        search.leaveOut(LATE);
-                        break;
-                    }
-                    examine(turn.process(), held, search);
-                }
-            }
-        } catch (IOException e) {
-            search.leaveOut(isSilent(e) ? "the driver does not answer" : HeldGpus.reason(e));
-        }
-        return new Found(gpus, search.held, search.incomplete);
+        return new Search().search(listed);
     }
 
-    private void examine(Candidate candidate, HeldGpus held, Search search) throws InterruptedIOException {
-        try {
-            var found = proc.guarded(
-                    candidate.id(),
-                    candidate.uid(),
-                    () -> held.examine(candidate.id().pid()));
-            if (!found.unexamined().isEmpty()) {
-                search.leaveOut(found.unexamined());
+    /** Collects what is found, and why something was not examined. */
+    private final class Search {
+        private final long start = nanos.getAsLong();
+        private final Map<Integer, Held> held = new LinkedHashMap<>();
+        private String incomplete = "";
+
+        private void leaveOut(String why) {
+            incomplete = incomplete.isEmpty() ? why : incomplete;
+        }
+
+        Found search(Set<Integer> listed) {
+            var gpus = List.<Bytes>of();
+            try {
+                gpus = proc.guarded(DRIVER, NO_USER, DeviceHolders.this::gpus);
+                var gpuFiles = new HeldGpus(proc, devices);
+                if (!gpuFiles.isImpossible()) {
+                    examineAll(candidates(listed), gpuFiles);
+                }
+            } catch (IOException e) {
+                leaveOut(isSilent(e) ? "the driver does not answer" : HeldGpus.reason(e));
             }
-            if (found.minors().isEmpty()) {
-                return;
+            return new Found(gpus, held, incomplete);
+        }
+
+        /** Returns the processes that are examined, the newest ones first. */
+        private List<Candidate> candidates(Set<Integer> listed) throws IOException {
+            var candidates = new ArrayList<Candidate>();
+            // The largest pids are mostly the newest, so a partial list has the newest of each user.
+            for (var pid :
+                    proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
+                // The other half of the time is for the files of the processes.
+                if (nanos.getAsLong() - start >= TIME.toNanos() / 2) {
+                    leaveOut(LATE);
+                    break;
+                }
+                if (!listed.contains(pid)) {
+                    proc.candidate(pid).ifPresent(candidates::add);
+                }
             }
-            if (search.held.size() == HolderFacts.MOST_HOLDERS) {
-                search.leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
-                return;
+            candidates.sort(Comparator.comparingLong(
+                            (Candidate candidate) -> candidate.id().startTime())
+                    .thenComparing(Candidate::id)
+                    .reversed());
+            return candidates;
+        }
+
+        private void examineAll(List<Candidate> candidates, HeldGpus gpuFiles) throws InterruptedIOException {
+            var left = TIME.minusNanos(nanos.getAsLong() - start);
+            var order = new ReadingOrder<>(candidates, candidate -> proc.ownerOf(candidate.uid()), left, nanos);
+            while (order.hasNext()) {
+                var turn = order.next();
+                if (!turn.inTime()) {
+                    leaveOut(LATE);
+                    return;
+                }
+                examine(turn.process(), gpuFiles);
             }
-            search.held.put(candidate.id().pid(), found);
-        } catch (InterruptedIOException e) {
-            throw e;
-        } catch (IOException e) {
-            if (isSilent(e)) {
-                search.leaveOut("a process does not answer");
-            } else if (proc.exists(candidate.id().pid())) {
-                search.leaveOut("the open files of a process cannot be examined: " + HeldGpus.reason(e));
+        }
+
+        private void examine(Candidate candidate, HeldGpus gpuFiles) throws InterruptedIOException {
+            var pid = candidate.id().pid();
+            try {
+                var found = proc.guarded(candidate.id(), candidate.uid(), () -> gpuFiles.examine(pid));
+                if (!found.unexamined().isEmpty()) {
+                    leaveOut(found.unexamined());
+                }
+                if (!found.minors().isEmpty() && held.size() == HolderFacts.MOST_HOLDERS) {
+                    leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
+                } else if (!found.minors().isEmpty()) {
+                    held.put(pid, found);
+                }
+            } catch (InterruptedIOException e) {
+                throw e;
+            } catch (IOException e) {
+                if (isSilent(e)) {
+                    leaveOut("a process does not answer");
+                } else if (proc.exists(pid)) {
+                    leaveOut("the open files of a process cannot be examined: " + HeldGpus.reason(e));
+                }
             }
         }
     }
 
     private static boolean isSilent(IOException e) {
         return e instanceof UnansweredException unanswered && unanswered.failure() == Failure.TIMEOUT;
-    }
-
-    /** Returns the processes that are examined, the newest ones first. */
-    private List<Candidate> candidates(Set<Integer> listed, long deadline, Search search) throws IOException {
-        var candidates = new ArrayList<Candidate>();
-        // The largest pids are mostly the newest, so a partial list has the newest of each user.
-        for (var pid : proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
-            if (nanos.getAsLong() - deadline >= 0) {
-                search.leaveOut(LATE);
-                break;
-            }
-            if (!listed.contains(pid)) {
-                proc.candidate(pid).ifPresent(candidates::add);
-            }
-        }
-        candidates.sort(
-                Comparator.comparingLong((Candidate candidate) -> candidate.id().startTime())
-                        .thenComparing(Candidate::id)
-                        .reversed());
-        return candidates;
     }
 
     /** Returns what the driver says of each GPU; nothing if it is not loaded. */

@@ -48,7 +48,7 @@ public final class Hangable {
 
     /** @param name of its threads */
     public Hangable(String name, Limits limits) {
-        this(new Threads(name, limits.most), limits);
+        this(new Threads(name, limits), limits);
     }
 
     private Hangable(Threads threads, Limits limits) {
@@ -56,13 +56,13 @@ public final class Hangable {
         this.limits = limits;
     }
 
-    /** Returns the same threads for calls with other limits. Lower ones leave some threads for the calls with higher ones. */
-    public Hangable with(Limits others) {
-        return new Hangable(threads, others);
+    /** Returns the same threads for calls of another kind, which have these limits besides those of all calls together. */
+    public Hangable with(Limits ofKind) {
+        return new Hangable(threads, ofKind);
     }
 
     /**
-     * The limits of calls.
+     * The limits of calls of one kind.
      *
      * @param most the number of calls that do not answer above which none is made
      * @param mostOfUser the same for those of one user, so that no user can use all threads. Root is a user too, although it may be several
@@ -75,7 +75,7 @@ public final class Hangable {
         /** For the processes that the GPU tool lists. */
         static final Limits LISTED =
                 new Limits(64, 8, Duration.ofSeconds(1), Duration.ofSeconds(4), Duration.ofMillis(50));
-        /** For searches among all processes, of which users have any number: they leave the other half of the threads for the listed ones. */
+        /** For searches among all processes, of which users have any number: they leave half of the threads for the listed ones. */
         static final Limits SEARCHED =
                 new Limits(LISTED.most / 2, LISTED.mostOfUser / 2, LISTED.call, LISTED.observation, LISTED.reduced);
 
@@ -181,7 +181,7 @@ public final class Hangable {
         try {
             threads.executor.execute(task);
         } catch (RejectedExecutionException e) {
-            turn.refusal = tooMany();
+            turn.refusal = tooMany(threads.limits);
             task.run();
         } catch (OutOfMemoryError e) { // Java's error if the machine allows no further thread
             turn.refusal = new UnansweredException(Failure.NO_TIME, "not read: " + e.getMessage());
@@ -195,14 +195,13 @@ public final class Hangable {
     private boolean await(Batch<?, ?>.Turn turn, FutureTask<?> task) throws ExecutionException, InterruptedException {
         var isPatient = silentNanos.get() < limits.observation.toNanos();
         var limit = (isPatient ? limits.call : limits.reduced).toNanos();
-        var failure = isPatient ? UnansweredException.timeout() : new UnansweredException(Failure.NO_TIME, NO_TIME);
         var waited = 0L;
         while (waited < limit) {
             try {
                 task.get(limit - waited, TimeUnit.NANOSECONDS);
                 return true;
             } catch (TimeoutException e) {
-                waited = turn.abandonCall(limit, failure); // the present call may have begun later
+                waited = turn.abandonCall(limit, isPatient); // the present call may have begun later
             }
         }
         silentNanos.addAndGet(waited);
@@ -230,21 +229,26 @@ public final class Hangable {
             if (threads.pending.containsKey(subject)) {
                 throw UnansweredException.timeout();
             }
-            var owner = ownerOf(uid);
-            var ofOwner = threads.pending.values().stream().filter(other -> ownerOf(other) == owner);
-            if (ofOwner.count() >= limits.mostOfUser) {
-                throw new UnansweredException(
-                        Failure.NO_TIME,
-                        "not read: %d other processes of its user do not answer".formatted(limits.mostOfUser));
-            }
-            if (threads.pending.size() >= limits.most) {
-                throw tooMany();
-            }
-            threads.pending.put(subject, uid);
+            var all = threads.pending.values();
+            requireShare(all, threads.limits, uid);
+            requireShare(all.stream().filter(call -> call.limits.equals(limits)).toList(), limits, uid);
+            threads.pending.put(subject, new Pending(uid, limits));
         }
     }
 
-    private UnansweredException tooMany() {
+    private void requireShare(Collection<Pending> pending, Limits most, long uid) throws UnansweredException {
+        var owner = ownerOf(uid);
+        if (pending.stream().filter(call -> ownerOf(call.uid) == owner).count() >= most.mostOfUser) {
+            throw new UnansweredException(
+                    Failure.NO_TIME,
+                    "not read: %d other processes of its user do not answer".formatted(most.mostOfUser));
+        }
+        if (pending.size() >= most.most) {
+            throw tooMany(most);
+        }
+    }
+
+    private static UnansweredException tooMany(Limits limits) {
         return new UnansweredException(
                 Failure.NO_TIME,
                 "not read: %d other processes already do not answer; terminate them".formatted(limits.most));
@@ -261,21 +265,26 @@ public final class Hangable {
     /** The threads, and the calls that run on them. */
     private static final class Threads {
         private final Executor executor;
-        /** The uids of the subjects of the calls that have not returned. */
-        private final Map<Object, Long> pending = Collections.synchronizedMap(new HashMap<>());
+        private final Limits limits;
+        /** The calls that have not returned, by their subjects. */
+        private final Map<Object, Pending> pending = Collections.synchronizedMap(new HashMap<>());
         /** That of the current thread. */
         private final ScopedValue<Batch<?, ?>.Turn> turns = ScopedValue.newInstance();
 
         private volatile SubordinateUids subordinateUids = SubordinateUids.NONE;
 
-        Threads(String name, int most) {
-            executor = KeptThreads.named(name, most + EXTRA_THREADS);
+        /** @param limits of all calls together */
+        Threads(String name, Limits limits) {
+            executor = KeptThreads.named(name, limits.most + EXTRA_THREADS);
+            this.limits = limits;
         }
 
         long ownerOf(long uid) {
             return Objects.requireNonNull(subordinateUids.ownerOf(uid));
         }
     }
+
+    private record Pending(long uid, Limits limits) {}
 
     /** Items with which one thread at a time works. If it is abandoned, the next thread repeats the item and continues. */
     private static final class Batch<I, T> {
@@ -345,12 +354,20 @@ public final class Hangable {
                 }
             }
 
-            /** Abandons this turn if its call has not answered for that long. Returns for how long it has not, in nanoseconds. */
-            long abandonCall(long limit, UnansweredException why) {
+            /**
+             * Abandons this turn if its call has not answered for that long. Returns for how long it has not, in nanoseconds.
+             *
+             * @param isPatient whether that is long enough to say that it does not answer
+             */
+            long abandonCall(long limit, boolean isPatient) {
                 synchronized (Batch.this) {
                     var waited = subject == null ? 0 : System.nanoTime() - since;
                     if (waited >= limit) {
-                        unanswered.put(subject, why);
+                        unanswered.put(
+                                subject,
+                                isPatient
+                                        ? UnansweredException.timeout()
+                                        : new UnansweredException(Failure.NO_TIME, NO_TIME));
                         isAbandoned = true;
                     }
                     return waited;

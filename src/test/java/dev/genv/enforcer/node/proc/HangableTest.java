@@ -139,13 +139,25 @@ class HangableTest {
         for (var i = LISTED.mostOfUser() / 2; i < LISTED.mostOfUser(); i++) {
             assertTimesOut(shortTimeout, i, ALICE);
         }
-        for (var i = LISTED.mostOfUser(); i < LISTED.most() / 2; i++) {
-            assertTimesOut(searches, i, 2000 + i);
+        assertThatThrownBy(() -> shortTimeout.call(process(100), ALICE, () -> "asked"))
+                .satisfies(HangableTest::isNotMade);
+        for (var i = LISTED.mostOfUser() / 2; i < LISTED.most() / 2; i++) {
+            assertTimesOut(searches, 1000 + i, 2000 + i);
         }
         assertThatThrownBy(() -> searches.call(process(100), BOB, () -> "asked"))
                 .satisfies(HangableTest::isNotMade)
                 .hasMessageContaining("32 other processes already do not answer");
         await().until(() -> canRead(shortTimeout, process(100), BOB));
+    }
+
+    /** So nobody can keep the service from searching by processes on the GPUs. */
+    @Test
+    void hangingListedProcessesLeaveThreadsForSearches() {
+        for (var i = 0; i < LISTED.most() / 2; i++) {
+            assertTimesOut(shortTimeout, i, 2000 + i);
+        }
+        var searches = shortTimeout.with(limits(Limits.SEARCHED, SHORT, LONG));
+        await().until(() -> canRead(searches, process(100), BOB));
     }
 
     @Test
