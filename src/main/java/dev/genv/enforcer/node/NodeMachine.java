@@ -94,7 +94,7 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     public AccessFacts access() throws InterruptedException {
-        return access(state.checkDirectory().isWritable());
+        return proc.machine().access(state.checkDirectory().isWritable());
     }
 
     @Override
@@ -103,7 +103,7 @@ public final class NodeMachine implements Machine, Closeable {
         proc.setSubordinateUids(interest.subordinateUids());
         var earlierState = state.look();
         var check = state.checkDirectory();
-        var access = access(check.isWritable());
+        var access = proc.machine().access(check.isWritable());
         var accountFacts = accounts.read();
         var programFacts = programs.read();
         var beforeListing = ticks();
@@ -152,16 +152,6 @@ public final class NodeMachine implements Machine, Closeable {
     @Override
     public void close() throws IOException {
         state.close();
-    }
-
-    private AccessFacts access(boolean stateIsWritable) {
-        var machine = proc.machine();
-        return new AccessFacts(
-                (int) ProcessHandle.current().pid(),
-                machine.effectiveCapabilities(),
-                machine.pidNamespace(),
-                machine.securityLabel(),
-                stateIsWritable);
     }
 
     private static long ticks() {

@@ -33,9 +33,6 @@ import org.jspecify.annotations.Nullable;
 /** Finds the processes and Jupyter kernels that {@code envs.json} lists. */
 public record LivenessReader(ProcFs proc) {
     private static final LivenessFacts NOTHING_LISTED = new LivenessFacts(Reading.of(List.of()), Kernels.NONE);
-
-    /** The number of listed pids above which they are compared with the list of all processes. */
-    private static final int MANY = 1024;
     /**
      * Reads the facts.
      *
@@ -71,12 +68,7 @@ public record LivenessReader(ProcFs proc) {
                 .flatMap(environment -> environment.pids().stream())
                 .collect(Collectors.toCollection(HashSet::new));
         environments.forEach(environment -> environment.shell().ifPresent(listed::add));
-        var processes = listed.size() <= MANY ? running(listed) : List.<LiveProcess>of();
-        if (!processes.isEmpty()) {
-            return processes;
-        }
-        // Users choose how many pids they list. If none of them runs, /proc itself may be unreadable.
-        listed.retainAll(Set.copyOf(proc.pids()));
+        listed.retainAll(Set.copyOf(proc.pids())); // users choose how many pids they list
         return running(listed);
     }
 

@@ -23,7 +23,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -63,10 +62,9 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
         if (subjects.isEmpty()) {
             return new Relations(listed, List.of(), RelatedOmission.NONE);
         }
-        var start = nanos.getAsLong();
+        var search = new RelationsSearch();
         var processes = listed.stream().map(reader::withRelations).toList();
         try {
-            var search = new RelationsSearch(proc, () -> nanos.getAsLong() - start > TIME.toNanos());
             var related =
                     search.find(subjects, listed.stream().map(ProcessFacts::pid).collect(Collectors.toSet())).stream()
                             .takeWhile(_ -> search.hasTime())
@@ -94,25 +92,19 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
     }
 
     /** One search for the relatives of processes: all stats once, then the uids and cgroups of those that may be related. */
-    private static final class RelationsSearch {
+    private final class RelationsSearch {
         private static final int MOST_ANCESTORS = 64;
         private static final int FIRST_PROCESS = 1;
         /** That of processes whose session began outside the PID namespace of the service. They have nothing in common. */
         private static final int NO_SESSION = 0;
 
-        private final ProcFs proc;
-        private final BooleanSupplier isLate;
+        private final long start = nanos.getAsLong();
         private final Map<Integer, ProcStat.Relations> relations = new HashMap<>();
         private final Map<Integer, Long> uids = new HashMap<>();
         private final Map<Integer, Cgroup> cgroups = new HashMap<>();
         private final Set<Integer> found = new LinkedHashSet<>();
         private final Set<Long> leftOut = new HashSet<>();
         private boolean isOfAnyUserLeftOut;
-
-        RelationsSearch(ProcFs proc, BooleanSupplier isLate) {
-            this.proc = proc;
-            this.isLate = isLate;
-        }
 
         /** Returns of which users processes were left out so far. */
         RelatedOmission omission() {
@@ -121,7 +113,7 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
 
         /** Whether time is left. */
         boolean hasTime() {
-            var isInTime = !isLate.getAsBoolean();
+            var isInTime = nanos.getAsLong() - start <= TIME.toNanos();
             isOfAnyUserLeftOut |= !isInTime;
             return isInTime;
         }
