@@ -102,7 +102,7 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
      * @param reason a clause such as {@code is not a regular file}; empty unless it is unusable
      * @param limit the time limit of the wait
      * @param waited how long the observation waited for it; null if it did not, or if that is unknown
-     * @param holders the processes that {@code /proc/locks} shows as its holders; null if that cannot be read
+     * @param holders the processes that {@code /proc/locks} shows as its holders, at most 20; null if that cannot be read
      */
     public record LockFacts(
             Outcome outcome,

@@ -55,14 +55,7 @@ import java.util.stream.Stream;
 
 /** The node: the machine that the service runs on. */
 public final class NodeMachine implements Machine, Closeable {
-    /** For the listed processes, the holders, and signals. */
     private final ProcFs proc;
-    /**
-     * For searches among all processes, of which users have any number: those that hang here leave the threads of the listed processes
-     * free.
-     */
-    private final ProcFs searched;
-
     private final AccountFiles accounts;
     private final ProgramFiles programs;
     private final ProcessReader processes;
@@ -89,7 +82,7 @@ public final class NodeMachine implements Machine, Closeable {
     public NodeMachine(NodePaths paths, NvidiaSmi gpus) {
         this.gpus = gpus;
         proc = new ProcFs(paths.proc());
-        searched = new ProcFs(paths.proc());
+        var searched = proc.forSearches();
         accounts = new AccountFiles(proc);
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
@@ -115,19 +108,17 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     public AccessFacts access() throws InterruptedException {
-        return access(state.checkDirectory().isWritable());
+        return proc.machine().access(state.checkDirectory().isWritable());
     }
 
     @Override
     public HostFacts observe(ObservationRequest interest) throws InterruptedException {
         signaller.closeHandles();
-        for (var each : List.of(proc, searched)) {
-            each.beginObservation();
-            each.setSubordinateUids(interest.subordinateUids());
-        }
+        proc.beginObservation();
+        proc.setSubordinateUids(interest.subordinateUids());
         var earlierState = state.look();
         var check = state.checkDirectory();
-        var access = access(check.isWritable());
+        var access = proc.machine().access(check.isWritable());
         var accountFacts = accounts.read();
         var programFacts = programs.read();
         var beforeListing = ticks();
@@ -140,9 +131,7 @@ public final class NodeMachine implements Machine, Closeable {
         var listed = NvidiaSmi.listedPids(gpuFacts);
         var unexamined = new HashSet<>(listed);
         unexamined.removeAll(interest.reusedPids());
-        var found = interest.deviceHolders()
-                ? holders.search(unexamined, interest.subordinateUids())
-                : DeviceHolders.Found.NONE;
+        var found = interest.deviceHolders() ? holders.search(unexamined) : DeviceHolders.Found.NONE;
         var processFacts = relations.read(
                 processes.readAll(
                         Stream.concat(listed.stream(), found.pids().stream()).toList(),
@@ -178,16 +167,6 @@ public final class NodeMachine implements Machine, Closeable {
     @Override
     public void close() throws IOException {
         state.close();
-    }
-
-    private AccessFacts access(boolean stateIsWritable) {
-        var machine = proc.machine();
-        return new AccessFacts(
-                (int) ProcessHandle.current().pid(),
-                machine.effectiveCapabilities(),
-                machine.pidNamespace(),
-                machine.securityLabel(),
-                stateIsWritable);
     }
 
     private static long ticks() {

@@ -4,23 +4,23 @@ import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.HolderFacts.Holder;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.gpu.DeviceHolders.HeldGpus.Held;
 import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles;
 import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles.FileKey;
+import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
+import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ReadTimeoutException;
+import dev.genv.enforcer.node.proc.ProcFs.Candidate;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.DirectoryIteratorException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -47,6 +47,8 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
     private static final Duration TIME = Duration.ofSeconds(1);
     /** Stands for the driver among the processes that may not answer. */
     private static final ProcessId DRIVER = new ProcessId(0, 0);
+    /** So that no user's processes that do not answer keep the service from asking the driver. */
+    private static final long NO_USER = -1;
 
     private static final int MOST_GPUS = 64;
     private static final String LATE = "the time for the search was used up";
@@ -85,117 +87,114 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
         }
     }
 
-    private record Candidate(ProcessId id, long uid) {}
+    /**
+     * Looks for holders.
+     *
+     * @param listed the pids that nvidia-smi lists, which are not examined
+     */
+    public Found search(Set<Integer> listed) {
+        return new Search().search(listed);
+    }
 
     /** Collects what is found, and why something was not examined. */
-    private static final class Search {
+    private final class Search {
+        private final long start = nanos.getAsLong();
         private final Map<Integer, Held> held = new LinkedHashMap<>();
         private String incomplete = "";
 
         private void leaveOut(String why) {
             incomplete = incomplete.isEmpty() ? why : incomplete;
         }
-    }
 
-    /**
-     * Looks for holders.
-     *
-     * @param listed the pids that nvidia-smi lists, which are not examined
-     * @param subordinateUids the processes of these count as their owner's
-     */
-    public Found search(Set<Integer> listed, SubordinateUids subordinateUids) {
-        var search = new Search();
-        var start = nanos.getAsLong();
-        var gpus = List.<Bytes>of();
-        try {
-            gpus = proc.guarded(DRIVER, 0, this::gpus);
-            var held = new HeldGpus(proc, devices);
-            if (!held.isImpossible()) {
+        Found search(Set<Integer> listed) {
+            var gpus = List.<Bytes>of();
+            try {
+                gpus = proc.guarded(DRIVER, NO_USER, DeviceHolders.this::gpus);
+                var gpuFiles = new HeldGpus(proc, devices);
+                if (!gpuFiles.isImpossible()) {
+                    examineAll(candidates(listed), gpuFiles);
+                }
+            } catch (IOException e) {
+                leaveOut(isSilent(e) ? "the driver does not answer" : HeldGpus.reason(e));
+            }
+            return new Found(gpus, held, incomplete);
+        }
+
+        /** Returns the processes that are examined, the newest ones first. */
+        private List<Candidate> candidates(Set<Integer> listed) throws IOException {
+            var candidates = new ArrayList<Candidate>();
+            // The largest pids are mostly the newest, so a partial list has the newest of each user.
+            for (var pid :
+                    proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
                 // The other half of the time is for the files of the processes.
-                var candidates = candidates(listed, subordinateUids, start + TIME.toNanos() / 2, search);
-                for (var candidate : candidates) {
-                    if (nanos.getAsLong() - start >= TIME.toNanos()) {
-                        search.leaveOut(LATE);
-                        break;
-                    }
-                    examine(candidate, held, search);
+                if (nanos.getAsLong() - start >= TIME.toNanos() / 2) {
+                    leaveOut(LATE);
+                    break;
+                }
+                if (!listed.contains(pid)) {
+                    proc.candidate(pid).ifPresent(candidates::add);
                 }
             }
-        } catch (ReadTimeoutException e) {
-            search.leaveOut("the driver does not answer");
-        } catch (IOException e) {
-            search.leaveOut(HeldGpus.reason(e));
+            candidates.sort(Comparator.comparingLong(
+                            (Candidate candidate) -> candidate.id().startTime())
+                    .thenComparing(Candidate::id)
+                    .reversed());
+            return candidates;
         }
-        return new Found(gpus, search.held, search.incomplete);
+
+        private void examineAll(List<Candidate> candidates, HeldGpus gpuFiles) throws InterruptedIOException {
+            var left = TIME.minusNanos(nanos.getAsLong() - start);
+            var order = new ReadingOrder<>(candidates, candidate -> proc.ownerOf(candidate.uid()), left, nanos);
+            while (order.hasNext()) {
+                var turn = order.next();
+                if (!turn.inTime()) {
+                    leaveOut(LATE);
+                    return;
+                }
+                examine(turn.process(), gpuFiles);
+            }
+        }
+
+        private void examine(Candidate candidate, HeldGpus gpuFiles) throws InterruptedIOException {
+            var pid = candidate.id().pid();
+            try {
+                var found = proc.guarded(candidate.id(), candidate.uid(), () -> gpuFiles.examine(pid));
+                if (!found.unexamined().isEmpty()) {
+                    leaveOut(found.unexamined());
+                }
+                if (!found.minors().isEmpty() && held.size() == HolderFacts.MOST_HOLDERS) {
+                    leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
+                } else if (!found.minors().isEmpty()) {
+                    held.put(pid, found);
+                }
+            } catch (InterruptedIOException e) {
+                throw e;
+            } catch (IOException e) {
+                if (isSilent(e)) {
+                    leaveOut("a process does not answer");
+                } else if (proc.exists(pid)) {
+                    leaveOut("the open files of a process cannot be examined: " + HeldGpus.reason(e));
+                }
+            }
+        }
     }
 
-    private void examine(Candidate candidate, HeldGpus held, Search search) throws InterruptedIOException {
-        try {
-            var found = proc.guarded(candidate.id, candidate.uid, () -> held.examine(candidate.id.pid()));
-            if (!found.unexamined().isEmpty()) {
-                search.leaveOut(found.unexamined());
-            }
-            if (found.minors().isEmpty()) {
-                return;
-            }
-            if (search.held.size() == HolderFacts.MOST_HOLDERS) {
-                search.leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
-                return;
-            }
-            search.held.put(candidate.id.pid(), found);
-        } catch (ReadTimeoutException e) {
-            search.leaveOut("a process does not answer");
-        } catch (InterruptedIOException e) {
-            throw e;
-        } catch (IOException e) {
-            if (proc.exists(candidate.id.pid())) {
-                search.leaveOut("the open files of a process cannot be examined: " + HeldGpus.reason(e));
-            }
-        }
-    }
-
-    /** The newest process of every user, then the second newest: the many processes of one user leave out no other user's. */
-    private List<Candidate> candidates(
-            Set<Integer> listed, SubordinateUids subordinateUids, long deadline, Search search) throws IOException {
-        var processes = new ArrayList<Candidate>();
-        // The largest pids are mostly the newest, so a partial list has the newest of each user.
-        for (var pid : proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
-            if (nanos.getAsLong() - deadline >= 0) {
-                search.leaveOut(LATE);
-                break;
-            }
-            var stat = listed.contains(pid) ? null : proc.stat(pid).orElse(null);
-            if (stat != null && !stat.isKernelThread() && !stat.isZombie()) {
-                var uid = proc.realUid(pid);
-                processes.add(new Candidate(new ProcessId(pid, stat.startTime()), uid == null ? 0 : uid));
-            }
-        }
-        var turns = new HashMap<@Nullable Long, Integer>();
-        return processes.stream()
-                .sorted(Comparator.comparingLong((Candidate candidate) -> candidate.id.startTime())
-                        .thenComparing(Candidate::id)
-                        .reversed())
-                .map(each -> Map.entry(turns.merge(subordinateUids.ownerOf(each.uid), 1, Integer::sum), each))
-                .sorted(Map.Entry.comparingByKey())
-                .map(Map.Entry::getValue)
-                .toList();
+    private static boolean isSilent(IOException e) {
+        return e instanceof UnansweredException unanswered && unanswered.failure() == Failure.TIMEOUT;
     }
 
     /** Returns what the driver says of each GPU; nothing if it is not loaded. */
     private List<Bytes> gpus() throws IOException {
-        var gpus = new ArrayList<Bytes>();
-        try (var folders = Files.newDirectoryStream(proc.machine().root().resolve("driver/nvidia/gpus"))) {
-            for (var folder : folders) {
-                if (gpus.size() < MOST_GPUS) {
-                    gpus.add(Bytes.of(ProcFs.read(folder.resolve("information"), HolderFacts.LARGEST_INFORMATION)));
-                }
+        try {
+            var gpus = new ArrayList<Bytes>();
+            var folder = proc.machine().root().resolve("driver/nvidia/gpus");
+            for (var gpu : ProcFs.entries(folder, entries -> entries.limit(MOST_GPUS))) {
+                gpus.add(Bytes.of(ProcFs.read(gpu.resolve("information"), HolderFacts.LARGEST_INFORMATION)));
             }
+            return gpus;
         } catch (NoSuchFileException e) {
             return List.of();
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
         }
-        return gpus;
     }
 
     /**
@@ -279,20 +278,13 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
             }
 
             private void examine(Path task) throws IOException {
-                try (var links = Files.newDirectoryStream(task.resolve("fd"))) {
+                try {
+                    var links = ProcFs.entries(task.resolve("fd"), entries -> entries.limit(HolderFacts.MOST_FILES));
+                    files += links.size();
+                    isCutOff |= links.size() == HolderFacts.MOST_FILES;
                     for (var link : links) {
-                        if (++files >= HolderFacts.MOST_FILES) {
-                            isCutOff = true;
-                            break;
-                        }
                         addDescriptor(task, link);
                     }
-                } catch (NoSuchFileException e) {
-                    return; // it has exited
-                } catch (DirectoryIteratorException e) {
-                    throw e.getCause();
-                }
-                try {
                     var maps = ProcFs.read(task.resolve("maps"), MappedFiles.LARGEST);
                     isCutOff |= maps.length == MappedFiles.LARGEST;
                     var mappings = MappedFiles.parse(maps);

@@ -38,7 +38,7 @@ public record NvidiaDevices(Path proc) {
     private static final String BLOCK_DEVICES = "Block devices:";
 
     /** Of all threads together. A process can have a million, and threads that each show them again. */
-    private static final int MOST_FILES = 1 << 16;
+    private static final int MOST_FILES = HolderFacts.MOST_FILES;
 
     /**
      * Returns whether a process has one of the files open or mapped. The kernel can keep the call waiting for the memory of the process, and

@@ -339,13 +339,11 @@ public final class NvidiaSmi {
 
             /** Reads without blocking; returns false above the size limit. */
             boolean takeWhatIsThere() throws IOException {
-                var buffer = new byte[8192];
-                while (stream.available() > 0) {
-                    var count = stream.read(buffer);
-                    if (bytes.size() + count > LARGEST_OUTPUT) {
+                for (var there = stream.available(); there > 0; there = stream.available()) {
+                    if (bytes.size() + there > LARGEST_OUTPUT) {
                         return false;
                     }
-                    bytes.write(buffer, 0, Math.max(0, count));
+                    bytes.write(stream.readNBytes(there));
                 }
                 return true;
             }

@@ -3,7 +3,6 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
-import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
@@ -13,7 +12,9 @@ import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
+import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
+import dev.genv.enforcer.node.proc.ProcFs.Candidate;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
@@ -21,10 +22,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.LongSupplier;
@@ -32,23 +31,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the processes and Jupyter kernels that {@code envs.json} lists. */
-public final class LivenessReader {
+public record LivenessReader(ProcFs proc) {
     private static final LivenessFacts NOTHING_LISTED = new LivenessFacts(Reading.of(List.of()), Kernels.NONE);
-
-    /** The number of listed pids above which they are compared with the list of all processes. */
-    private static final int MANY = 1024;
-    /** In bytes; the parsed content of larger files is not kept. */
-    private static final int LARGEST_KEPT = 16 << 10;
-
-    private final ProcFs proc;
-    private @Nullable Parsed parsed;
-
-    public LivenessReader(ProcFs proc) {
-        this.proc = proc;
-    }
-
-    private record Parsed(Bytes content, List<Environment> environments) {}
-
     /**
      * Reads the facts.
      *
@@ -69,25 +53,14 @@ public final class LivenessReader {
         }
     }
 
-    /** A file with the same content is parsed once. */
-    private List<Environment> environments(StateFile envs) {
-        if (!(envs instanceof StateFile.Present(var content))) {
-            parsed = null;
+    private static List<Environment> environments(StateFile envs) {
+        try {
+            return envs instanceof StateFile.Present(var content)
+                    ? EnvsFile.of(GenvJson.read(content.array())).environments()
+                    : List.of();
+        } catch (UnreadableException e) {
             return List.of();
         }
-        var known = parsed;
-        if (known != null && known.content.equals(content)) {
-            return known.environments;
-        }
-        parsed = null; // its memory is free while the new file is parsed
-        List<Environment> environments;
-        try {
-            environments = EnvsFile.of(GenvJson.read(content.array())).environments();
-        } catch (UnreadableException e) {
-            environments = List.of();
-        }
-        parsed = content.length() <= LARGEST_KEPT ? new Parsed(content, environments) : null;
-        return environments;
     }
 
     private List<LiveProcess> processes(List<Environment> environments) throws IOException {
@@ -95,12 +68,7 @@ public final class LivenessReader {
                 .flatMap(environment -> environment.pids().stream())
                 .collect(Collectors.toCollection(HashSet::new));
         environments.forEach(environment -> environment.shell().ifPresent(listed::add));
-        var processes = listed.size() <= MANY ? running(listed) : List.<LiveProcess>of();
-        if (!processes.isEmpty()) {
-            return processes;
-        }
-        // Users choose how many pids they list. If none of them runs, /proc itself may be unreadable.
-        listed.retainAll(Set.copyOf(proc.pids()));
+        listed.retainAll(Set.copyOf(proc.pids())); // users choose how many pids they list
         return running(listed);
     }
 
@@ -177,8 +145,6 @@ public final class LivenessReader {
             static final Budget USUAL = new Budget(64 << 10, 256 << 20, Duration.ofSeconds(5));
         }
 
-        private record Candidate(ProcessId id, long uid) {}
-
         /**
          * Searches for files. A process that was not searched may be any kernel.
          *
@@ -189,15 +155,19 @@ public final class LivenessReader {
         Kernels search(Set<String> wanted, Set<Long> owners) throws IOException {
             var start = nanos.getAsLong();
             var bytes = 0L;
-            for (var candidate : orderRoundRobin(candidates(start), owners)) {
-                if (found.size() == wanted.size()) {
-                    break;
+            var candidates = candidates(start);
+            candidates.sort(Comparator.comparing((Candidate candidate) -> !owners.contains(candidate.uid()))
+                    .thenComparingLong(candidate -> candidate.id().startTime())
+                    .thenComparing(Candidate::id));
+            var left = budget.time.minusNanos(nanos.getAsLong() - start);
+            var order = new ReadingOrder<>(candidates, candidate -> proc.ownerOf(candidate.uid()), left, nanos);
+            while (order.hasNext() && found.size() < wanted.size()) {
+                var turn = order.next();
+                if (bytes >= budget.bytes || !turn.inTime()) {
+                    skip(turn.process().id().pid(), turn.process().uid(), "the search reached its limit");
+                } else {
+                    bytes += search(turn.process(), wanted);
                 }
-                if (bytes >= budget.bytes || isLate(start)) {
-                    skip(candidate.id.pid(), candidate.uid, "the search reached its limit");
-                    continue;
-                }
-                bytes += search(candidate, wanted);
             }
             var first = Objects.requireNonNullElse(example, "");
             return new Kernels(
@@ -207,44 +177,27 @@ public final class LivenessReader {
         private List<Candidate> candidates(long start) throws IOException {
             var candidates = new ArrayList<Candidate>();
             for (var pid : proc.pids()) {
-                if (isLate(start)) {
+                if (nanos.getAsLong() - start >= budget.time.toNanos()) {
                     skip(pid, null, "the search reached its limit");
-                    continue;
-                }
-                var stat = proc.stat(pid);
-                if (stat.isPresent() && !stat.get().isKernelThread()) {
-                    var uid = proc.realUid(pid);
-                    candidates.add(new Candidate(new ProcessId(pid, stat.get().startTime()), uid == null ? 0 : uid));
+                } else {
+                    proc.candidate(pid).ifPresent(candidates::add);
                 }
             }
             return candidates;
         }
 
-        /** The oldest process of every user, then the second oldest, so that one user's many processes do not use up the budget. */
-        private static List<Candidate> orderRoundRobin(List<Candidate> candidates, Set<Long> owners) {
-            var turns = new HashMap<Long, Integer>();
-            return candidates.stream()
-                    .sorted(Comparator.comparingLong((Candidate candidate) -> candidate.id.startTime())
-                            .thenComparing(Candidate::id))
-                    .map(candidate -> Map.entry(turns.merge(candidate.uid, 1, Integer::sum), candidate))
-                    .sorted(Map.Entry.<Integer, Candidate>comparingByKey()
-                            .thenComparing(turn -> !owners.contains(turn.getValue().uid)))
-                    .map(Map.Entry::getValue)
-                    .toList();
-        }
-
         /** Searches one process and returns how many bytes were read. */
         private int search(Candidate candidate, Set<String> wanted) throws IOException {
             try {
-                var arguments = proc.arguments(candidate.id, candidate.uid, budget.arguments);
+                var arguments = proc.arguments(candidate.id(), candidate.uid(), budget.arguments);
                 search(arguments, arguments.length == budget.arguments, wanted);
                 return arguments.length;
             } catch (InterruptedIOException e) {
                 throw e;
             } catch (IOException e) {
-                var hangs = e instanceof ReadTimeoutException;
+                var hangs = e instanceof UnansweredException silent && silent.failure() == Failure.TIMEOUT;
                 var why = hangs ? "reading its arguments hangs" : "its arguments cannot be read: " + Errno.textOf(e);
-                skip(candidate.id.pid(), candidate.uid, why);
+                skip(candidate.id().pid(), candidate.uid(), why);
                 return 0;
             }
         }
@@ -267,10 +220,6 @@ public final class LivenessReader {
                     name = i + 1;
                 }
             }
-        }
-
-        private boolean isLate(long start) {
-            return nanos.getAsLong() - start >= budget.time.toNanos();
         }
 
         private void skip(int pid, @Nullable Long uid, String why) {

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.host.HostFacts.AccountFacts;
 import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
@@ -39,14 +40,18 @@ public record MachineFiles(Path root) {
     private static final Pattern CAPABILITIES = Pattern.compile("^CapEff:\\s+([0-9a-f]{1,16})$", Pattern.MULTILINE);
     private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
 
-    /** Returns the effective capabilities of the service; none if unknown. */
-    public long effectiveCapabilities() {
-        var match = CAPABILITIES.matcher(text(() -> ProcFs.text(root.resolve("self/status"))));
-        return match.find() ? Long.parseUnsignedLong(match.group(1), 16) : 0;
+    /** Returns what the service may do on the machine. */
+    public AccessFacts access(boolean stateIsWritable) {
+        var capabilities = CAPABILITIES.matcher(text(() -> ProcFs.text(root.resolve("self/status"))));
+        return new AccessFacts(
+                (int) ProcessHandle.current().pid(),
+                capabilities.find() ? Long.parseUnsignedLong(capabilities.group(1), 16) : 0,
+                namespace("self/ns/pid"),
+                securityLabel(),
+                stateIsWritable);
     }
 
-    /** Returns the label that a security module such as AppArmor gave the service; empty if there is none. */
-    public String securityLabel() {
+    private String securityLabel() {
         for (var name : List.of("self/attr/apparmor/current", "self/attr/current")) {
             try {
                 return ProcFs.text(root.resolve(name)).strip();
@@ -111,11 +116,6 @@ public record MachineFiles(Path root) {
                         .orElse(""),
                 beforeListing,
                 beforeState);
-    }
-
-    /** Returns the target of the link to the service's PID namespace; empty if unknown. */
-    public String pidNamespace() {
-        return namespace("self/ns/pid");
     }
 
     private String namespace(String link) {

@@ -9,20 +9,25 @@ import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.node.proc.Hangable.Limits;
+import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
-/** The processes in {@code /proc}. Each instance has its own threads for reads that hang. */
+/** The processes in {@code /proc}. */
 public final class ProcFs {
     /** More than the kernel's limit for the environ of a new process. */
     static final int LARGEST_ENVIRON = 8 << 20;
@@ -32,10 +37,41 @@ public final class ProcFs {
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
 
     private final Path root;
-    private final HangSafeReader memory = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
+    private final Hangable memory;
+    private final Hangable searches;
 
     public ProcFs(Path root) {
         this.root = root;
+        memory = new Hangable("reads-process-memory", Limits.LISTED);
+        searches = memory.with(Limits.SEARCHED);
+    }
+
+    private ProcFs(ProcFs listed) {
+        root = listed.root;
+        memory = listed.searches;
+        searches = listed.searches;
+    }
+
+    /** Returns the same processes for searches among all of them, which leave threads for the listed ones. */
+    public ProcFs forSearches() {
+        return new ProcFs(this);
+    }
+
+    /**
+     * A process that a search may have to read.
+     *
+     * @param uid its real uid; 0 if unknown
+     */
+    public record Candidate(ProcessId id, long uid) {}
+
+    /** Returns a process unless it has exited, or is a thread of the kernel. */
+    public Optional<Candidate> candidate(int pid) throws IOException {
+        var stat = stat(pid).filter(known -> !known.isKernelThread() && !known.isZombie());
+        if (stat.isEmpty()) {
+            return Optional.empty();
+        }
+        var uid = realUid(pid);
+        return Optional.of(new Candidate(new ProcessId(pid, stat.get().startTime()), uid == null ? 0 : uid));
     }
 
     /** Returns the files about the machine itself. */
@@ -46,6 +82,7 @@ public final class ProcFs {
     /** Begins an observation with its whole time for processes that do not answer. */
     public void beginObservation() {
         memory.beginObservation();
+        searches.beginObservation();
     }
 
     /** From now on, the processes of these uids count as their owner's. */
@@ -53,9 +90,14 @@ public final class ProcFs {
         memory.setSubordinateUids(known);
     }
 
-    /** Reads what may wait for the memory of a process. */
-    HangSafeReader memory() {
-        return memory;
+    /** Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged. */
+    public long ownerOf(long uid) {
+        return memory.ownerOf(uid);
+    }
+
+    /** Reads several processes on one thread, as {@link Hangable#callAll}. */
+    <I, T> List<T> readAll(Iterable<I> items, Function<I, T> reading) throws InterruptedException {
+        return memory.callAll(items, reading);
     }
 
     /** Whether there is such a process. */
@@ -65,15 +107,8 @@ public final class ProcFs {
 
     /** Returns the stat of a process; empty if there is no such process. */
     public Optional<ProcStat> stat(int pid) throws IOException {
-        try {
-            return Optional.of(ProcStat.parse(
-                    new String(Descriptor.readKernelFile(name(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
-        } catch (IOException e) {
-            if (isGone(pid, e)) {
-                return Optional.empty();
-            }
-            throw e;
-        }
+        var stat = content(pid, "stat");
+        return stat == null ? Optional.empty() : Optional.of(ProcStat.parse(new String(stat, StandardCharsets.UTF_8)));
     }
 
     /** Returns the content of the stat of a process. */
@@ -95,8 +130,12 @@ public final class ProcFs {
 
     /** Returns the content of {@code status}; null if there is no such process. */
     byte @Nullable [] status(int pid) throws IOException {
+        return content(pid, "status");
+    }
+
+    private byte @Nullable [] content(int pid, String file) throws IOException {
         try {
-            return Descriptor.readKernelFile(name(pid, "status"), LARGEST_OTHER);
+            return Descriptor.readKernelFile(name(pid, file), LARGEST_OTHER);
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return null;
@@ -119,10 +158,10 @@ public final class ProcFs {
      * Returns the environ of a process.
      *
      * @param uid the real uid of the process
-     * @throws ReadTimeoutException if the process prevents the kernel from reading it
+     * @throws UnansweredException if the process prevents the kernel from reading it
      */
     byte[] environ(ProcessId process, long uid) throws IOException {
-        return memory.read(process, uid, () -> read(file(process.pid(), "environ"), LARGEST_ENVIRON));
+        return guarded(process, uid, () -> read(file(process.pid(), "environ"), LARGEST_ENVIRON));
     }
 
     /** The same from one of the threads that still run. */
@@ -131,12 +170,12 @@ public final class ProcFs {
         for (var thread : threads(process.pid())) {
             try {
                 if (hasMemory(thread)) {
-                    var environ = memory.read(process, uid, () -> read(thread.resolve("environ"), LARGEST_ENVIRON));
+                    var environ = guarded(process, uid, () -> read(thread.resolve("environ"), LARGEST_ENVIRON));
                     if (environ.length > 0 || hasMemory(thread)) {
                         return environ;
                     }
                 }
-            } catch (ReadTimeoutException e) {
+            } catch (UnansweredException e) {
                 throw e; // all threads share the same memory
             } catch (IOException e) {
                 last = e; // this thread has exited; the next one may still run
@@ -155,11 +194,16 @@ public final class ProcFs {
      * Executes what may wait for the memory of a process, and never longer than such a read may take.
      *
      * @param uid the real uid of the process
-     * @throws ReadTimeoutException if it does not answer
+     * @throws UnansweredException if it does not answer
      * @throws IOException if the reading throws it
      */
     public <T> T guarded(ProcessId process, long uid, Callable<T> reading) throws IOException {
-        return memory.read(process, uid, reading);
+        try {
+            return memory.call(process, uid, reading);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("abandoned: it took too long");
+        }
     }
 
     /**
@@ -167,13 +211,13 @@ public final class ProcFs {
      *
      * @param uid the real uid of the process
      * @param limit in bytes
-     * @throws ReadTimeoutException if the process prevents the kernel from reading them
+     * @throws UnansweredException if the process prevents the kernel from reading them
      */
     byte[] arguments(ProcessId process, long uid, int limit) throws IOException {
         try {
-            return memory.read(process, uid, () -> read(file(process.pid(), "cmdline"), limit));
+            return guarded(process, uid, () -> read(file(process.pid(), "cmdline"), limit));
         } catch (IOException e) {
-            if (!(e instanceof ReadTimeoutException) && isGone(process.pid(), e)) {
+            if (isGone(process.pid(), e)) {
                 return new byte[0];
             }
             throw e;
@@ -194,18 +238,21 @@ public final class ProcFs {
     }
 
     private static List<Integer> numbers(Path directory) throws IOException {
-        var numbers = new ArrayList<Integer>();
+        return entries(
+                directory,
+                entries -> entries.map(entry -> String.valueOf(entry.getFileName()))
+                        .filter(NUMBER.asMatchPredicate())
+                        .map(Integer::valueOf));
+    }
+
+    /** Returns what this makes of the entries of a directory. */
+    public static <T> List<T> entries(Path directory, Function<Stream<Path>, Stream<T>> result) throws IOException {
         try (var entries = Files.newDirectoryStream(directory)) {
-            for (var entry : entries) {
-                var name = String.valueOf(entry.getFileName());
-                if (NUMBER.matcher(name).matches()) {
-                    numbers.add(Integer.valueOf(name));
-                }
-            }
+            return result.apply(StreamSupport.stream(entries.spliterator(), false))
+                    .toList();
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
-        return numbers;
     }
 
     private boolean isGone(int pid, IOException why) {

@@ -12,32 +12,25 @@ import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
+import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.MachineFiles.RootFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.Comparator;
-import java.util.Deque;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the facts of a process.
@@ -47,7 +40,13 @@ import org.jspecify.annotations.Nullable;
 public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     private static final int LARGEST_PAGE = 64 << 10;
 
-    private static final Reading<EnvironFacts> NO_TIME = Reading.failed(Failure.NO_TIME, HangSafeReader.NO_TIME);
+    private static final Reading<EnvironFacts> NO_TIME = Reading.failed(Failure.NO_TIME, Hangable.NO_TIME);
+
+    /**
+     * The time of an observation for environs, about half of the usual interval. Measured on two cores under a load of 28: 1,000 processes with an
+     * environ of 4 KB take 0.7 s. An environ of 5.3 MB, nearly the kernel's limit, takes 30 ms, so this time limits the bytes too.
+     */
+    static final Duration TIME = Duration.ofSeconds(4);
 
     public ProcessReader(ProcFs proc) {
         this(proc, System::nanoTime);
@@ -64,10 +63,9 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         var inOrder = new LinkedHashSet<>(first);
         inOrder.retainAll(Set.copyOf(pids));
         inOrder.addAll(pids);
-        var order = new ReadingOrder(List.copyOf(inOrder), this::owner, nanos);
+        var order = new ReadingOrder<>(inOrder, this::owner, TIME, nanos);
         var byPid = proc
-                .memory()
-                .readAll(() -> order, turn -> read(turn.pid(), true, turn.inTime(), id -> !attributed.contains(id)))
+                .readAll(() -> order, turn -> read(turn.process(), true, turn.inTime(), id -> !attributed.contains(id)))
                 .stream()
                 .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
         return pids.stream().map(pid -> Objects.requireNonNull(byPid.get(pid))).toList();
@@ -75,7 +73,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
 
     /** Processes without a known uid count as those of one owner. */
     private Object owner(int pid) {
-        return uid(pid) instanceof Reading.Value<Long>(var uid) ? proc.memory().ownerOf(uid) : Reading.class;
+        return uid(pid) instanceof Reading.Value<Long>(var uid) ? proc.ownerOf(uid) : Reading.class;
     }
 
     /** Reads one process without its cgroup. */
@@ -208,86 +206,8 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         return switch (e) {
             case AccessDeniedException _ -> Failure.DENIED;
             case NoSuchFileException _ -> Failure.ABSENT;
-            case ReadTimeoutException _ -> Failure.TIMEOUT;
-            case HangSafeReader.NotReadException _ -> Failure.NO_TIME;
+            case UnansweredException unanswered -> unanswered.failure();
             default -> Failure.OTHER;
         };
-    }
-
-    /**
-     * The order in which an observation reads processes, and for how long. Users choose how many processes they have, how large their environs
-     * are, and how slowly those answer. So the next process is always one of the owner whose processes have taken the least time so far: what
-     * one owner has too much of delays only that owner's processes.
-     */
-    static final class ReadingOrder implements Iterator<ReadingOrder.Turn> {
-        /**
-         * The time of an observation, about half of the usual interval. Measured on two cores under a load of 28: 1,000 processes with an
-         * environ of 4 KB take 0.7 s. An environ of 5.3 MB, nearly the kernel's limit, takes 30 ms, so this time limits the bytes too.
-         */
-        static final Duration TIME = Duration.ofSeconds(4);
-
-        private final LongSupplier nanos;
-        private final Map<Object, Owner> owners;
-        private @Nullable Owner current;
-        private long total;
-        private long since;
-
-        /**
-         * Creates the order.
-         *
-         * @param pids those of the same owner are read in this order
-         * @param owner returns the owner of a process
-         * @param nanos as {@link System#nanoTime}
-         */
-        ReadingOrder(List<Integer> pids, IntFunction<Object> owner, LongSupplier nanos) {
-            this.nanos = nanos;
-            owners = pids.stream()
-                    .collect(Collectors.groupingBy(
-                            owner::apply,
-                            LinkedHashMap::new,
-                            Collectors.collectingAndThen(Collectors.toCollection(ArrayDeque::new), Owner::new)));
-        }
-
-        /**
-         * A process whose turn it is.
-         *
-         * @param inTime whether time is left for its memory
-         */
-        record Turn(int pid, boolean inTime) {}
-
-        /** The processes of one owner that are not read yet, and the time that those took that are read. */
-        private static final class Owner {
-            private final Deque<Integer> pids;
-            private long spent;
-
-            private Owner(Deque<Integer> pids) {
-                this.pids = pids;
-            }
-        }
-
-        @Override
-        public boolean hasNext() {
-            return !owners.isEmpty();
-        }
-
-        /** Charges the time since the last call to the owner of the process that was returned then. */
-        @Override
-        public Turn next() {
-            var now = nanos.getAsLong();
-            if (current != null) {
-                current.spent += now - since;
-                total += now - since;
-            }
-            since = now;
-            var next = owners.entrySet().stream()
-                    .min(Comparator.comparingLong(entry -> entry.getValue().spent))
-                    .orElseThrow(NoSuchElementException::new);
-            current = next.getValue();
-            var pid = current.pids.removeFirst();
-            if (current.pids.isEmpty()) {
-                owners.remove(next.getKey());
-            }
-            return new Turn(pid, total < TIME.toNanos());
-        }
     }
 }

@@ -9,9 +9,11 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -19,9 +21,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.function.BooleanSupplier;
+import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -60,10 +62,9 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
         if (subjects.isEmpty()) {
             return new Relations(listed, List.of(), RelatedOmission.NONE);
         }
-        var start = nanos.getAsLong();
+        var search = new RelationsSearch();
         var processes = listed.stream().map(reader::withRelations).toList();
         try {
-            var search = new RelationsSearch(proc, () -> nanos.getAsLong() - start > TIME.toNanos());
             var related =
                     search.find(subjects, listed.stream().map(ProcessFacts::pid).collect(Collectors.toSet())).stream()
                             .takeWhile(_ -> search.hasTime())
@@ -91,25 +92,19 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
     }
 
     /** One search for the relatives of processes: all stats once, then the uids and cgroups of those that may be related. */
-    private static final class RelationsSearch {
+    private final class RelationsSearch {
         private static final int MOST_ANCESTORS = 64;
         private static final int FIRST_PROCESS = 1;
         /** That of processes whose session began outside the PID namespace of the service. They have nothing in common. */
         private static final int NO_SESSION = 0;
 
-        private final ProcFs proc;
-        private final BooleanSupplier isLate;
+        private final long start = nanos.getAsLong();
         private final Map<Integer, ProcStat.Relations> relations = new HashMap<>();
         private final Map<Integer, Long> uids = new HashMap<>();
         private final Map<Integer, Cgroup> cgroups = new HashMap<>();
         private final Set<Integer> found = new LinkedHashSet<>();
         private final Set<Long> leftOut = new HashSet<>();
         private boolean isOfAnyUserLeftOut;
-
-        RelationsSearch(ProcFs proc, BooleanSupplier isLate) {
-            this.proc = proc;
-            this.isLate = isLate;
-        }
 
         /** Returns of which users processes were left out so far. */
         RelatedOmission omission() {
@@ -118,7 +113,7 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
 
         /** Whether time is left. */
         boolean hasTime() {
-            var isInTime = !isLate.getAsBoolean();
+            var isInTime = nanos.getAsLong() - start <= TIME.toNanos();
             isOfAnyUserLeftOut |= !isInTime;
             return isInTime;
         }
@@ -141,14 +136,17 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
             return found.size() > HostFacts.MOST_RELATED ? takeTurns() : List.copyOf(found);
         }
 
+        /** The many processes of one user, and of his subordinate uids, leave out no other user's. */
         private List<Integer> takeTurns() {
-            var turns = new HashMap<@Nullable Long, Integer>();
-            var byTurn = found.stream()
-                    .collect(Collectors.groupingBy(
-                            pid -> turns.merge(uid(pid), 1, Integer::sum), TreeMap::new, Collectors.toList()));
-            var inTurn = byTurn.values().stream().flatMap(List::stream).toList();
+            var turns = new ReadingOrder<>(found, this::owner, Duration.ZERO, () -> 0);
+            var inTurn = new ArrayList<Integer>();
+            turns.forEachRemaining(turn -> inTurn.add(turn.process()));
             inTurn.subList(HostFacts.MOST_RELATED, inTurn.size()).forEach(this::leaveOut);
             return inTurn.subList(0, HostFacts.MOST_RELATED);
+        }
+
+        private Optional<Long> owner(int pid) {
+            return Optional.ofNullable(uid(pid)).map(proc::ownerOf);
         }
 
         private void leaveOut(int pid) {
@@ -160,39 +158,72 @@ public record RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier na
             }
         }
 
-        /** Collects the relatives, the ancestors first. */
+        /** Collects the relatives, those first that prove most: they count if there are too many. */
         private void collect(Collection<Integer> subjects) {
-            subjects.forEach(this::addAncestors);
-            var present = subjects.stream().filter(relations::containsKey).collect(Collectors.toSet());
-            var sessions = present.stream()
-                    .map(pid -> Objects.requireNonNull(relations.get(pid)).session())
-                    .filter(session -> session != NO_SESSION)
-                    .collect(Collectors.toSet());
-            var users = present.stream().map(this::uid).filter(Objects::nonNull).collect(Collectors.toSet());
-            var units =
-                    present.stream().map(this::cgroup).filter(Cgroup::isUnit).collect(Collectors.toSet());
-            for (var process : relations.entrySet()) {
+            var present = subjects.stream()
+                    .filter(pid -> relations.containsKey(pid) && uid(pid) != null)
+                    .toList();
+            present.forEach(this::addAncestors);
+            present.forEach(pid -> session(pid).ifPresent(leader -> addIfOfUser(pid, leader)));
+            addMembers(present, this::group);
+            addMembers(present, this::session);
+            addMembers(present, this::unit);
+        }
+
+        /** Adds the processes that have such a thing, and the user, in common with one of the subjects. */
+        private void addMembers(Collection<Integer> subjects, IntFunction<Optional<?>> common) {
+            var users = new HashMap<Object, Set<Long>>();
+            for (var subject : subjects) {
+                common.apply(subject)
+                        .ifPresent(key -> users.computeIfAbsent(key, _ -> new HashSet<>())
+                                .add(Objects.requireNonNull(uid(subject))));
+            }
+            for (var pid : users.isEmpty() ? Set.<Integer>of() : relations.keySet()) {
                 if (!hasTime()) {
                     return;
                 }
-                if ((sessions.contains(process.getValue().session())
-                                || (!units.isEmpty() && units.contains(cgroup(process.getKey()))))
-                        && users.contains(uid(process.getKey()))) {
-                    found.add(process.getKey());
+                if (common.apply(pid)
+                        .map(users::get)
+                        .filter(known -> known.contains(uid(pid)))
+                        .isPresent()) {
+                    found.add(pid);
                 }
             }
         }
 
+        private void addIfOfUser(int subject, int pid) {
+            if (relations.containsKey(pid) && Objects.equals(uid(subject), uid(pid))) {
+                found.add(pid);
+            }
+        }
+
+        /** The first process of the machine is nobody's ancestor, as {@code RelatedProcesses} decides it. */
         private void addAncestors(int subject) {
-            var uid = uid(subject);
             var pid = subject;
             for (var i = 0; i < MOST_ANCESTORS && relations.containsKey(pid); i++) {
-                pid = Objects.requireNonNull(relations.get(pid)).parent();
-                if (pid <= FIRST_PROCESS || uid == null || !uid.equals(uid(pid))) {
+                pid = relation(pid).parent();
+                if (pid <= FIRST_PROCESS || !Objects.equals(uid(subject), uid(pid))) {
                     return;
                 }
                 found.add(pid);
             }
+        }
+
+        private ProcStat.Relations relation(int pid) {
+            return Objects.requireNonNull(relations.get(pid));
+        }
+
+        private Optional<Integer> session(int pid) {
+            return Optional.of(relation(pid).session()).filter(session -> session != NO_SESSION);
+        }
+
+        /** A process group is within a session. */
+        private Optional<List<Integer>> group(int pid) {
+            return session(pid).map(session -> List.of(session, relation(pid).group()));
+        }
+
+        private Optional<Cgroup> unit(int pid) {
+            return Optional.of(cgroup(pid)).filter(Cgroup::isUnit);
         }
 
         private void readStat(int pid) {

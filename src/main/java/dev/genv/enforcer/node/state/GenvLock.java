@@ -13,8 +13,6 @@ record GenvLock(StateDirectory directory, Descriptor file) implements AutoClosea
     static final String NAME = "genv.lock";
     private static final int MODE = 0666;
     private static final long PAUSE_MILLIS = 10;
-    /** The number of attempts to open or create the file while others create and remove it. */
-    private static final int MAX_ATTEMPTS = 100;
 
     /**
      * Waits for the lock.
@@ -25,24 +23,36 @@ record GenvLock(StateDirectory directory, Descriptor file) implements AutoClosea
     static @Nullable GenvLock acquire(StateDirectory directory, Duration timeout, boolean create)
             throws IOException, InterruptedException {
         var deadline = System.nanoTime() + timeout.toNanos();
-        do {
-            var file = open(directory, create);
-            if (file == null) {
-                return null;
-            }
-            var locked = false;
+        while (true) {
             try {
-                locked = waitFor(directory, file, deadline, timeout);
-                if (locked) {
-                    return new GenvLock(directory, file);
-                }
-            } finally {
-                if (!locked) {
-                    file.close();
+                var file = open(directory, create);
+                return file == null ? null : lock(directory, file, timeout);
+            } catch (LockException e) {
+                if (e.isFinal || System.nanoTime() - deadline >= 0) {
+                    throw e;
                 }
             }
-        } while (System.nanoTime() - deadline < 0);
-        throw LockException.unusable("is replaced repeatedly", null);
+            Thread.sleep(PAUSE_MILLIS);
+        }
+    }
+
+    private static GenvLock lock(StateDirectory directory, Descriptor file, Duration timeout) throws IOException {
+        var lock = new GenvLock(directory, file);
+        try {
+            if (!file.status().isRegular()) {
+                throw LockException.unusable("is not a regular file", null);
+            }
+            if (!FileCalls.tryFlock(file.number())) {
+                throw LockException.timeout(timeout, file.status());
+            }
+            if (!lock.isInPlace()) {
+                throw LockException.temporary("is replaced repeatedly", null);
+            }
+            return lock;
+        } catch (IOException e) {
+            lock.close();
+            throw e;
+        }
     }
 
     /** Whether the lock still excludes others: not if its file was removed or replaced. */
@@ -56,54 +66,33 @@ record GenvLock(StateDirectory directory, Descriptor file) implements AutoClosea
         file.close();
     }
 
-    /** Returns false if the file was replaced: the held lock does not exclude users of the new file. */
-    private static boolean waitFor(StateDirectory directory, Descriptor file, long deadline, Duration timeout)
-            throws IOException, InterruptedException {
-        var status = file.status();
-        if (!status.isRegular()) {
-            throw LockException.unusable("is not a regular file", null);
-        }
-        while (!FileCalls.tryFlock(file.number())) {
-            if (System.nanoTime() - deadline >= 0) {
-                throw LockException.timeout(timeout, status);
-            }
-            Thread.sleep(PAUSE_MILLIS);
-            if (!directory.contains(NAME, status)) {
-                return false;
-            }
-        }
-        return directory.contains(NAME, status);
-    }
-
+    /** Returns null if there is no lock file and none is to be created. */
     private static @Nullable Descriptor open(StateDirectory directory, boolean create) throws IOException {
-        for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-            try {
-                return directory.open(NAME);
-            } catch (Errno e) {
-                if (e.is(Errno.ELOOP)) {
-                    throw LockException.unusable("is a symbolic link", e);
-                }
-                if (e.is(Errno.EAGAIN)) {
-                    throw LockException.unusable("is kept from being opened by its owner (fcntl F_SETLEASE)", e);
-                }
-                if (!e.is(Errno.ENOENT)) {
-                    throw LockException.unusable("cannot be opened: " + e.getMessage(), e);
-                }
-                if (!create) {
-                    return null;
-                }
+        try {
+            return directory.open(NAME);
+        } catch (Errno e) {
+            if (e.is(Errno.ELOOP)) {
+                throw LockException.unusable("is a symbolic link", e);
             }
-            try {
-                var file = directory.create(NAME, FileCalls.O_RDONLY, MODE);
-                FileCalls.fchmod(file.number(), MODE); // independent of the umask
-                return file;
-            } catch (Errno e) {
-                if (!e.is(Errno.EEXIST)) {
-                    throw LockException.unusable("cannot be created: " + e.getMessage(), e);
-                }
+            if (e.is(Errno.EAGAIN)) {
+                throw LockException.temporary("is kept from being opened by its owner (fcntl F_SETLEASE)", e);
+            }
+            if (!e.is(Errno.ENOENT)) {
+                throw LockException.unusable("cannot be opened: " + e.getMessage(), e);
+            }
+            if (!create) {
+                return null;
             }
         }
-        throw LockException.unusable("is created and removed repeatedly", null);
+        try {
+            var file = directory.create(NAME, FileCalls.O_RDONLY, MODE);
+            FileCalls.fchmod(file.number(), MODE); // independent of the umask
+            return file;
+        } catch (Errno e) {
+            throw e.is(Errno.EEXIST)
+                    ? LockException.temporary("is created and removed repeatedly", e)
+                    : LockException.unusable("cannot be created: " + e.getMessage(), e);
+        }
     }
 
     /** genv's lock is not available. */
@@ -112,22 +101,33 @@ record GenvLock(StateDirectory directory, Descriptor file) implements AutoClosea
 
         private final String reason;
         private final transient @Nullable FileStatus file;
+        /** Whether a further attempt is useless. */
+        private final boolean isFinal;
 
-        private LockException(@Nullable FileStatus file, String reason, @Nullable Throwable cause) {
+        private LockException(@Nullable FileStatus file, String reason, boolean isFinal, @Nullable Throwable cause) {
             super(GenvLock.NAME + " " + reason, cause);
             this.reason = reason;
             this.file = file;
+            this.isFinal = isFinal;
         }
 
         /** Another program held the lock for longer than the time limit. */
         static LockException timeout(Duration waited, FileStatus file) {
             return new LockException(
-                    file, "is held by another program, for longer than %d ms".formatted(waited.toMillis()), null);
+                    file,
+                    "is held by another program, for longer than %d ms".formatted(waited.toMillis()),
+                    false,
+                    null);
         }
 
         /** The lock file cannot be locked. */
         static LockException unusable(String why, @Nullable Throwable cause) {
-            return new LockException(null, why, cause);
+            return new LockException(null, why, true, cause);
+        }
+
+        /** The lock file cannot be locked at this moment. */
+        private static LockException temporary(String why, @Nullable Throwable cause) {
+            return new LockException(null, why, false, cause);
         }
 
         /** Returns the reason as a clause without a subject. */

@@ -25,7 +25,8 @@ public record LockHolders(ProcFs proc) {
     private static final Pattern LINE =
             Pattern.compile("\\d+: FLOCK +\\w+ +\\w+ +(-?\\d{1,9}) +(\\p{XDigit}{1,6}):(\\p{XDigit}{1,6}):(\\d+) .*");
 
-    private static final int MAX_EXAMINED = 3;
+    /** Users choose their number. */
+    private static final int MOST_HOLDERS = 20;
 
     /** Returns the facts of a lock that is not available, with its holders. */
     LockFacts facts(LockException why, Duration limit, Duration waited) {
@@ -44,12 +45,12 @@ public record LockHolders(ProcFs proc) {
         }
     }
 
-    /** Returns the holders; null if they cannot be read. Only the first ones are examined, because users choose their number. */
+    /** Returns the holders, up to {@link #MOST_HOLDERS}; null if they cannot be read. */
     private @Nullable List<Holder> holders(FileStatus file) {
         try {
             var holders = new ArrayList<Holder>();
-            for (var pid : pids(file)) {
-                holders.add(pid > 0 && holders.size() < MAX_EXAMINED ? holder(pid) : new Holder(pid, null, null));
+            for (var pid : pids(file).stream().limit(MOST_HOLDERS).toList()) {
+                holders.add(pid > 0 ? holder(pid) : new Holder(pid, null, null));
             }
             return holders;
         } catch (IOException e) {

@@ -112,7 +112,7 @@ public final class NodeState {
     public Optional<String> openToAll() throws InterruptedException {
         try {
             return access.call(CALL_TIMEOUT, this::openIfEmpty);
-        } catch (IOException | StateAccessException e) {
+        } catch (IOException e) {
             return Optional.of("%s cannot be prepared for genv: %s".formatted(path, e.getMessage()));
         }
     }
@@ -148,7 +148,7 @@ public final class NodeState {
             return removed.isEmpty()
                     ? Optional.empty()
                     : Optional.of("%s: removed %d temporary file(s) of an earlier run".formatted(path, removed.size()));
-        } catch (IOException | StateAccessException e) {
+        } catch (IOException e) {
             return Optional.of("%s: the temporary files of an earlier run are not removed yet: %s"
                     .formatted(path, e.getMessage()));
         }

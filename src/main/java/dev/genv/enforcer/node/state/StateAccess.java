@@ -1,27 +1,22 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.node.proc.Hangable;
+import dev.genv.enforcer.node.proc.Hangable.Limits;
+import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -40,8 +35,7 @@ final class StateAccess {
     private final Path path;
     private final ProcFs proc;
     private final HostPath host;
-    private final Executor threads = KeptThreads.named("state-directory");
-    private final AtomicInteger running = new AtomicInteger();
+    private final Hangable threads = new Hangable("state-directory", new Limits(MAX_STUCK, Duration.ZERO));
 
     StateAccess(Path path, ProcFs proc) {
         this.path = path;
@@ -61,52 +55,26 @@ final class StateAccess {
      * @throws StateAccessException if access is refused, or if there is no answer in time; the call may then still end later, on
      *     an interrupted thread
      */
-    <T> T call(Duration most, Callable<T> work) throws StateAccessException, IOException, InterruptedException {
+    <T> T call(Duration most, Callable<T> work) throws IOException, InterruptedException {
         requireNoUserMount(path);
-        if (running.get() >= MAX_STUCK) {
-            throw unanswered("%d earlier calls have not returned".formatted(MAX_STUCK));
-        }
-        var task = new FutureTask<T>(() -> {
-            var real = realPath();
-            if (!real.equals(path)) {
-                requireNoUserMount(real);
-            }
-            return work.call();
-        });
-        start(task);
         try {
-            return task.get(most.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException e) {
-            task.cancel(true);
-            throw unanswered("there was no answer within %d ms".formatted(most.toMillis()));
-        } catch (InterruptedException e) {
-            task.cancel(true);
-            throw e;
-        } catch (ExecutionException e) {
-            throw failure(Objects.requireNonNullElse(e.getCause(), e));
-        }
-    }
-
-    private void start(FutureTask<?> task) throws IOException {
-        running.incrementAndGet();
-        try {
-            threads.execute(() -> {
-                task.run();
-                running.decrementAndGet();
+            // No two calls wait for the same, and the limit is for all users together.
+            return threads.with(new Limits(MAX_STUCK, most)).call(new Object(), 0, () -> {
+                var real = realPath();
+                if (!real.equals(path)) {
+                    requireNoUserMount(real);
+                }
+                return work.call();
             });
-        } catch (OutOfMemoryError e) {
-            running.decrementAndGet(); // Java's error if the machine allows no further thread
-            throw new IOException("not accessed: " + e.getMessage(), e);
+        } catch (UnansweredException e) {
+            if (e.getCause() != null) {
+                throw e; // no thread could be started
+            }
+            throw unanswered(
+                    e.failure() == Failure.TIMEOUT
+                            ? "there was no answer within %d ms".formatted(most.toMillis())
+                            : "%d earlier calls have not returned".formatted(MAX_STUCK));
         }
-    }
-
-    private static IOException failure(Throwable cause) throws StateAccessException, InterruptedException {
-        return switch (cause) {
-            case IOException failure -> failure;
-            case StateAccessException known -> throw known;
-            case InterruptedException interrupted -> throw interrupted;
-            default -> throw new IllegalStateException(cause);
-        };
     }
 
     /** Resolves the path except for its last element, whose file system would have to answer. */
@@ -160,7 +128,7 @@ final class StateAccess {
     }
 
     /** The state directory cannot be accessed. */
-    static final class StateAccessException extends Exception {
+    static final class StateAccessException extends IOException {
         private static final long serialVersionUID = 1L;
 
         private final transient Directory directory;

@@ -7,17 +7,15 @@ import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
+import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.StateReader.StatePair;
 import java.io.IOException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.Pattern;
-import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -194,14 +192,9 @@ final class StateDirectory implements AutoCloseable {
     /** Returns the names in the directory, up to a limit. */
     List<String> names() throws IOException {
         // Lists the open directory, even if its path leads to another one now.
-        try (var entries = Files.newDirectoryStream(Path.of("/proc/self/fd", Integer.toString(directory.number())))) {
-            return StreamSupport.stream(entries.spliterator(), false)
-                    .limit(MAX_NAMES)
-                    .map(entry -> String.valueOf(entry.getFileName()))
-                    .toList();
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
-        }
+        return ProcFs.entries(
+                Path.of("/proc/self/fd", Integer.toString(directory.number())),
+                entries -> entries.limit(MAX_NAMES).map(entry -> String.valueOf(entry.getFileName())));
     }
 
     /** Returns the present temporary files. Another enforcer may be writing one of them unless genv's lock is held. */

@@ -1,9 +1,5 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.genv.DevicesFile;
-import dev.genv.enforcer.genv.EnvsFile;
-import dev.genv.enforcer.genv.GenvJson;
-import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
@@ -147,29 +143,33 @@ record StateReader(Path path, Duration lockTimeout, StateAccess access, LockHold
             return new StatePair(directory.read(ENVS), directory.read(DEVICES));
         }
 
-        /** Whether each file is absent, or present with a content that is not torn. */
+        /** Whether no program is writing one of the files: each is absent, or all its objects, arrays and texts end. */
         boolean isComplete() {
-            return isComplete(envs, bytes -> EnvsFile.of(GenvJson.read(bytes)))
-                    && isComplete(devices, bytes -> DevicesFile.of(GenvJson.read(bytes)));
+            return isComplete(envs) && isComplete(devices);
         }
 
-        private static boolean isComplete(StateFile file, Parser parser) {
+        private static boolean isComplete(StateFile file) {
             return switch (file) {
                 case StateFile.Absent _ -> true;
                 case StateFile.Unreadable _ -> false;
-                case StateFile.Present(var content) -> {
-                    try {
-                        parser.parse(content.array());
-                        yield true;
-                    } catch (UnreadableException e) {
-                        yield false;
-                    }
-                }
+                case StateFile.Present(var content) -> isWhole(content.array());
             };
         }
 
-        private interface Parser {
-            Object parse(byte[] bytes) throws UnreadableException;
+        private static boolean isWhole(byte[] content) {
+            var begun = 0;
+            var ended = 0;
+            var isText = false;
+            for (var i = 0; i < content.length; i++) {
+                switch (content[i]) {
+                    case '"' -> isText = !isText;
+                    case '\\' -> i++;
+                    case '{', '[' -> begun += isText ? 0 : 1;
+                    case '}', ']' -> ended += isText ? 0 : 1;
+                    default -> {}
+                }
+            }
+            return begun > 0 && begun == ended && !isText;
         }
 
         /**
@@ -178,26 +178,18 @@ record StateReader(Path path, Duration lockTimeout, StateAccess access, LockHold
          */
         static StatePair readUnlocked(StateDirectory directory) throws IOException, InterruptedException {
             var start = System.nanoTime();
-            var earlier = FilePair.of(directory);
+            var envs = FileVersion.of(directory, ENVS);
+            var devices = FileVersion.of(directory, DEVICES);
             while (true) {
                 Thread.sleep(PAUSE_MILLIS);
-                var now = FilePair.of(directory);
-                var state = now.sameAs(earlier);
+                var envsNow = FileVersion.of(directory, ENVS);
+                var devicesNow = FileVersion.of(directory, DEVICES);
+                var state = new StatePair(envsNow.sameAs(envs), devicesNow.sameAs(devices));
                 if (state.isComplete() || System.nanoTime() - start > TIMEOUT.toNanos()) {
                     return state;
                 }
-                earlier = now;
-            }
-        }
-
-        /** Both files at almost the same moment. */
-        private record FilePair(FileVersion envs, FileVersion devices) {
-            static FilePair of(StateDirectory directory) throws IOException {
-                return new FilePair(FileVersion.of(directory, ENVS), FileVersion.of(directory, DEVICES));
-            }
-
-            StatePair sameAs(FilePair earlier) {
-                return new StatePair(envs.sameAs(earlier.envs), devices.sameAs(earlier.devices));
+                envs = envsNow;
+                devices = devicesNow;
             }
         }
 
@@ -207,17 +199,13 @@ record StateReader(Path path, Duration lockTimeout, StateAccess access, LockHold
                 StateFile content,
                 @Nullable FileStatus after) {
             static FileVersion of(StateDirectory directory, String name) throws IOException {
-                var before = directory.status(name);
-                var content = directory.read(name);
-                return new FileVersion(before, content, directory.status(name));
+                return new FileVersion(directory.status(name), directory.read(name), directory.status(name));
             }
 
             StateFile sameAs(FileVersion earlier) {
-                var still = Objects.equals(before, after)
-                        && Objects.equals(before, earlier.before)
-                        && Objects.equals(before, earlier.after)
-                        && content.equals(earlier.content);
-                return still ? content : new StateFile.Unreadable(StateFile.Cause.CHANGES_WITHOUT_LOCK, 0, "");
+                return equals(earlier) && Objects.equals(before, after)
+                        ? content
+                        : new StateFile.Unreadable(StateFile.Cause.CHANGES_WITHOUT_LOCK, 0, "");
             }
         }
     }

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -34,7 +33,7 @@ class DeviceHoldersTest {
         proc = new FakeProc(folder);
         DeviceFileHolder.write(folder, "GPU-5");
         var fs = new ProcFs(folder);
-        holders = new DeviceHolders(fs, new NvidiaDevices(folder));
+        holders = new DeviceHolders(fs, new NvidiaDevices(folder), () -> 0); // so that no time passes
     }
 
     private void link(int pid, String name, Path target) throws IOException {
@@ -48,7 +47,7 @@ class DeviceHoldersTest {
 
     private HolderFacts search(Integer... listed) {
         var reader = new ProcessReader(new ProcFs(root));
-        var found = holders.search(Set.of(listed), SubordinateUids.NONE);
+        var found = holders.search(Set.of(listed));
         return found.facts(found.pids().stream().map(pid -> reader.read(pid)).toList());
     }
 
@@ -186,7 +185,7 @@ class DeviceHoldersTest {
                 fs,
                 new NvidiaDevices(root),
                 () -> time.getAndAdd(Duration.ofMillis(80).toNanos()));
-        var found = slow.search(Set.of(), SubordinateUids.NONE);
+        var found = slow.search(Set.of());
         assertThat(found.pids()).isNotEmpty().isSubsetOf(20, 19, 18, 17, 16, 15);
         assertThat(found.incomplete()).isEqualTo("the time for the search was used up");
     }

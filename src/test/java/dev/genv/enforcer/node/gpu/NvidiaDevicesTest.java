@@ -105,7 +105,7 @@ class NvidiaDevicesTest {
             var folder = Files.createDirectories(proc.resolve("812/task/" + thread));
             Files.createSymbolicLink(folder.resolve("fd"), proc.resolve("812/fd"));
         }
-        assertThat(devices.use(PID)).isEqualTo(new DeviceUse(false, "it has more than 65536 open files"));
+        assertThat(devices.use(PID)).isEqualTo(new DeviceUse(false, "it has more than 16384 open files"));
     }
 
     @Test

@@ -21,9 +21,9 @@ class MachineFilesTest {
     @Test
     void unreadableFactsAreEmpty() throws IOException {
         Files.createDirectories(fake.hostRoot().resolve("etc"));
-        assertThat(machine.effectiveCapabilities()).isZero();
-        assertThat(machine.securityLabel()).isEmpty();
-        assertThat(machine.pidNamespace()).isEmpty();
+        assertThat(machine.access(true).capabilities()).isZero();
+        assertThat(machine.access(true).securityLabel()).isEmpty();
+        assertThat(machine.access(true).pidNamespace()).isEmpty();
         var facts = machine.facts(1, 2);
         assertThat(facts.machineId()).isEmpty();
         assertThat(facts.bootId()).isEmpty();
@@ -36,9 +36,9 @@ class MachineFilesTest {
     void readsTheCapabilitiesTheLabelAndTheNamespace() throws IOException {
         fake.writeSelf("0000000000080024", "docker-default (enforce)");
         fake.pidNamespace(4026532281L);
-        assertThat(machine.effectiveCapabilities()).isEqualTo(0x80024);
-        assertThat(machine.securityLabel()).isEqualTo("docker-default (enforce)");
-        assertThat(machine.pidNamespace()).isEqualTo("pid:[4026532281]");
+        assertThat(machine.access(true).capabilities()).isEqualTo(0x80024);
+        assertThat(machine.access(true).securityLabel()).isEqualTo("docker-default (enforce)");
+        assertThat(machine.access(true).pidNamespace()).isEqualTo("pid:[4026532281]");
     }
 
     @Test
@@ -46,7 +46,7 @@ class MachineFilesTest {
         fake.writeSelf("0", "system_u:system_r:container_t:s0");
         var folder = Files.createDirectories(fake.root().resolve("self/attr/apparmor"));
         Files.writeString(folder.resolve("current"), "docker-default (enforce)\n");
-        assertThat(machine.securityLabel()).isEqualTo("docker-default (enforce)");
+        assertThat(machine.access(true).securityLabel()).isEqualTo("docker-default (enforce)");
     }
 
     @Test

@@ -8,7 +8,6 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
-import dev.genv.enforcer.node.proc.ProcessReader.ReadingOrder;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.testsupport.NamedMembership;
@@ -161,7 +160,7 @@ class ProcessReaderTest {
         var files = new ProcFs(proc.root());
         files.setSubordinateUids(new SubordinateUids(List.of(new SubordinateUids.Range(1000, 100_000, 65_536))));
         var nanos = new AtomicLong();
-        var slow = new ProcessReader(files, () -> nanos.addAndGet(ReadingOrder.TIME.toNanos() / 4 * 3));
+        var slow = new ProcessReader(files, () -> nanos.addAndGet(ProcessReader.TIME.toNanos() / 4 * 3));
         var pids = List.of(4, 3, 2, 1);
         assertThat(unread(slow.readAll(pids, Set.of(), List.of()))).containsExactly(2, 1);
         assertThat(unread(slow.readAll(pids, Set.of(), List.of(7, 2, 1)))).containsExactly(4, 3);

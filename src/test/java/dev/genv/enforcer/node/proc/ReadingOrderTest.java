@@ -2,7 +2,7 @@ package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.node.proc.ProcessReader.ReadingOrder;
+import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,17 +33,23 @@ class ReadingOrderTest {
         assertThat(inTime).hasSize(30 + 80); // 3970 ms are left for hers, and the last one may exceed them
     }
 
+    @Test
+    void ownersWhoseProcessesTakeNoTimeTakeTurns() {
+        assertThat(read(List.of(1001, 1002, 1003, 2001, 2002), _ -> Duration.ZERO))
+                .containsExactly(1001, 2001, 1002, 2002, 1003);
+    }
+
     /** Returns the pids that are read in time, in their order. */
     private List<Integer> read(List<Integer> pids, IntFunction<Duration> time) {
-        var order = new ReadingOrder(pids, pid -> pid / 1000, () -> nanos);
+        var order = new ReadingOrder<>(pids, pid -> pid / 1000, ProcessReader.TIME, () -> nanos);
         var inTime = new ArrayList<Integer>();
         var all = new ArrayList<Integer>();
         while (order.hasNext()) {
             var turn = order.next();
-            all.add(turn.pid());
+            all.add(turn.process());
             if (turn.inTime()) {
-                inTime.add(turn.pid());
-                nanos += time.apply(turn.pid()).toNanos();
+                inTime.add(turn.process());
+                nanos += time.apply(turn.process()).toNanos();
             }
         }
         assertThat(all).containsExactlyInAnyOrderElementsOf(pids);

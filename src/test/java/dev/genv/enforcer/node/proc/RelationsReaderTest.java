@@ -67,6 +67,44 @@ class RelationsReaderTest {
         assertThat(read(Set.of(), JOB).related()).extracting(ProcessFacts::pid).containsExactlyInAnyOrder(40, 41, 50);
     }
 
+    /** As Relations.ancestors of the agent: it is the same for every process. */
+    @Test
+    void firstProcessIsNoAncestor() throws IOException {
+        proc.process(JOB).environ("HOME=/").overwrite().parent(30);
+        proc.process(30).parent(1);
+        proc.process(1);
+        assertThat(read(Set.of(), JOB).related()).extracting(ProcessFacts::pid).containsExactly(30);
+    }
+
+    /** As Relations.of of the agent: a session of one process and the user of another one relate nothing. */
+    @Test
+    void relativesHaveTheUserOfTheProcessWhoseSessionOrUnitTheyShare() throws IOException {
+        proc.process(JOB).environ("HOME=/").overwrite().session(40);
+        proc.process(813).environ("HOME=/").overwrite().uid(1001).session(41).cgroup(SCOPE);
+        proc.process(50).session(41);
+        proc.process(51).session(40).uid(1001);
+        proc.process(52).cgroup(SCOPE);
+        proc.process(53).cgroup(SCOPE).uid(1001);
+        assertThat(read(Set.of(), JOB, 813).related())
+                .extracting(ProcessFacts::pid)
+                .containsExactly(53);
+    }
+
+    @Test
+    void ofTooManyTheLeaderAndTheUnitAreReadFirstAndLast() throws IOException {
+        proc.process(JOB).environ("HOME=/").overwrite().session(9000).cgroup(SCOPE);
+        proc.process(9000).session(9000);
+        for (var pid = 1000; pid < 1000 + HostFacts.MOST_RELATED; pid++) {
+            proc.process(pid).session(9000);
+        }
+        proc.process(50).cgroup(SCOPE);
+        assertThat(read(Set.of(), JOB).related())
+                .hasSize(HostFacts.MOST_RELATED)
+                .extracting(ProcessFacts::pid)
+                .contains(9000)
+                .doesNotContain(50);
+    }
+
     @Test
     void listedProcessesAreNotReadTwice() throws IOException {
         proc.process(JOB).environ("HOME=/").overwrite().parent(813).session(813);

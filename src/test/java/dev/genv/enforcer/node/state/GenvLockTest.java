@@ -10,13 +10,13 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -92,40 +92,32 @@ class GenvLockTest {
     @Test
     void acquiresTheLockWhenItIsReleased() throws Exception {
         var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
-        try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
-            var waiting = executor.submit(() -> GenvLock.acquire(directory, LONG, true));
-            await().until(() -> timesOpen() == 2);
-            assertThat(waiting.isDone()).isFalse();
-            held.close();
-            closeResult(waiting);
-        }
+        var waiting = startWaiting();
+        assertThat(waiting.isDone()).isFalse();
+        held.close();
+        closeResult(waiting);
     }
 
     /** A lock on a file that is no longer there excludes nobody. */
     @Test
     void waitsForTheNewFileWhenTheLockFileIsReplaced() throws Exception {
         var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
-        try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
-            var waiting = executor.submit(() -> GenvLock.acquire(directory, LONG, true));
-            await().until(() -> timesOpen() == 2);
-            Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
-            held.close();
-            try (var lock = waiting.get()) {
-                assertThat(lock).isNotNull();
-                assertThatThrownBy(() -> GenvLock.acquire(directory, SHORT, true))
-                        .isInstanceOfSatisfying(LockException.class, GenvLockTest::assertTimeout);
-            }
+        var waiting = startWaiting();
+        Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
+        held.close();
+        try (var lock = waiting.get()) {
+            assertThat(lock).isNotNull();
+            assertThatThrownBy(() -> GenvLock.acquire(directory, SHORT, true))
+                    .isInstanceOfSatisfying(LockException.class, GenvLockTest::assertTimeout);
         }
     }
 
     /** Otherwise whoever holds a file that is gone keeps us waiting for it. */
     @Test
     void doesNotWaitForAFileThatIsNoLongerTheLockFile() throws Exception {
-        try (var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
-                var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+        try (var held = requireNonNull(GenvLock.acquire(directory, SHORT, true))) {
             assertThat(held).isNotNull();
-            var waiting = executor.submit(() -> GenvLock.acquire(directory, LONG, true));
-            await().until(() -> timesOpen() == 2);
+            var waiting = startWaiting();
             Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
             closeResult(waiting);
         }
@@ -134,14 +126,24 @@ class GenvLockTest {
     @Test
     void recreatesLockFileThatIsRemovedMeanwhile() throws Exception {
         var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
-        try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
-            var waiting = executor.submit(() -> GenvLock.acquire(directory, LONG, true));
-            await().until(() -> timesOpen() == 2);
-            Files.delete(file);
-            held.close();
-            closeResult(waiting);
-            assertThat(file).isRegularFile();
-        }
+        var waiting = startWaiting();
+        Files.delete(file);
+        held.close();
+        closeResult(waiting);
+        assertThat(file).isRegularFile();
+    }
+
+    /** As GenvLock of the agent does it. */
+    @Test
+    void waitsForTheEndOfALeaseOfTheLockFile() throws Exception {
+        var lease = RealLease.take(Files.createFile(file));
+        assertThatThrownBy(() -> GenvLock.acquire(directory, SHORT, true))
+                .isInstanceOfSatisfying(
+                        LockException.class, e -> assertThat(e.file()).isNull())
+                .hasMessage("genv.lock is kept from being opened by its owner (fcntl F_SETLEASE)");
+        var waiting = startWaiting();
+        lease.close();
+        closeResult(waiting);
     }
 
     @Test
@@ -186,18 +188,11 @@ class GenvLockTest {
                 .waitFor();
     }
 
-    /** How many descriptors of ours are the lock file. */
-    private long timesOpen() {
-        return Arrays.stream(requireNonNull(Path.of("/proc/self/fd").toFile().listFiles()))
-                .filter(descriptor -> isLockFile(descriptor.toPath()))
-                .count();
-    }
-
-    private boolean isLockFile(Path descriptor) {
-        try {
-            return Files.readSymbolicLink(descriptor).equals(file.toRealPath());
-        } catch (IOException closedMeanwhile) {
-            return false;
-        }
+    /** Has another thread wait for the lock, and returns after its first attempt. */
+    private Future<@Nullable GenvLock> startWaiting() {
+        var task = new FutureTask<@Nullable GenvLock>(() -> GenvLock.acquire(directory, LONG, true));
+        var thread = Thread.ofVirtual().start(task);
+        await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+        return task;
     }
 }

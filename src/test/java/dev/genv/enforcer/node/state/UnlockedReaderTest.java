@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -30,6 +31,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Reading while genv's lock is not available. */
 @Timeout(600)
@@ -137,6 +140,25 @@ class UnlockedReaderTest {
                 var lock = GenvLock.acquire(directory, Duration.ZERO, false)) {
             assertThat(lock).isNotNull();
         }
+    }
+
+    /** As read_at_once and read_unlocked of the agent do it: what nobody is writing needs no lock, even if it is no valid JSON. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "{\"envs\": []}                 | true",
+                "{'envs': [NaN]}                | true",
+                "{\"envs\": [{\"eid\": \"}\\\"]\"}]} | true",
+                "{\"envs\": [{\"eid\": \"}]}\"       | false",
+                "{\"envs\": [                   | false",
+                "{\"envs\": []}]                | false",
+                "7                              | false",
+            })
+    void onlyAFileWhoseObjectsAndTextsEndIsComplete(String content, boolean isComplete) throws Exception {
+        Files.writeString(path.resolve("envs.json"), content);
+        assertThat(reader.look().lock().outcome()).isEqualTo(isComplete ? Outcome.NOT_ATTEMPTED : Outcome.HELD);
     }
 
     private State read() throws InterruptedException {

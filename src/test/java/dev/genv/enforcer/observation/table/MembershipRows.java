@@ -56,6 +56,11 @@ final class MembershipRows {
                         overwritten(machine, 900).session(900);
                     })
                     .problem(NOTHING_FOUND),
+            row("the first process of the machine as an ancestor that names an environment", machine -> {
+                        machine.process(1, ALICE, ID + "b");
+                        overwritten(machine, 1);
+                    })
+                    .problem(NOTHING_FOUND),
             row("an ancestor that an environment lists", machine -> {
                         related(machine, ALICE, "HOME=/");
                         overwritten(machine, 900).session(900);

@@ -1,0 +1,325 @@
+package dev.genv.enforcer.node.proc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+import static org.hamcrest.Matchers.equalTo;
+
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.node.proc.Hangable.Limits;
+import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(600)
+class HangableTest {
+    private static final long ALICE = 1000;
+    private static final long BOB = 1001;
+    private static final Limits LISTED = Limits.LISTED;
+    private static final Duration SHORT = Duration.ofMillis(20);
+    private static final Duration LONG = Duration.ofSeconds(50);
+    private final CountDownLatch released = new CountDownLatch(1);
+    private final AtomicInteger interrupted = new AtomicInteger();
+    /** Of those that nobody waits for any longer. */
+    private final Hangable shortTimeout = reader(SHORT, LONG);
+
+    @AfterEach
+    void release() {
+        released.countDown();
+    }
+
+    @Test
+    void returnsTheResult() throws Exception {
+        assertThat(reader(LONG, LONG).call(process(1), ALICE, () -> "text")).isEqualTo("text");
+    }
+
+    @Test
+    void failureIsPassedOnAndTheNextReadIsTried() throws Exception {
+        var reader = reader(LONG, LONG);
+        for (var i = 0; i < 100; i++) {
+            assertThatThrownBy(() -> reader.call(process(1), ALICE, () -> {
+                        throw new FileNotFoundException("why");
+                    }))
+                    .isInstanceOf(FileNotFoundException.class)
+                    .hasMessage("why");
+        }
+        assertThat(reader.call(process(1), ALICE, () -> 1)).isEqualTo(1);
+    }
+
+    @Test
+    void manyReadsNeedFewThreads() throws Exception {
+        var reader = reader(LONG, LONG);
+        var threads = new HashSet<Thread>();
+        for (var i = 0; i < 5000; i++) {
+            threads.add(reader.call(process(i), ALICE, Thread::currentThread));
+        }
+        assertThat(threads).hasSizeLessThan(LISTED.most()).allMatch(Thread::isDaemon);
+    }
+
+    @Test
+    void hangingProcessIsSkippedUntilItAnswers() {
+        assertTimesOut(shortTimeout, 1, ALICE);
+        assertThatThrownBy(() -> shortTimeout.call(process(1), ALICE, () -> "asked again"))
+                .satisfies(HangableTest::isTimeout);
+        await().until(() -> canRead(shortTimeout, process(2), ALICE));
+        await("another one of that pid").until(() -> canRead(shortTimeout, new ProcessId(1, 2000), ALICE));
+        released.countDown();
+        await().until(() -> canRead(shortTimeout, process(1), ALICE));
+    }
+
+    @Test
+    void hangingReadsOfOneUserDoNotBlockOtherUsers() {
+        for (var i = 0; i < LISTED.mostOfUser(); i++) {
+            assertTimesOut(shortTimeout, i, ALICE);
+        }
+        assertThatThrownBy(() -> shortTimeout.call(process(100), ALICE, () -> "asked"))
+                .satisfies(HangableTest::isNotMade)
+                .hasMessage("not read: 8 other processes of its user do not answer");
+        await().until(() -> canRead(shortTimeout, process(100), BOB));
+    }
+
+    @Test
+    void subordinateUidsShareTheReadersOfTheirOwner() {
+        shortTimeout.setSubordinateUids(
+                new SubordinateUids(List.of(new SubordinateUids.Range(ALICE, 100_000, 65_536))));
+        for (var i = 0; i < LISTED.mostOfUser(); i++) {
+            assertTimesOut(shortTimeout, i, 100_000 + i);
+        }
+        for (var uid : List.of(100_999L, ALICE)) {
+            assertThatThrownBy(() -> shortTimeout.call(process(100), uid, () -> "asked"))
+                    .satisfies(HangableTest::isNotMade);
+        }
+        await().until(() -> canRead(shortTimeout, process(100), BOB));
+    }
+
+    @Test
+    void rootCannotUseAllReaders() {
+        for (var i = 0; i < LISTED.mostOfUser(); i++) {
+            assertTimesOut(shortTimeout, i, 0);
+        }
+        assertThatThrownBy(() -> shortTimeout.call(process(100), 0, () -> "asked"))
+                .satisfies(HangableTest::isNotMade);
+        await().until(() -> canRead(shortTimeout, process(100), BOB));
+    }
+
+    /** What was not even asked must not count as an answer. */
+    @Test
+    void limitsTheNumberOfHangingReads() {
+        for (var i = 0; i < LISTED.most(); i++) {
+            assertTimesOut(shortTimeout, i, 2000 + i);
+        }
+        assertThatThrownBy(() -> shortTimeout.call(process(100), BOB, () -> "asked"))
+                .satisfies(HangableTest::isNotMade)
+                .hasMessageContaining("64 other processes already do not answer");
+        released.countDown();
+        await().until(() -> canRead(shortTimeout, process(100), BOB));
+    }
+
+    /** So what hangs among all processes keeps no listed process from being read. */
+    @Test
+    void searchesLeaveHalfOfTheThreadsOfAUserAndOfAll() {
+        var searches = shortTimeout.with(limits(Limits.SEARCHED, SHORT, LONG));
+        for (var i = 0; i < LISTED.mostOfUser() / 2; i++) {
+            assertTimesOut(searches, i, ALICE);
+        }
+        assertThatThrownBy(() -> searches.call(process(100), ALICE, () -> "asked"))
+                .satisfies(HangableTest::isNotMade);
+        for (var i = LISTED.mostOfUser() / 2; i < LISTED.mostOfUser(); i++) {
+            assertTimesOut(shortTimeout, i, ALICE);
+        }
+        assertThatThrownBy(() -> shortTimeout.call(process(100), ALICE, () -> "asked"))
+                .satisfies(HangableTest::isNotMade);
+        for (var i = LISTED.mostOfUser() / 2; i < LISTED.most() / 2; i++) {
+            assertTimesOut(searches, 1000 + i, 2000 + i);
+        }
+        assertThatThrownBy(() -> searches.call(process(100), BOB, () -> "asked"))
+                .satisfies(HangableTest::isNotMade)
+                .hasMessageContaining("32 other processes already do not answer");
+        await().until(() -> canRead(shortTimeout, process(100), BOB));
+    }
+
+    /** So nobody can keep the service from searching by processes on the GPUs. */
+    @Test
+    void hangingListedProcessesLeaveThreadsForSearches() {
+        for (var i = 0; i < LISTED.most() / 2; i++) {
+            assertTimesOut(shortTimeout, i, 2000 + i);
+        }
+        var searches = shortTimeout.with(limits(Limits.SEARCHED, SHORT, LONG));
+        await().until(() -> canRead(searches, process(100), BOB));
+    }
+
+    @Test
+    void processThatHangsInASearchIsNotReadAgain() {
+        var searches = shortTimeout.with(limits(Limits.SEARCHED, SHORT, LONG));
+        assertTimesOut(searches, 1, ALICE);
+        assertThatThrownBy(() -> shortTimeout.call(process(1), ALICE, () -> "asked again"))
+                .satisfies(HangableTest::isTimeout);
+    }
+
+    /** What it would still do must not happen, for example while it waits for a lock. */
+    @Test
+    void abandonedThreadIsInterrupted() {
+        assertTimesOut(shortTimeout, 1, ALICE);
+        await().untilAtomic(interrupted, equalTo(1));
+    }
+
+    @Test
+    void waitsOnlyBrieflyAfterTheObservationTimeIsUsedUp() {
+        var reader = reader(SHORT, SHORT);
+        assertTimesOut(reader, 1, ALICE);
+        assertThatThrownBy(() -> readHanging(reader, 2, ALICE))
+                .satisfies(HangableTest::isNotMade)
+                .hasMessageContaining("no time was left");
+        await().until(() -> canRead(reader, process(3), ALICE));
+        reader.beginObservation();
+        assertTimesOut(reader, 4, ALICE);
+    }
+
+    @Test
+    void interruptedThreadDoesNotWait() {
+        var reader = reader(LONG, LONG);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> readHanging(reader, 1, ALICE)).isInstanceOf(InterruptedException.class);
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void readsABatchOnOneThread() throws Exception {
+        var reader = reader(LONG, LONG);
+        var threads = reader.callAll(IntStream.range(0, 100).boxed().toList(), pid -> threadOf(reader, pid));
+        assertThat(threads)
+                .hasSize(100)
+                .containsOnly(threads.getFirst())
+                .doesNotContain(Thread.currentThread().getName());
+    }
+
+    @Test
+    void emptyBatchHasNoResults() throws Exception {
+        assertThat(reader(LONG, LONG).callAll(List.of(), _ -> "read")).isEmpty();
+    }
+
+    /** Only the read that hangs is lost; what else belongs to that process is read again. */
+    @Test
+    void batchContinuesAfterAHangingProcess() throws Exception {
+        var attempts = new AtomicInteger();
+        var results = shortTimeout.callAll(List.of(1, 2, 3), pid -> {
+            attempts.incrementAndGet();
+            return pid == 2 ? hanging(pid) : "read";
+        });
+        assertThat(results).containsExactly("read", "it does not answer", "read");
+        assertThat(attempts).hasValue(4);
+    }
+
+    @Test
+    void abandonedThreadReadsNothingMore() throws Exception {
+        var read = new ConcurrentLinkedQueue<Integer>();
+        shortTimeout.callAll(List.of(1, 2), pid -> {
+            var result = pid == 1 ? hanging(pid) : "read";
+            read.add(pid);
+            return result;
+        });
+        assertThat(read).containsExactly(1, 2);
+        released.countDown();
+        await().until(() -> canRead(shortTimeout, process(1), ALICE));
+        await().until(() -> read.size() == 3); // the abandoned thread ends its own item
+        assertThat(read).containsExactly(1, 2, 1);
+    }
+
+    @Test
+    void failureOfABatchIsPassedOn() {
+        assertThatThrownBy(() -> reader(LONG, LONG).callAll(List.of(1), _ -> {
+                    throw new IllegalStateException("why");
+                }))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("why");
+    }
+
+    @Test
+    void interruptEndsABatch() {
+        var reader = reader(LONG, LONG);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> reader.callAll(List.of(1), this::hanging)).isInstanceOf(InterruptedException.class);
+    }
+
+    /** Returns the failure. */
+    private String hanging(int pid) {
+        try {
+            readHanging(shortTimeout, pid, ALICE);
+            return "read";
+        } catch (IOException | InterruptedException e) {
+            return String.valueOf(e.getMessage());
+        }
+    }
+
+    private static String threadOf(Hangable reader, int pid) {
+        try {
+            return reader.call(process(pid), ALICE, () -> Thread.currentThread().toString());
+        } catch (IOException | InterruptedException e) {
+            return e.toString();
+        }
+    }
+
+    private static Hangable reader(Duration process, Duration observation) {
+        return new Hangable("test", limits(LISTED, process, observation));
+    }
+
+    private static Limits limits(Limits numbers, Duration process, Duration observation) {
+        return new Limits(numbers.most(), numbers.mostOfUser(), process, observation, SHORT);
+    }
+
+    private static void isTimeout(Throwable e) {
+        assertThat(e)
+                .isInstanceOfSatisfying(
+                        UnansweredException.class,
+                        unanswered -> assertThat(unanswered.failure()).isEqualTo(Failure.TIMEOUT));
+    }
+
+    private static void isNotMade(Throwable e) {
+        assertThat(e)
+                .isInstanceOfSatisfying(
+                        UnansweredException.class,
+                        unanswered -> assertThat(unanswered.failure()).isEqualTo(Failure.NO_TIME));
+    }
+
+    private void assertTimesOut(Hangable reader, int pid, long uid) {
+        assertThatThrownBy(() -> readHanging(reader, pid, uid)).satisfies(HangableTest::isTimeout);
+    }
+
+    private void readHanging(Hangable reader, int pid, long uid) throws IOException, InterruptedException {
+        reader.call(process(pid), uid, () -> {
+            while (released.getCount() > 0) { // as a system call, which does not end for an interrupt
+                try {
+                    released.await();
+                } catch (InterruptedException e) {
+                    interrupted.incrementAndGet();
+                }
+            }
+            return "too late";
+        });
+    }
+
+    /** Not where the machine is slow: an answer that comes late is none. */
+    private static boolean canRead(Hangable reader, ProcessId process, long uid) {
+        try {
+            return reader.call(process, uid, () -> true);
+        } catch (IOException | InterruptedException e) {
+            return false;
+        }
+    }
+
+    private static ProcessId process(int pid) {
+        return new ProcessId(pid, 1000);
+    }
+}
