@@ -96,7 +96,7 @@ def observe_state(machine, seconds, is_last):
         if now is None or now[:2] != stamp(status)[:2]:
             yield {"directory": unreadable("is replaced while it is read")}
         else:
-            born = (statx(directory, "", AT_EMPTY_PATH) or (0, 0, 0))[2]
+            born = kernel_status("", directory, AT_EMPTY_PATH)[2]
             yield {"directory": {"present": {"id": identity(status), "born": born}}, "lock": lock, "envs": envs[0],
                    "devices": devices[0]}
     if machine.request["acts"] and is_last:
