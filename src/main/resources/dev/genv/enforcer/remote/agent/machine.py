@@ -24,9 +24,13 @@ class Machine:
         """Returns the clock ticks since boot: hundredths of a second."""
         return int(read_file(self.root + "/uptime", 64).split()[0].replace(b".", b""))
 
-    def limit(self, most, spare):
+    def limit(self, most, spare, least=0.2):
         """Returns the seconds that a step may take, so that this part of the budget is left for the rest."""
-        return max(min(most, self.finish - time.monotonic() - self.request["budget"] * spare), 0.2)
+        return max(min(most, self.finish - time.monotonic() - self.request["budget"] * spare), least)
+
+    def search_limit(self):
+        """Returns the seconds that a search for further processes may take; none if the rest needs them."""
+        return self.limit(self.request["budget"] / 10, 0.22, 0)
 
     def path(self, task, name):
         return "%s/%s/%s" % (self.root, task, name)
@@ -112,21 +116,18 @@ class Machine:
         return {"cgroup": self.cgroup_text(pid),
                 "namespacePids": reading(lambda: base64(self.status(pid, b"NSpid")))}
 
-    def related_process(self, pid):
-        """Yields the parts of ProcessFacts of a related process."""
-        yield self.origin(pid)
-        yield from self.process(pid, False)
-
-    def process(self, pid, with_program=True):
-        """Yields the parts of ProcessFacts, in an order that leaves what may hang to the end."""
+    def process(self, pid, is_related=False):
+        """Yields the parts of ProcessFacts of a listed or a related process. What may hang comes last."""
         try:
             before = self.stat(pid)
             yield {"before": {"value": base64(before)}, "uid": reading(self.uid, pid)}
-            if self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
+            if is_related:
+                yield self.origin(pid)
+            elif self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
                 yield {"cgroup": self.cgroup_text(pid)}
             task = self.running_task(pid, before)
             yield {"environ": reading(self.environ, pid, task, before)}
-            if with_program:
+            if not is_related:
                 yield from self.executable(self.path(task, "exe"))
         except OSError as error:
             yield {"missing": failure(error)}
