@@ -3,7 +3,6 @@ package dev.genv.enforcer.remote.agent;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.ProcStat;
@@ -16,16 +15,17 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** What is remembered of a machine from one observation to the next, so that it is not asked again. */
 final class HostMemory {
-    private final SilentProcesses silent;
+    private final HangBackoff<ProcessId> silent;
     private final HangBackoff<Step> hanging;
     private String passwd = "";
     private String subuid = "";
 
     HostMemory(LongSupplier nanos) {
-        silent = new SilentProcesses(nanos);
+        silent = new HangBackoff<>(nanos);
         hanging = new HangBackoff<>(nanos);
     }
 
@@ -50,7 +50,7 @@ final class HostMemory {
 
     Omitted omitted() {
         return new Omitted(
-                silent.skipped(),
+                silent.paused(),
                 hanging.isPaused(Step.GPU_TOOL),
                 hanging.isPaused(Step.DEVICE_STATUS),
                 hanging.isPaused(Step.KERNELS),
@@ -60,31 +60,59 @@ final class HostMemory {
 
     void record(Answer.Observed answer, Omitted omitted) {
         var facts = answer.facts();
-        silent.record(facts.allProcesses(), omitted.processes());
+        recordProcesses(facts.allProcesses(), omitted.processes());
         if (!omitted.tool()) {
-            record(Step.GPU_TOOL, answer.toolHangs());
+            hanging.record(Step.GPU_TOOL, answer.toolHangs());
         }
-        var status = facts.gpu().status();
-        var statusFailure = status instanceof Reading.Failed(var failure, var _) ? failure : null;
-        if (statusFailure == null || statusFailure == Reading.Failure.TIMEOUT) {
-            record(Step.DEVICE_STATUS, statusFailure != null);
+        var status = failure(facts.gpu().status());
+        if (status == null || status == Failure.TIMEOUT) {
+            hanging.record(Step.DEVICE_STATUS, status != null);
         }
         // No files and no failure may also mean that there was nothing to search for, which is no answer.
         var kernels = facts.liveness().kernels();
         var kernelsHung = !kernels.unsearched().isEmpty();
         if (!omitted.kernels() && (kernelsHung || !kernels.files().isEmpty())) {
-            record(Step.KERNELS, kernelsHung);
+            hanging.record(Step.KERNELS, kernelsHung);
         }
         passwd = version(facts.accounts().passwd(), passwd);
         subuid = version(facts.accounts().subuid(), subuid);
     }
 
-    private void record(Step step, boolean hung) {
-        if (hung) {
-            hanging.recordHang(step);
-        } else {
-            hanging.recordAnswer(step);
+    /**
+     * Records of which processes the environ did not answer.
+     *
+     * @param skipped the processes that were skipped; another process may have the pid of one of them by now
+     */
+    void recordProcesses(List<ProcessFacts> processes, Set<ProcessId> skipped) {
+        for (var process : processes) {
+            var failure = failure(process.environ());
+            if (failure != Failure.SKIPPED && failure != Failure.NO_TIME) {
+                stat(process)
+                        .filter(stat -> !stat.isZombie())
+                        .map(stat -> new ProcessId(process.pid(), stat.startTime()))
+                        .ifPresent(id -> silent.record(id, failure == Failure.TIMEOUT));
+            }
+            skipped.stream()
+                    .filter(former -> former.pid() == process.pid() && hasEnded(former, process))
+                    .forEach(former -> silent.record(former, false));
         }
+    }
+
+    private static boolean hasEnded(ProcessId former, ProcessFacts process) {
+        return failure(process.before()) == Failure.ABSENT
+                || stat(process)
+                        .filter(stat -> stat.isZombie() || stat.startTime() != former.startTime())
+                        .isPresent();
+    }
+
+    private static Optional<ProcStat> stat(ProcessFacts process) {
+        return process.before() instanceof Reading.Value<Bytes>(var text)
+                ? ProcStat.tryParse(text.text())
+                : Optional.empty();
+    }
+
+    private static @Nullable Failure failure(Reading<?> reading) {
+        return reading instanceof Reading.Failed(var failure, var _) ? failure : null;
     }
 
     private static String version(Reading<TextFile> file, String known) {
@@ -110,17 +138,17 @@ final class HostMemory {
 
         private record Pause(long since, Duration length) {}
 
-        void recordHang(K what) {
+        /** Records that something did not answer, or that it did, which ends the pause. */
+        void record(K what, boolean hung) {
             var former = pauses.remove(what);
+            if (!hung) {
+                return;
+            }
             var length = former == null ? SHORTEST : former.length.multipliedBy(2);
             pauses.put(what, new Pause(nanos.getAsLong(), length.compareTo(LONGEST) > 0 ? LONGEST : length));
             if (pauses.size() > MAX_REMEMBERED) {
                 pauses.remove(pauses.keySet().iterator().next());
             }
-        }
-
-        void recordAnswer(K what) {
-            pauses.remove(what);
         }
 
         boolean isPaused(K what) {
@@ -130,59 +158,6 @@ final class HostMemory {
 
         Set<K> paused() {
             return pauses.keySet().stream().filter(this::isPaused).collect(Collectors.toUnmodifiableSet());
-        }
-    }
-
-    /** The processes of a machine whose environ did not answer. They are skipped for a while. */
-    static final class SilentProcesses {
-        private final HangBackoff<ProcessId> backoff;
-
-        SilentProcesses(LongSupplier nanos) {
-            backoff = new HangBackoff<>(nanos);
-        }
-
-        /** Returns the processes to skip. */
-        Set<ProcessId> skipped() {
-            return backoff.paused();
-        }
-
-        /**
-         * Records an observation.
-         *
-         * @param skipped the processes that were skipped; another process may have the pid of one of them by now
-         */
-        void record(List<ProcessFacts> processes, Set<ProcessId> skipped) {
-            for (var process : processes) {
-                stat(process)
-                        .filter(stat -> !stat.isZombie())
-                        .ifPresent(stat -> record(new ProcessId(process.pid(), stat.startTime()), process.environ()));
-                skipped.stream()
-                        .filter(former -> former.pid() == process.pid() && hasEnded(former, process))
-                        .forEach(backoff::recordAnswer);
-            }
-        }
-
-        private void record(ProcessId id, Reading<EnvironFacts> environ) {
-            var failure = environ instanceof Reading.Failed(var why, var _) ? why : null;
-            if (failure == Failure.TIMEOUT) {
-                backoff.recordHang(id);
-            } else if (failure != Failure.SKIPPED && failure != Failure.NO_TIME) {
-                backoff.recordAnswer(id);
-            }
-        }
-
-        private static boolean hasEnded(ProcessId former, ProcessFacts process) {
-            return process.before() instanceof Reading.Failed(var why, var _)
-                    ? why == Failure.ABSENT
-                    : stat(process)
-                            .filter(stat -> stat.isZombie() || stat.startTime() != former.startTime())
-                            .isPresent();
-        }
-
-        private static Optional<ProcStat> stat(ProcessFacts process) {
-            return process.before() instanceof Reading.Value<Bytes>(var text)
-                    ? ProcStat.tryParse(text.text())
-                    : Optional.empty();
         }
     }
 }

@@ -7,6 +7,7 @@ may never end.
 """
 import binascii
 import bisect
+import collections
 import errno
 import fcntl
 import itertools
@@ -16,6 +17,7 @@ import os
 import select
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import time

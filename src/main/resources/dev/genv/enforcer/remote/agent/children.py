@@ -16,29 +16,22 @@ class Children:
     killed = []  # for each, a function that returns whether it exists
 
     @classmethod
-    def kill(cls, pid):
-        os.kill(pid, signal.SIGKILL)
-        cls.killed.append(lambda: os.waitpid(pid, os.WNOHANG)[0] == 0)
-        cls.collect()
-
-    @classmethod
     def collect(cls):
+        """Returns how many of them exist."""
         cls.killed = [exists for exists in cls.killed if exists()]
+        return len(cls.killed)
 
     @classmethod
     def wait(cls):
         """Gives them a moment to exit, because they would stay as zombies until the next request."""
-        for _ in range(10):
-            cls.collect()
-            if not cls.killed:
-                return
+        stop = time.monotonic() + 10 * PAUSE
+        while cls.collect() and time.monotonic() < stop:
             time.sleep(PAUSE)
 
     @classmethod
     def require_few(cls, most=MOST):
         """Raises OSError if so many children hang that another one is too much."""
-        cls.collect()
-        if len(cls.killed) >= most:
+        if cls.collect() >= most:
             raise OSError(errno.EAGAIN, "%d child processes of the agent hang" % len(cls.killed))
 
 
@@ -72,7 +65,9 @@ class Call:
         return self
 
     def __exit__(self, *_):
-        Children.kill(self.pid)
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        Children.killed.append(lambda: os.waitpid(pid, os.WNOHANG)[0] == 0)
         os.close(self.answers)
         os.close(self.permits)
 
@@ -104,6 +99,12 @@ class Call:
         deadline = time.monotonic() + seconds
         return iter(lambda: self.part(deadline), None)
 
+    def merge(self, merged, seconds):
+        """Adds what remains of the next task: that stays known if the rest does not answer. Raises as parts does."""
+        for part in self.parts(seconds):
+            merged.update(part)
+        return merged
+
     def part(self, deadline):
         """Returns what a task yields next, or None at its end. Raises as parts does."""
         part = marshal.loads(self.receive(int.from_bytes(self.receive(8, deadline), "big"), deadline))
@@ -130,10 +131,7 @@ class Call:
         os.write(self.permits, b"!")
 
 
-def call(task, seconds):
-    """Returns the merged parts of one task. Raises NoAnswer, OSError."""
-    merged = {}
+def call(task, seconds, known=None):
+    """Returns the merged parts of one task, in a new dictionary or in this one. Raises NoAnswer, OSError."""
     with Call([task]) as child:
-        for part in child.parts(seconds):
-            merged.update(part)
-    return merged
+        return child.merge({} if known is None else known, seconds)

@@ -8,38 +8,14 @@ ALL_DRIVERS = GPU_DRIVERS + (b"nvidiactl", b"nvidia-uvm")
 
 
 class FileNumbers:
-    """Reads the numbers that the kernel has for files: the server of a user's file system may not answer."""
-
-    def __init__(self):
-        self.statx = None
-        try:
-            import ctypes
-            self.errno, self.buffer = ctypes.get_errno, ctypes.create_string_buffer(256)
-            self.statx = ctypes.CDLL(None, use_errno=True).statx
-        except (ImportError, AttributeError):
-            pass
-
-    def read(self, path):
-        """Returns the file, as maps names it, and the major and the minor number of a character device, otherwise None."""
-        if self.statx is None:
-            return self.read_by_stat(path)
-        if self.statx(AT_FDCWD, os.fsencode(path), AT_STATX_DONT_SYNC, STATX_BASIC_STATS, self.buffer) < 0:
-            number = self.errno()
-            if number == errno.ENOSYS:
-                self.statx = None
-                return self.read_by_stat(path)
-            raise OSError(number, os.strerror(number))
-
-        def number_at(start, size):
-            return int.from_bytes(self.buffer.raw[start:start + size], sys.byteorder)
-        file = (b"%02x:%02x" % (number_at(136, 4), number_at(140, 4)), b"%d" % number_at(32, 8))
-        return file, (number_at(128, 4), number_at(132, 4)) if stat.S_ISCHR(number_at(28, 2)) else None
+    """The numbers that the kernel has for files."""
 
     @staticmethod
-    def read_by_stat(path):
-        status = os.stat(path)
-        file = (b"%02x:%02x" % (os.major(status.st_dev), os.minor(status.st_dev)), b"%d" % status.st_ino)
-        return file, (os.major(status.st_rdev), os.minor(status.st_rdev)) if stat.S_ISCHR(status.st_mode) else None
+    def read(path):
+        """Returns the file, as maps names it, and the major and the minor number of a character device, otherwise None."""
+        device, inode, _, _, mode, number = kernel_status(path)
+        file = (b"%02x:%02x" % (os.major(device), os.minor(device)), b"%d" % inode)
+        return file, (os.major(number), os.minor(number)) if stat.S_ISCHR(mode) else None
 
 
 def majors_of(machine, drivers):
@@ -78,11 +54,10 @@ class HeldGpus:
         """Yields which files of GPUs a process has open or maps, and what was not examined."""
         held = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "mappings": 0, "cut": False, "skipped": ""}
         try:
-            self.examine_task(pid, self.machine.path(pid, "."), held)
-            # The first thread may have exited, and then it shows neither descriptors nor mappings.
-            for thread in os.listdir(self.machine.path(pid, "task")) if held["files"] == 0 else []:
-                if held["files"] == 0:
-                    self.examine_task(pid, self.machine.path(pid, "task/" + thread), held)
+            for task in self.machine.tasks(pid):
+                self.examine_task(pid, self.machine.path(task, "."), held)
+                if held["files"]:
+                    break
         except (FileNotFoundError, ProcessLookupError):
             pass
         except OSError as error:

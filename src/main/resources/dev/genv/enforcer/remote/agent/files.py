@@ -1,38 +1,40 @@
 """The identity of files."""
 AT_FDCWD, AT_EMPTY_PATH, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, STATX_BTIME = -100, 0x1000, 0x4000, 0x7FF, 0x800
+STATX = struct.Struct("=I16xI4xH2xQ40xqI36x4I")
+try:
+    import ctypes
+    LIBRARY, STATX_BUFFER = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(256)
+except ImportError:
+    LIBRARY = STATX_BUFFER = None
 
 
 def library_call(function, *arguments):
     """Calls a function of the C library that Python lacks, or has only in later versions. Raises OSError."""
     try:
-        import ctypes
-        result = getattr(ctypes.CDLL(None, use_errno=True), function)(*arguments)
-    except (ImportError, AttributeError):
+        result = getattr(LIBRARY, function)(*arguments)
+    except AttributeError:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
-def statx(directory, path, flags):
-    """Returns device, inode, creation time in ns (0 if unknown), owner and mode; None if the system lacks statx(2)."""
+def kernel_status(path, directory=AT_FDCWD, flags=AT_STATX_DONT_SYNC):
+    """Returns device, inode, creation time in ns (0 if unknown), owner and mode of a file, and the device that it is.
+
+    It is what the kernel knows: the server of a user's file system may not answer. Only without statx(2) it is asked.
+    """
     try:
-        import ctypes
-        buffer = ctypes.create_string_buffer(256)
-        library_call("statx", directory, os.fsencode(path), flags, STATX_BASIC_STATS | STATX_BTIME, buffer)
-    except ImportError:
-        return None
+        library_call("statx", directory, os.fsencode(path), flags, STATX_BASIC_STATS | STATX_BTIME, STATX_BUFFER)
     except OSError as error:
-        if error.errno in (errno.ENOSYS, errno.EPERM):
-            return None
-        raise
-    mask, owner, major, minor, nanos = (
-        int.from_bytes(buffer.raw[at:at + 4], sys.byteorder) for at in (0, 20, 136, 140, 88))
-    inode, seconds = (int.from_bytes(buffer.raw[at:at + 8], sys.byteorder) for at in (32, 80))
-    mode = int.from_bytes(buffer.raw[28:30], sys.byteorder)
+        if error.errno not in (errno.ENOSYS, errno.EPERM):
+            raise
+        status = os.stat(path or directory)
+        return status.st_dev, status.st_ino, 0, status.st_uid, status.st_mode, status.st_rdev
+    mask, owner, mode, inode, seconds, nanos, *numbers = STATX.unpack_from(STATX_BUFFER)
     # A user's file system chooses the time, too.
     born = signed((seconds * 10 ** 9 + nanos) % (1 << 64)) if mask & STATX_BTIME else 0
-    return os.makedev(major, minor), inode, born, owner, mode
+    return os.makedev(*numbers[2:]), inode, born, owner, mode, os.makedev(*numbers[:2])
 
 
 def root_file(path):
@@ -40,11 +42,7 @@ def root_file(path):
 
     Raises Untrusted if another user than root can change it.
     """
-    found = statx(AT_FDCWD, path, AT_STATX_DONT_SYNC)
-    if found is None:
-        status = os.stat(path)
-        found = status.st_dev, status.st_ino, 0, status.st_uid, status.st_mode
-    device, inode, born, owner, mode = found
+    device, inode, born, owner, mode, _ = kernel_status(path)
     if not stat.S_ISREG(mode):
         raise Untrusted("it is not a file")
     if owner != 0 or mode & 0o22:

@@ -2,6 +2,8 @@
 LARGEST_OUTPUT = 1 << 20
 MOST_PROCESSES = 4096
 STATUS_SECONDS = 5
+SKIPPED = failed("SKIPPED", "nvidia-smi hung in an earlier observation and could not be terminated: "
+                            "it is not run for a while")
 
 
 class Tool:
@@ -63,18 +65,14 @@ class Tool:
 
 def gpu_facts(request, machine):
     """Returns GpuFacts, the listed pids, and whether the tool still runs and cannot be terminated."""
-    if request["skip"]:
-        skipped = failed("SKIPPED", "nvidia-smi hung in an earlier observation and could not be terminated: "
-                                    "it is not run for a while")
-        return {"processes": skipped, "devices": skipped, "devicesAreCurrent": True}, [], False
-    found = reading(find_program, request["program"])
-    if "failure" in found:
-        return {"processes": found, "devices": found, "devicesAreCurrent": True}, [], False
-    tool, pids = Tool(found["value"]), []
-    processes = tool_reading(tool, request["processes"], request, machine)
-    devices = processes
-    if processes.get("failure") != "TIMEOUT":
-        devices = tool_reading(tool, request["devices"], request, machine)
+    found, pids, hangs = SKIPPED if request["skip"] else reading(find_program, request["program"]), [], False
+    processes = devices = found
+    if "value" in found:
+        tool = Tool(found["value"])
+        processes = devices = tool_reading(tool, request["processes"], request, machine)
+        if processes.get("failure") != "TIMEOUT":
+            devices = tool_reading(tool, request["devices"], request, machine)
+        hangs = tool.hangs
     if "value" in processes:
         lines = binascii.a2b_base64(processes["value"]["stdout"]).split(b"\n")
         columns = [line.split(b",")[1].strip() for line in lines if b"," in line]
@@ -82,7 +80,7 @@ def gpu_facts(request, machine):
     if len(pids) > MOST_PROCESSES:
         why = "%s lists more processes than can be observed: %d" % (tool.name, len(pids))
         processes, pids = failed("OTHER", why), []
-    return {"processes": processes, "devices": devices, "devicesAreCurrent": True}, pids, tool.hangs
+    return {"processes": processes, "devices": devices, "devicesAreCurrent": True}, pids, hangs
 
 
 def status_reading(request, machine, facts):

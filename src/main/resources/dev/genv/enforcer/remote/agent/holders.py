@@ -16,22 +16,17 @@ def gpu_information(machine):
 
 def holder_candidates(machine, listed, memories):
     """Returns the pids: the newest process of every user, then the second newest, and so on."""
-    processes, turns, order = [], {}, []
-    now = time.monotonic()
+    processes, now = [], time.monotonic()
     half = now + (memories.stop - now) / 2  # the other half is for the files of the processes
     # The largest pids are mostly the newest, so a partial list has the newest of each user.
     for pid in sorted(machine.pids(), reverse=True):
         if time.monotonic() > half:
             memories.failures[pid] = NO_TIME
         elif pid not in listed and pid != os.getpid():
-            now = fields(reading(machine.stat, pid).get("value", b""))
+            now = machine.stat_fields(pid)
             if now[19] and not has_exited(now) and not int(now[6]) & KERNEL_THREAD:
                 processes.append((int(now[19]), pid))
-    for _, pid in sorted(processes, reverse=True):
-        user = memories.owner(pid)
-        turns[user] = turns.get(user, 0) + 1
-        order.append((turns[user], pid))
-    return [pid for _, pid in sorted(order)]
+    return in_turns([pid for _, pid in sorted(processes, reverse=True)], memories.owner)
 
 
 def holder_facts(machine, listed):
@@ -39,29 +34,24 @@ def holder_facts(machine, listed):
     facts = {"gpus": [], "holders": [], "incomplete": ""}
     if not machine.request["holders"]:
         return facts
-    budget = machine.request["budget"]
-    stop = min(time.monotonic() + budget / 10, machine.finish - 0.22 * budget)
+    seconds = machine.search_limit()
+    memories = Memories(machine, time.monotonic() + seconds)  # a user can have several processes that do not answer
     try:
-        facts.update(call(lambda: gpu_information(machine), max(stop - time.monotonic(), 0.2)))
+        call(lambda: gpu_information(machine), max(seconds, 0.2), facts)
         majors = majors_of(machine, GPU_DRIVERS)
     except NoAnswer:
-        facts["incomplete"] = "the driver does not answer"
-        return facts
+        return dict(facts, incomplete="the driver does not answer")
     except OSError as error:
-        facts["incomplete"] = error.strerror
-        return facts
+        return dict(facts, incomplete=error.strerror)
     if not majors:
         return facts
-    memories = Memories(machine, stop)  # a user can have several processes that do not answer
     pids = holder_candidates(machine, listed, memories)
-    held = HeldGpus(machine, majors)
-    values = memories.read(pids, held.examine)
+    values = memories.read(pids, HeldGpus(machine, majors).examine)
     found = [pid for pid in pids if values[pid].get("minors")]
-    reasons = [value["unexamined"] for value in values.values() if value.get("unexamined")]
+    reasons = ["more than %d processes hold GPUs" % MOST_FOUND] if len(found) > MOST_FOUND else []
+    reasons += [value["unexamined"] for value in values.values() if value.get("unexamined")]
     reasons += ["a process does not answer" if why["failure"] == "TIMEOUT" else LATE
                 for why in memories.failures.values()]
-    if len(found) > MOST_FOUND:
-        reasons.insert(0, "more than %d processes hold GPUs" % MOST_FOUND)
     facts["incomplete"] = reasons[0] if reasons else ""
     facts["holders"] = [{"process": process, "minors": values[process["pid"]]["minors"],
                          "mapped": values[process["pid"]]["mapped"]}

@@ -24,9 +24,13 @@ class Machine:
         """Returns the clock ticks since boot: hundredths of a second."""
         return int(read_file(self.root + "/uptime", 64).split()[0].replace(b".", b""))
 
-    def limit(self, most, spare):
+    def limit(self, most, spare, least=0.2):
         """Returns the seconds that a step may take, so that this part of the budget is left for the rest."""
-        return max(min(most, self.finish - time.monotonic() - self.request["budget"] * spare), 0.2)
+        return max(min(most, self.finish - time.monotonic() - self.request["budget"] * spare), least)
+
+    def search_limit(self):
+        """Returns the seconds that a search for further processes may take; none if the rest needs them."""
+        return self.limit(self.request["budget"] / 10, 0.22, 0)
 
     def path(self, task, name):
         return "%s/%s/%s" % (self.root, task, name)
@@ -54,30 +58,40 @@ class Machine:
             raise OSError(errno.EINVAL, "status has no uid")
         return int(uid)
 
+    def stat_fields(self, task):
+        """Returns the fields of its stat; empty ones if it cannot be read."""
+        return fields(reading(self.stat, task).get("value", b""))
+
+    def tasks(self, pid):
+        """Yields the process and then its threads: the first thread may have exited, and then it shows nothing."""
+        yield pid
+        for thread in os.listdir(self.path(pid, "task")):
+            yield "%d/task/%s" % (pid, thread)
+
     def running_task(self, pid, stat_before):
         """Returns the process or, if its first thread has exited, another of its threads that has its memory."""
-        for thread in os.listdir(self.path(pid, "task")) if has_exited(fields(stat_before)) else []:
-            task = "%d/task/%s" % (pid, thread)
-            if self.has_memory(task):
-                return task
-        return pid
+        return next(filter(self.has_memory, self.tasks(pid)), pid) if has_exited(fields(stat_before)) else pid
 
     def has_memory(self, task):
         """Whether a thread still has an environment: a thread that exits has none, and shows an empty one."""
-        now = fields(reading(self.stat, task).get("value", b") Z"))
+        now = self.stat_fields(task)
         return not has_exited(now) and now[48] not in (b"", b"0")
 
-    def environ(self, task):
-        """Returns EnvironFacts: the last variable of that name counts."""
+    def environ(self, pid, task, stat_before):
+        """Returns EnvironFacts of a process, of which this task is running: the last variable of that name counts."""
         content = b"\0" + read_file(self.path(task, "environ"), LARGEST_ENVIRON)
+        if task != pid and len(content) == 1 and not self.has_memory(task):
+            raise OSError(errno.EINVAL, "the thread has exited")
         value, job = last_value(content, VARIABLE), last_value(content, SLURM_VARIABLE)
         digest = sha256(value) if len(value) > LONGEST_ID else ""
         # Each string contains an equals sign, but does not begin with it. A user can write millions of strings.
         is_well_formed = content.endswith(b"\0") and b"\0=" not in content and (
             b"\0\0" not in content.translate(None, NEITHER_END_NOR_EQUALS))
+        is_one_string = content.find(b"\0", 1) == len(content) - 1
+        if is_one_string and task == pid and self.is_title(pid, stat_before):
+            is_well_formed = False
         return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest,
-                "wellFormed": is_well_formed, "slurmJob": base64(job if len(job) <= LONGEST_JOB else b""),
-                "isOneString": content.find(b"\0", 1) == len(content) - 1}
+                "wellFormed": is_well_formed, "slurmJob": base64(job if len(job) <= LONGEST_JOB else b"")}
 
     def is_title(self, pid, stat_before):
         """Whether a title extends from the arguments into the environ.
@@ -102,27 +116,18 @@ class Machine:
         return {"cgroup": self.cgroup_text(pid),
                 "namespacePids": reading(lambda: base64(self.status(pid, b"NSpid")))}
 
-    def related_process(self, pid):
-        """Yields the parts of ProcessFacts of a related process."""
-        yield self.origin(pid)
-        yield from self.process(pid, False)
-
-    def process(self, pid, with_program=True):
-        """Yields the parts of ProcessFacts, in an order that leaves what may hang to the end."""
+    def process(self, pid, is_related=False):
+        """Yields the parts of ProcessFacts of a listed or a related process. What may hang comes last."""
         try:
             before = self.stat(pid)
             yield {"before": {"value": base64(before)}, "uid": reading(self.uid, pid)}
-            if self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
+            if is_related:
+                yield self.origin(pid)
+            elif self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
                 yield {"cgroup": self.cgroup_text(pid)}
             task = self.running_task(pid, before)
-            environ = reading(self.environ, task)
-            is_one_string = environ.get("value", {}).pop("isOneString", False)
-            if is_one_string and task == pid and self.is_title(pid, before):
-                environ["value"]["wellFormed"] = False
-            if task != pid and environ.get("value", {}).get("size") == 0 and not self.has_memory(task):
-                environ = failed("OTHER", "the thread has exited")
-            yield {"environ": environ}
-            if with_program:
+            yield {"environ": reading(self.environ, pid, task, before)}
+            if not is_related:
                 yield from self.executable(self.path(task, "exe"))
         except OSError as error:
             yield {"missing": failure(error)}

@@ -4,37 +4,33 @@ LARGEST_ANSWER = 15 << 20  # the recipient accepts 16 MiB, with what the login p
 LARGEST_LIVENESS = 2 << 20
 LONGEST_USUAL_ID = 256
 TOO_LONG = failed("OTHER", "the answer would be too long")
+DIRECTORY_FACTS = {"isWritable": True, "enforcer": None, "leased": None}
 
 
 def read_state(machine, directory, seconds):
     """Returns LockFacts and both state files as they were at one moment."""
-    if machine.request["acts"]:
-        lock = GenvLock(directory, seconds, False)
-        while lock.take():
-            facts = lock.facts(machine)
-            files = [state_file(directory, name) for name in (ENVS, DEVICES)]
-            is_complete = lock.file is not None or stamp_in(directory, LOCK) is None
-            lock.release()
-            if is_complete:
-                return facts, files
-            # Somebody has created the lock, and may have written.
-            lock.outcome, lock.reason = "UNUSABLE", "is created and removed repeatedly"
-            if not lock.has_time():
-                break
-        facts = lock.facts(machine)
-    else:
-        facts = NOT_ATTEMPTED
-    return facts, read_unlocked(directory, time.monotonic() + 1)
+    lock = GenvLock(directory, seconds, False)
+    while machine.request["acts"] and lock.take():
+        facts, files = lock.facts(machine), [state_file(directory, name) for name in (ENVS, DEVICES)]
+        is_complete = lock.file is not None or stamp_in(directory, LOCK) is None
+        lock.release()
+        if is_complete:
+            return facts, files
+        # Somebody has created the lock, and may have written.
+        lock.outcome, lock.reason = "UNUSABLE", "is created and removed repeatedly"
+        if not lock.has_time():
+            break
+    return lock.facts(machine) if machine.request["acts"] else NOT_ATTEMPTED, read_unlocked(directory)
 
 
 def read_at_once(directory):
-    """Reads both files without the lock; Nones if one is being written.
+    """Reads both files without the lock; None if one is being written.
 
     Nobody knows when a cycle begins, and no event (inotify) shows it before both files are open.
     """
     descriptors = [reading(open_in, directory, name).get("value") for name in (ENVS, DEVICES)]
     files = [state_file(directory, name, descriptor) for name, descriptor in zip((ENVS, DEVICES), descriptors)]
-    return files if all("absent" in file or is_whole(content) for file, content in files) else (None, None)
+    return files if all("absent" in file or is_whole(content) for file, content in files) else None
 
 
 def is_whole(content):
@@ -45,13 +41,13 @@ def is_whole(content):
     return len(parts) % 2 == 1 and counts[0] == counts[1] > 0 and counts[2] == counts[3]
 
 
-def read_unlocked(directory, stop):
+def read_unlocked(directory):
     """Reads both files without the lock. genv writes in place, so only what does not change for a while counts."""
     def versions():
         return [(stamp_in(directory, name), state_file(directory, name), stamp_in(directory, name))
                 for name in (ENVS, DEVICES)]
 
-    earlier = versions()
+    earlier, stop = versions(), time.monotonic() + 1
     while True:
         time.sleep(0.05)
         now = versions()
@@ -89,28 +85,26 @@ def observe_state(machine, seconds, is_last):
         yield {"isWritable": os.access(".", os.W_OK, dir_fd=directory)}
         if machine.request["acts"] and is_last:
             yield {"enforcer": other_enforcer(machine, directory)}
-        lock, (envs, devices) = NOT_ATTEMPTED, (None, None) if is_last else read_at_once(directory)
-        if not envs:
-            lock, (envs, devices) = read_state(machine, directory, seconds)
+        lock, files = NOT_ATTEMPTED, None if is_last else read_at_once(directory)
+        if not files:
+            lock, files = read_state(machine, directory, seconds)
         now = stamp_in(None, machine.state)
         if now is None or now[:2] != stamp(status)[:2]:
             yield {"directory": unreadable("is replaced while it is read")}
         else:
-            born = (statx(directory, "", AT_EMPTY_PATH) or (0, 0, 0))[2]
-            yield {"directory": {"present": {"id": identity(status), "born": born}}, "lock": lock, "envs": envs[0],
-                   "devices": devices[0]}
+            born = kernel_status("", directory, AT_EMPTY_PATH)[2]
+            yield {"directory": {"present": {"id": identity(status), "born": born}}, "lock": lock, "envs": files[0][0],
+                   "devices": files[1][0]}
     if machine.request["acts"] and is_last:
         yield {"leased": lease(machine, key)}
 
 
-def state_facts(machine, lock_seconds, seconds, is_last):
-    """Returns StateFacts, and what else depends on the state directory."""
-    facts = {"lock": NOT_ATTEMPTED, "envs": {"absent": {}}, "devices": {"absent": {}}}
-    known = {"isWritable": True, "enforcer": None, "leased": None}
+def state_facts(machine, lock_seconds, spare, is_last):
+    """Returns StateFacts, and what else depends on the state directory. For the rest this part of the budget is left."""
+    known = dict(DIRECTORY_FACTS, lock=NOT_ATTEMPTED, envs={"absent": {}}, devices={"absent": {}})
+    seconds = machine.limit(lock_seconds + 4, spare)
     try:
-        with Call([lambda: observe_state(machine, lock_seconds, is_last)]) as child:
-            for part in child.parts(seconds):
-                known.update(part)  # what is known stays known if the rest does not answer
+        call(lambda: observe_state(machine, lock_seconds, is_last), seconds, known)
     except NoAnswer:
         why, mount = "there was no answer within %d ms" % (seconds * 1000), mount_of(machine.mounts(), machine.state)
         if mount:
@@ -118,23 +112,15 @@ def state_facts(machine, lock_seconds, seconds, is_last):
         known["directory"] = unreadable(why, "TIMEOUT")
     except OSError as error:
         known["directory"] = unreadable(error.strerror, failure(error)["failure"])
-    facts.update((key, known.pop(key)) for key in ("directory", "lock", "envs", "devices") if key in known)
-    return facts, known
-
-
-def earlier_state(machine):
-    """Returns StateFacts before anything else, so that a change during the run of the GPU tool changes nothing."""
-    lock_seconds = machine.limit(machine.request["lockTimeout"], 0.72)
-    return state_facts(machine, lock_seconds, machine.limit(lock_seconds + 4, 0.62), False)[0]
+    return {key: known.pop(key) for key in ("directory", "lock", "envs", "devices")}, known
 
 
 def last_state(machine, earlier):
     """Returns the earlier StateFacts if they differ, the present ones, and what else depends on the directory."""
     if earlier["directory"].get("unreadable", {}).get("failure") == "TIMEOUT":
-        return None, earlier, {"isWritable": True, "enforcer": None, "leased": None}
+        return None, earlier, DIRECTORY_FACTS
     left = max(machine.request["lockTimeout"] - (earlier["lock"]["waited"] or 0), 0)
-    lock_seconds = min(left, machine.limit(left, 0.28))
-    facts, directory = state_facts(machine, lock_seconds, machine.limit(lock_seconds + 4, 0.11), True)
+    facts, directory = state_facts(machine, min(left, machine.limit(left, 0.28)), 0.11, True)
     if facts["lock"]["waited"] is not None and earlier["lock"]["waited"] is not None:
         facts["lock"].update(waited=facts["lock"]["waited"] + earlier["lock"]["waited"], limit=earlier["lock"]["limit"])
     is_same = all(facts[key] == earlier[key] for key in ("directory", "envs", "devices"))
@@ -153,7 +139,8 @@ def access_facts(machine, is_writable):
 def observe(machine):
     """Returns HostFacts. The state is read again after the processes: the environment of a new one is not missing then."""
     request, etc = machine.request, machine.request["etc"]
-    earlier = earlier_state(machine)
+    # Before anything else, so that a change during the run of the GPU tool changes nothing.
+    earlier, _ = state_facts(machine, machine.limit(request["lockTimeout"], 0.72), 0.62, False)
     ids = [etc + "/machine-id", os.path.dirname(etc) + "/var/lib/dbus/machine-id"]
     facts = {"machine": {"machineId": first_line(*ids), "bootId": machine.boot,
                          "driver": first_line(machine.path("driver", "nvidia/version"))},

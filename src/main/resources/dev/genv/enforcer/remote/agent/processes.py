@@ -19,35 +19,32 @@ class Memories:
         """patience: after this time (s) in all, it waits only shortly for each further process."""
         self.machine, self.stop, self.patience, self.most_children = machine, stop, patience, most_children
         self.waited, self.abandoned = 0, 0  # the time (s) for processes that did not answer, and their number
-        self.stuck, self.spent = {}, {}  # by owner: the number of processes that do not answer, and the time (s) of all
+        # By owner: the number of processes that do not answer, and the time (s) of all.
+        self.stuck, self.spent = collections.Counter(), collections.Counter()
         self.failures, self.uids = {}, {}  # by pid
 
     def read(self, pids, task):
         """Executes a task for each process, one after the other, and returns what each yields, merged."""
-        values, pending = {pid: {} for pid in pids}, self.with_share(pids)
+        values, pending, why = {pid: {} for pid in pids}, self.with_share(pids), NO_TIME
         while pending and time.monotonic() < self.stop and self.abandoned < MOST_STUCK:
             try:
-                child = Call(self.tasks(self.queues(pending), task), self.most_children)
+                child = Call(self.tasks(pending, task), self.most_children)
             except OSError as error:  # such as too many processes
-                self.failures.update((pid, failed("NO_TIME", error.strerror)) for pid in pending)
-                return values
+                why = failed("NO_TIME", error.strerror)
+                break
             with child:
-                pending = self.collect_all(child, pending, values)
-        self.failures.update((pid, NO_TIME) for pid in pending)
+                pending = self.collect(child, pending, values)
+        self.failures.update((pid, why) for pid in pending)
         return values
 
-    def queues(self, pids):
-        """Returns the processes of each owner, the next one last."""
+    def tasks(self, pids, task):
+        """Yields a task for each process, which tells the pid first. The child executes this."""
         queues = {}
         for pid in pids:
-            queues.setdefault(self.owner(pid), []).insert(0, pid)
-        return queues
-
-    def tasks(self, queues, task):
-        """Yields a task for each process, which tells the pid first. The child executes this."""
+            queues.setdefault(self.owner(pid), collections.deque()).append(pid)
         while queues:
-            owner = min(queues, key=lambda each: self.spent.get(each, 0))
-            pid = queues[owner].pop()
+            owner = min(queues, key=self.spent.__getitem__)
+            pid = queues[owner].popleft()
             if not queues[owner]:
                 del queues[owner]
             start = time.monotonic()
@@ -57,50 +54,42 @@ class Memories:
     def charge(self, pid, start):
         """Adds the time since then to what the owner of a process has spent, and returns it."""
         seconds = time.monotonic() - start
-        self.spent[self.owner(pid)] = self.spent.get(self.owner(pid), 0) + seconds
+        self.spent[self.owner(pid)] += seconds
         return seconds
 
-    def collect_all(self, child, pending, values):
+    def collect(self, child, pending, values):
         """Returns the processes that remain when one does not answer: it hangs the child too."""
-        try:
-            while pending and time.monotonic() < self.stop:
-                is_patient = self.waited < self.patience
+        while pending and time.monotonic() < self.stop:
+            try:
                 pid = child.part(self.stop)["pid"]
-                del pending[pid]
-                if not self.collect(child, pid, values[pid], 1 if is_patient else 0.05):
-                    self.leave(pid, is_patient)
-                    return self.with_share(pending)
-        except NoAnswer:
-            pass  # the time is over
+            except NoAnswer:
+                break  # the time is over
+            del pending[pid]
+            is_patient, start = self.waited < self.patience, time.monotonic()
+            try:
+                child.merge(values[pid], 1 if is_patient else 0.05)
+                self.charge(pid, start)
+            except NoAnswer:
+                self.waited += self.charge(pid, start)
+                self.abandoned += 1
+                self.stuck[self.owner(pid)] += 1
+                # After a short wait it is unknown whether a process hangs.
+                self.failures[pid] = failed("TIMEOUT", "it does not answer") if is_patient else NO_TIME
+                return self.with_share(pending)
         return pending
 
-    def collect(self, child, pid, value, seconds):
-        start = time.monotonic()
-        try:
-            for part in child.parts(seconds):
-                value.update(part)
-            self.charge(pid, start)
-            return True
-        except NoAnswer:
-            self.waited += self.charge(pid, start)
-            return False
-
     def uid(self, pid):
+        """Returns the real uid of a process; None if it is unknown."""
         if pid not in self.uids:
-            self.uids[pid] = reading(self.machine.uid, pid).get("value", 0)
+            self.uids[pid] = reading(self.machine.uid, pid).get("value")
         return self.uids[pid]
 
     def owner(self, pid):
-        return account_of(self.machine, self.uid(pid))
-
-    def leave(self, pid, is_patient):
-        """After a short wait it is unknown whether a process hangs."""
-        self.failures[pid] = failed("TIMEOUT", "it does not answer") if is_patient else NO_TIME
-        self.abandoned += 1
-        self.add_stuck(pid)
-
-    def add_stuck(self, pid):
-        self.stuck[self.owner(pid)] = self.stuck.get(self.owner(pid), 0) + 1
+        """Returns the uid of a process or, if it is a subordinate uid, that of the account to which it belongs."""
+        uid, ranges = self.uid(pid) or 0, self.machine.request["subordinates"]
+        number = bisect.bisect(ranges, [uid, float("inf")])
+        first, count, owner = ranges[number - 1] if number else (0, 0, 0)
+        return owner if uid - first < count else uid
 
     def with_share(self, pids):
         """Returns the processes, as keys, without those of owners of whom too many hang."""
@@ -108,45 +97,45 @@ class Memories:
         for pid in pids:
             if time.monotonic() > self.stop:
                 self.failures[pid] = NO_TIME
-            elif self.stuck.get(self.owner(pid), 0) < MOST_STUCK_OF_A_USER:
+            elif self.stuck[self.owner(pid)] < MOST_STUCK_OF_A_USER:
                 allowed[pid] = None
             else:
                 self.failures[pid] = failed("NO_TIME", "%d other processes of its user hang" % MOST_STUCK_OF_A_USER)
         return allowed
 
+    def facts(self, pids, values):
+        """Returns ProcessFacts: the values that were read and, for each missing one, the reason."""
+        facts = []
+        for pid in pids:
+            fact = values.get(pid, {})
+            missing = fact.pop("missing", self.failures.get(pid, failed("SKIPPED")))
+            for key, read_now in (("before", self.machine.stat_text), ("uid", self.machine.uid),
+                                  ("after", self.machine.stat_text)):
+                if key not in fact:
+                    fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
+            unread = failed("SKIPPED")
+            known = dict(environ=missing, executable=missing, cgroup=unread, namespacePids=unread)
+            facts.append(dict(known, pid=pid, **fact))
+        return facts
 
-def account_of(machine, uid):
-    """Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged."""
-    ranges = machine.request["subordinates"]
-    number = bisect.bisect(ranges, [uid, float("inf")])
-    first, count, owner = ranges[number - 1] if number else (0, 0, 0)
-    return owner if uid - first < count else uid
+
+def in_turns(pids, user):
+    """Returns one process of each user, then the next ones: the many processes of one user leave out no other user's."""
+    counts, turns = collections.Counter(), {}
+    for pid in pids:
+        counts[user(pid)] += 1
+        turns[pid] = counts[user(pid)]
+    return sorted(pids, key=lambda pid: (turns[pid], pid))
 
 
 def process_facts(machine, pids):
     """Returns ProcessFacts of these processes."""
     memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, Children.MOST)
     skipped = set(machine.request["skip"]).intersection(pids)
-    for pid in skipped:
-        memories.add_stuck(pid)
-    first = [pid for pid in machine.request["first"] if pid in pids]
-    order = [pid for pid in dict.fromkeys(first + pids) if pid not in skipped]
-    values = memories.read(order, machine.process)
-    return merged(machine, pids, values, memories.failures)
-
-
-def merged(machine, pids, values, failures):
-    """Returns ProcessFacts: the values, and for each missing one the reason."""
-    facts = []
-    for pid in pids:
-        fact = values.get(pid, {})
-        missing = fact.pop("missing", failures.get(pid, failed("SKIPPED")))
-        for key, read_now in (("before", machine.stat_text), ("uid", machine.uid), ("after", machine.stat_text)):
-            if key not in fact:
-                fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
-        known = dict(environ=missing, executable=missing, cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
-        facts.append(dict(known, pid=pid, **fact))
-    return facts
+    memories.stuck.update(map(memories.owner, skipped))
+    wanted = set(pids) - skipped
+    order = [pid for pid in dict.fromkeys(machine.request["first"] + pids) if pid in wanted]
+    return memories.facts(pids, memories.read(order, machine.process))
 
 
 def liveness_facts(machine, readings):
@@ -154,13 +143,17 @@ def liveness_facts(machine, readings):
     content = b" ".join(binascii.a2b_base64(envs.get("present", {"content": ""})["content"]) for envs in readings)
     kernels = {"files": [], "unsearched": ""}
     try:
-        pids = {b"%d" % pid: pid for pid in machine.pids()}
+        pids = machine.pids()
     except OSError as error:
         return {"processes": failure(error), "kernels": kernels}
     digits_and_blanks = content.translate(bytes(each if chr(each) in "0123456789" else 32 for each in range(256)))
-    listed = set(digits_and_blanks.split()).intersection(pids)
+    listed = set(digits_and_blanks.split()).intersection(b"%d" % pid for pid in pids)
     stop = time.monotonic() + machine.limit(2, 0.08)
-    processes = [live_process(machine, pids[pid], stop) for pid in sorted(listed, key=int)]
+    processes = []
+    for pid in sorted(map(int, listed)):
+        # After that time only its existence is known: users choose the number of pids in envs.json.
+        uid = None if time.monotonic() > stop else reading(machine.uid, pid).get("value")
+        processes.append({"pid": pid, "uid": uid})
     dense = content.translate(None, b" \t\r\n")
     # Escapes may hide the name of the field; then the search may be unnecessary.
     if dense.count(b'"kernel_ids":[') > dense.count(b'"kernel_ids":[]') or b"\\" in content:
@@ -168,13 +161,8 @@ def liveness_facts(machine, readings):
             kernels["unsearched"] = "reading the arguments of a process hung in an earlier observation"
         else:
             wanted = None if b"\\" in content else set(content.split(b'"'))
-            kernels = find_kernels(machine, sorted(pids.values()), wanted)
+            kernels = find_kernels(machine, sorted(pids), wanted)
     return {"processes": {"value": processes}, "kernels": kernels}
-
-
-def live_process(machine, pid, stop):
-    """Returns LiveProcess. After that time only its existence is known: users choose the number of pids in envs.json."""
-    return {"pid": pid, "uid": None if time.monotonic() > stop else reading(machine.uid, pid).get("value")}
 
 
 def find_kernels(machine, pids, wanted):
@@ -190,9 +178,8 @@ def find_kernels(machine, pids, wanted):
         arguments = content.split(b"\0")
         complete = arguments[:-1] if len(content) == LARGEST_ARGUMENTS else arguments
         names = {argument.replace(b"=", b"/").rpartition(b"/")[2] for argument in complete}
-        files = [name for name in names if name.startswith(b"kernel-") and name.endswith(b".json")]
-        files = [file for file in files if len(file) <= LONGEST_NAME]
-        files = [file for file in files if wanted is None or file[7:-5] in wanted]
+        files = [name for name in names if name.startswith(b"kernel-") and name.endswith(b".json")
+                 and len(name) <= LONGEST_NAME and (wanted is None or name[7:-5] in wanted)]
         yield {"files": [file.decode("utf-8", "replace") for file in files[:MOST_KERNELS + 1]]}
 
     memories = Memories(machine, time.monotonic() + machine.limit(2, 0.05), 4)
@@ -204,9 +191,10 @@ def find_kernels(machine, pids, wanted):
     if len(to_json(sorted(files))) > LARGEST_KERNELS:
         return {"files": [], "unsearched": "processes or arguments that look like kernels have too long names"}
     texts = {"TIMEOUT": "reading its arguments hangs", "NO_TIME": "the search reached its limit"}
-    unsearched = ["process %d of uid %d: %s" % (pid, memories.uid(pid), texts.get(
-        why["failure"], "its arguments cannot be read: " + why["reason"]))
-                  for pid, why in itertools.islice(memories.failures.items(), 1)]
+    unsearched = ""
+    for pid, why in itertools.islice(memories.failures.items(), 1):
+        reason = texts.get(why["failure"], "its arguments cannot be read: " + why["reason"])
+        unsearched = "process %d of uid %d: %s" % (pid, memories.uid(pid) or 0, reason)
     if len(memories.failures) > 1:
-        unsearched.append(" (and %d more)" % (len(memories.failures) - 1))
-    return {"files": sorted(files), "unsearched": "".join(unsearched)}
+        unsearched += " (and %d more)" % (len(memories.failures) - 1)
+    return {"files": sorted(files), "unsearched": unsearched}

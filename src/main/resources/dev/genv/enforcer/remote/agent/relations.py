@@ -6,24 +6,23 @@ ANCESTOR, LEADER, GROUP, SESSION, CGROUP = range(5)  # the first ones count if t
 class Relations:
     """All processes at one moment, as far as their relations are concerned."""
 
-    def __init__(self, machine, stop):
-        self.machine, self.stop, self.is_complete = machine, stop, True
-        self.stats, self.uids, self.members, self.cgroups = {}, {}, {}, None
-        for pid in machine.pids():
-            content = self.has_time() and reading(machine.stat, pid).get("value")
-            if content:
-                self.stats[pid] = fields(content)
-                self.members.setdefault((GROUP, self.stats[pid][2]), []).append(pid)
-                self.members.setdefault((SESSION, self.stats[pid][3]), []).append(pid)
+    def __init__(self, memories):
+        self.memories, self.machine, self.is_complete = memories, memories.machine, True
+        self.stats, self.members, self.cgroups = {}, collections.defaultdict(list), None
+        for pid in self.in_time(self.machine.pids()):
+            stat = self.machine.stat_fields(pid)
+            if stat[0]:
+                self.stats[pid] = stat
+                self.members[GROUP, stat[2]].append(pid)
+                self.members[SESSION, stat[3]].append(pid)
 
-    def has_time(self):
-        self.is_complete = self.is_complete and time.monotonic() < self.stop
-        return self.is_complete
-
-    def uid(self, pid):
-        if pid not in self.uids:
-            self.uids[pid] = reading(self.machine.uid, pid).get("value")
-        return self.uids[pid]
+    def in_time(self, pids):
+        """Yields these processes as long as there is time."""
+        for pid in pids:
+            self.is_complete = self.is_complete and time.monotonic() < self.memories.stop
+            if not self.is_complete:
+                return
+            yield pid
 
     def cgroup(self, pid):
         """Returns the path in the hierarchy of version 2."""
@@ -35,33 +34,29 @@ class Relations:
         if not is_unit(path):
             return []
         if self.cgroups is None:
-            self.cgroups = {}
-            for other in filter(lambda _: self.has_time(), self.stats):
-                self.cgroups.setdefault(self.cgroup(other), []).append(other)
+            self.cgroups = collections.defaultdict(list)
+            for other in self.in_time(self.stats):
+                self.cgroups[self.cgroup(other)].append(other)
         return self.cgroups.get(path, [])
 
     def of(self, pid):
         """Yields the kind and the pid of each related process of the same real uid; some of them several times."""
-        uid, stat = self.uid(pid), self.stats.get(pid)
+        uid, stat = self.memories.uid(pid), self.stats.get(pid)
         if uid is None or stat is None:
             return
-        for ancestor in self.ancestors(pid):
-            yield ANCESTOR, ancestor
+        parent = int(stat[1] or 0)
+        # The parent, its parent and so on. The first process adopts orphans, so it says nothing about them.
+        for _ in range(MOST_ANCESTORS):
+            if parent <= 1 or parent not in self.stats or self.memories.uid(parent) != uid:
+                break
+            yield ANCESTOR, parent
+            parent = int(self.stats[parent][1] or 0)
         # What belongs to no group or session, or to one of another PID namespace, has 0.
         named = [(kind, key) for kind, key in ((GROUP, stat[2]), (SESSION, stat[3])) if key != b"0"]
         members = [(kind, other) for kind, key in named for other in self.members[kind, key]]
         for kind, other in members + [(CGROUP, other) for other in self.unit_members(pid)]:
-            if other != pid and self.uid(other) == uid:
+            if other != pid and self.memories.uid(other) == uid:
                 yield LEADER if stat[3] == b"%d" % other else kind, other
-
-    def ancestors(self, pid):
-        """Yields the parent, its parent and so on, up to the first one of another real uid."""
-        child = pid
-        for _ in range(MOST_ANCESTORS):
-            child = int(self.stats[child][1] or 0)
-            if child not in self.stats or self.uid(child) != self.uid(pid):
-                return
-            yield child
 
 
 def is_unit(path):
@@ -84,9 +79,7 @@ def needs_relations(fact, settled):
         return False
     stat, environ = fields(binascii.a2b_base64(fact["before"]["value"])), fact["environ"]["value"]
     is_exiting = environ["size"] == 0 and stat[48] == b"0" and not has_exited(stat)
-    if is_exiting or is_intact(stat, environ):
-        return False
-    return (b"%d" % fact["pid"], stat[19]) not in settled
+    return not is_exiting and not is_intact(stat, environ) and (b"%d" % fact["pid"], stat[19]) not in settled
 
 
 def is_intact(stat, environ):
@@ -106,25 +99,18 @@ def related_facts(machine, facts):
     open_ones = [fact for fact in facts if needs_relations(fact, settled)]
     if not open_ones:
         return [], {"ofAnyUser": False, "uids": []}
-    budget = machine.request["budget"]
-    stop = min(time.monotonic() + budget / 10, machine.finish - 0.22 * budget)
-    relations, found = Relations(machine, stop), {}
+    memories = Memories(machine, time.monotonic() + machine.search_limit())
+    relations, found = Relations(memories), {}
     for fact in open_ones:
         for kind, pid in relations.of(fact["pid"]):
             found[pid] = min(kind, found.get(pid, kind))
     listed = {fact["pid"] for fact in facts}
     for fact in facts:  # they can be related to each other
         fact.update(machine.origin(fact["pid"]))
-    turns, order = {}, []
-    for pid in filter(lambda pid: pid not in listed, sorted(found)):
-        # One process of each user, then the next ones: the many processes of one user leave out no other user's.
-        key = found[pid], relations.uid(pid)
-        turns[key] = turns.get(key, 0) + 1
-        order.append((found[pid], turns[key], pid))
-    pids = [pid for _, _, pid in sorted(order)[:MOST_RELATED]]
-    memories = Memories(machine, stop)
-    related = merged(machine, pids, memories.read(pids, machine.related_process), memories.failures)
+    order = in_turns(sorted(found.keys() - listed), lambda pid: (found[pid], memories.uid(pid)))
+    order.sort(key=found.get)
+    pids = order[:MOST_RELATED]
+    related = memories.facts(pids, memories.read(pids, lambda pid: machine.process(pid, True)))
     # Only processes of the same uid are related, so what one user has too much of says nothing about the others.
-    left_out = [pid for _, _, pid in sorted(order)[MOST_RELATED:]] + list(memories.failures)
-    uids = {relations.uid(pid) for pid in left_out}
+    uids = {memories.uid(pid) for pid in order[MOST_RELATED:] + list(memories.failures)}
     return related, {"ofAnyUser": not relations.is_complete, "uids": sorted(uids)}

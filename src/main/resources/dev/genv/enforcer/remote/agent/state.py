@@ -10,11 +10,8 @@ def is_within(path, directory):
 
 def mount_of(mounts, path):
     """Returns the mount that contains a path: the innermost one and, of several at one point, the last one."""
-    found = None
-    for mount in mounts:
-        if is_within(path, mount[0]) and (found is None or len(mount[0]) >= len(found[0])):
-            found = mount
-    return found
+    around = [mount for mount in mounts if is_within(path, mount[0])]
+    return max(reversed(around), key=lambda mount: len(mount[0]), default=None)
 
 
 def unreadable(reason, why="OTHER"):

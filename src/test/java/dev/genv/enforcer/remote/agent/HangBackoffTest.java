@@ -22,7 +22,7 @@ class HangBackoffTest {
     }
 
     private void assertPausedFor(Duration length) {
-        backoff.recordHang("a");
+        backoff.record("a", true);
         nanos.addAndGet(length.toNanos() - 1);
         assertThat(backoff.isPaused("a")).isTrue();
         assertThat(backoff.isPaused("b")).isFalse();
@@ -34,9 +34,9 @@ class HangBackoffTest {
 
     @Test
     void answerEndsThePause() {
-        backoff.recordHang("a");
-        backoff.recordHang("a");
-        backoff.recordAnswer("a");
+        backoff.record("a", true);
+        backoff.record("a", true);
+        backoff.record("a", false);
         assertThat(backoff.isPaused("a")).isFalse();
         assertPausedFor(Duration.ofMinutes(1));
     }
@@ -44,7 +44,7 @@ class HangBackoffTest {
     @Test
     void keepsAtMostOneThousandEntries() {
         for (var i = 0; i < 1500; i++) {
-            backoff.recordHang("number " + i);
+            backoff.record("number " + i, true);
         }
         assertThat(backoff.paused()).hasSize(1000).contains("number 1499").doesNotContain("number 0");
     }

@@ -8,7 +8,6 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.remote.agent.HostMemory.SilentProcesses;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -18,6 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
+/** The processes whose environ did not answer, which are skipped for a while. */
 class SilentProcessesTest {
     private static final Reading<Long> ALICE = Reading.of(1000L);
 
@@ -25,12 +25,12 @@ class SilentProcessesTest {
             Reading.of(new EnvironFacts(1, Bytes.EMPTY, "", true, Bytes.EMPTY));
 
     private final AtomicLong nanos = new AtomicLong(-5);
-    private final SilentProcesses silent = new SilentProcesses(nanos::get);
+    private final HostMemory memory = new HostMemory(nanos::get);
 
     @Test
     void skipsOnlyTheProcessesThatDidNotAnswer() {
         record(process(1, 7, ALICE, Failure.TIMEOUT), process(2, 7, ALICE), process(3, 7, ALICE, Failure.DENIED));
-        assertThat(silent.skipped()).containsExactly(new ProcessId(1, 7));
+        assertThat(skipped()).containsExactly(new ProcessId(1, 7));
     }
 
     @Test
@@ -39,17 +39,17 @@ class SilentProcessesTest {
         nanos.addAndGet(Duration.ofSeconds(59).toNanos());
         for (var failure : List.of(Failure.SKIPPED, Failure.NO_TIME)) {
             record(process(1, 7, ALICE, failure));
-            assertThat(silent.skipped()).hasSize(1);
+            assertThat(skipped()).hasSize(1);
         }
         nanos.addAndGet(Duration.ofSeconds(1).toNanos());
-        assertThat(silent.skipped()).isEmpty();
+        assertThat(skipped()).isEmpty();
     }
 
     @Test
     void pauseDoesNotApplyToANewProcessWithTheSamePid() {
         record(process(1, 3, ALICE, Failure.TIMEOUT));
         record(process(1, 7, ALICE, Failure.SKIPPED));
-        assertThat(silent.skipped()).isEmpty();
+        assertThat(skipped()).isEmpty();
     }
 
     @Test
@@ -62,7 +62,7 @@ class SilentProcessesTest {
                 Reading.failed(Failure.SKIPPED, ""),
                 Reading.failed(Failure.SKIPPED, ""),
                 Reading.failed(Failure.OTHER, "")));
-        assertThat(silent.skipped()).hasSize(1);
+        assertThat(skipped()).hasSize(1);
         record(new ProcessFacts(
                 1,
                 Reading.failed(Failure.ABSENT, ""),
@@ -70,11 +70,15 @@ class SilentProcessesTest {
                 Reading.failed(Failure.ABSENT, ""),
                 Reading.failed(Failure.ABSENT, ""),
                 Reading.failed(Failure.ABSENT, "")));
-        assertThat(silent.skipped()).isEmpty();
+        assertThat(skipped()).isEmpty();
     }
 
     private void record(ProcessFacts... processes) {
-        silent.record(List.of(processes), Set.copyOf(silent.skipped()));
+        memory.recordProcesses(List.of(processes), skipped());
+    }
+
+    private Set<ProcessId> skipped() {
+        return memory.omitted().processes();
     }
 
     private static ProcessFacts process(int pid, int start, Reading<Long> uid) {

@@ -55,6 +55,15 @@ class PythonRelationsTest {
         assertThat(omission(facts)).isEqualTo("{\"ofAnyUser\":false,\"uids\":[]}");
     }
 
+    /** It adopts orphans, also in a container whose user it has. */
+    @Test
+    void firstProcessIsNoAncestor() throws Exception {
+        titled(LISTED, 400, 0, 0);
+        process(400, 1, 0, 0);
+        process(1, 0, 0, 0);
+        assertThat(related(machine.observe())).containsExactly(400);
+    }
+
     @Test
     void atMost64Ancestors() throws Exception {
         titled(LISTED, 400, 0, 0);
