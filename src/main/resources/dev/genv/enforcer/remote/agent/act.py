@@ -51,8 +51,8 @@ def examine(machine):
     uses = device_uses(machine, there)  # it can wait, so it comes first
     memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, Children.MOST)
     values = memories.read(there, machine.process)
-    failures.update(memories.failures)
-    facts = merged(machine, pids, values, failures)
+    memories.failures.update(failures)
+    facts = memories.facts(pids, values)
     return {"hasHandles": all(handle.descriptor is not None for handle in Handle.opened.values()),
             "programs": [reading(program_file, path) for path in machine.request["programs"]],
             "processes": [{"facts": fact, "devices": uses.get(fact["pid"], device_use(False)), "digest": digest(fact)}
@@ -99,7 +99,7 @@ def send_signal(machine, order):
         parts = call(lambda: machine.process(pid), machine.limit(1, 0.05))
     except (NoAnswer, OSError):  # such as too many processes
         return "NOT_SENT", "its environ does not answer"
-    facts = merged(machine, [pid], {pid: parts}, {})[0]
+    facts = Memories(machine, machine.finish).facts([pid], {pid: parts})[0]
     now = digest(facts)
     if now["kernel"] != order["kernel"] or order["environ"] not in (None, now["environ"]):
         return "CHANGED", ""

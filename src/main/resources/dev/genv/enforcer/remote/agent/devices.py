@@ -141,16 +141,10 @@ class DeviceUse:
             is_proven, self.unexamined = False, error.strerror
         yield device_use(is_proven, "" if is_proven else self.unexamined)
 
-    def tasks(self):
-        """Yields the process and then its threads: the first thread may have exited, and then it shows nothing."""
-        yield self.machine.path(self.pid, ".")
-        for thread in os.listdir(self.machine.path(self.pid, "task")):
-            yield self.machine.path(self.pid, "task/" + thread)
-
     def has_open(self):
-        for number, task in enumerate(self.tasks()):
+        for number, task in enumerate(self.machine.tasks(self.pid)):
             try:
-                for entry in os.scandir(task + "/fd"):
+                for entry in os.scandir(self.machine.path(task, "fd")):
                     self.examined += 1
                     if self.examined > MOST_FILES:
                         self.unexamined = "it has more than %d open files" % MOST_FILES
@@ -174,9 +168,9 @@ class DeviceUse:
         return False
 
     def maps(self):
-        for task in self.tasks():
+        for task in self.machine.tasks(self.pid):
             try:
-                maps = read_file(task + "/maps", LARGEST_MAPS)
+                maps = read_file(self.machine.path(task, "maps"), LARGEST_MAPS)
                 if maps:
                     return maps
             except (FileNotFoundError, ProcessLookupError):
