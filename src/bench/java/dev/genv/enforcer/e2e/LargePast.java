@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.Store.ActionChanges;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.model.Accounts;
@@ -94,7 +95,7 @@ final class LargePast implements AutoCloseable {
         }
         var last = first + EVENTS_OF_A_CYCLE - 1;
         var cycle = new SavedCycle(first, first, Map.of("gpu-1", (long) first), first, last, at, at, last);
-        return new CycleCommit(cycle, SavedState.EMPTY, List.of(), events, List.of(), List.of());
+        return new CycleCommit(cycle, SavedState.EMPTY, List.of(), events, ActionChanges.NONE);
     }
 
     private static ViolationRecord ended(int number, Instant at) {
@@ -113,7 +114,8 @@ final class LargePast implements AutoCloseable {
                 null,
                 List.of(1),
                 List.of(process));
-        var begun = ViolationRecord.begin(violation, RuleMode.ENFORCE, at, new ViolationRecord.Recency(number, at));
+        var begun = ViolationRecord.begin(
+                violation, RuleMode.ENFORCE, at, new ViolationRecord.Recency(number, at), List.of());
         return new ViolationRecord(
                 begun.id(),
                 violation,

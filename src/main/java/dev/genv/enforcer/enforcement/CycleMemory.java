@@ -4,7 +4,6 @@ import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.enforcement.record.Event;
@@ -12,12 +11,9 @@ import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
-import dev.genv.enforcer.enforcement.record.Store.Intent;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -32,8 +28,6 @@ final class CycleMemory {
     private static final Logger LOG = Logger.getLogger(CycleMemory.class);
     /** A longer stop ends all grace periods: users had no reason to expect that they continue. */
     private static final Duration LONGEST_STOP = Duration.ofHours(1);
-
-    private static final Result LOST = Result.lost("the service was stopped before it knew the result");
 
     private final Records records;
     private final CycleClock clock;
@@ -67,13 +61,12 @@ final class CycleMemory {
                 "history of the state", () -> history.restore(restored.state(), last, continuesClocks(last, now)));
     }
 
-    private void restore(List<Intent> earlier) {
+    /** They may have been executed, so they count like actions whose answer was lost. */
+    private void restore(List<ActionRecord> earlier) {
         for (var intent : earlier) {
-            LOG.warnf(
-                    "The service was stopped before a cycle recorded this action: %s",
-                    ActionLog.fixedForm(new ActionRecord(intent.planned(), LOST, intent.at())));
-            remember(intent.planned(), LOST);
-            intents.restore(intent, LOST);
+            LOG.warnf("The service was stopped before a cycle recorded this action: %s", ActionLog.fixedForm(intent));
+            terminations.record(intent);
+            intents.restore(intent);
         }
     }
 
@@ -98,36 +91,28 @@ final class CycleMemory {
                 .toList();
     }
 
-    /** Remembers an action for the next cycles. One without a result may have been executed, so it counts like one whose answer was lost. */
-    void remember(PlannedAction planned, Result result) {
-        if (planned.action() instanceof Action.Terminate terminate) {
-            terminations.record(planned, terminate, result);
-        }
-    }
-
     /** Stores a cycle, after its clock has ended and before readers see it. */
     void commit(List<Event> ofCycle, Instant at) {
-        var progress = records.registry().progress();
+        var violations = records.registry().save();
         var events = unwritten.with(ofCycle);
-        var open = intents.open(); // first: one that is missing here has its result in the others
-        var attempts = intents.unstored();
+        var actions = intents.unstored();
         var cycle = new SavedCycle(
                 counted.mark(),
                 history.recordedAt(),
                 history.ticks(),
-                progress.cycles(),
-                progress.appearances(),
+                violations.cycles(),
+                violations.appearances(),
                 at,
-                progress.latest(),
+                violations.latest(),
                 unwritten.last(events));
         var state = SavedState.EMPTY
                 .with(history.save())
                 .with(terminations.save())
                 .with(records.deliveries().save());
-        var commit = new CycleCommit(cycle, state, records.registry().save(), events, attempts, open);
+        var commit = new CycleCommit(cycle, state, violations.active(), events, actions);
         if (records.store().commit(commit)) {
             unwritten.recordWritten(events);
-            intents.stored(attempts);
+            intents.stored(actions);
         }
     }
 

@@ -3,11 +3,11 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.ActionDispatcher.Execution;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.action.Safeguards;
-import dev.genv.enforcer.enforcement.action.Safeguards.Orders;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
@@ -81,14 +81,14 @@ final class CycleRecorder {
 
     /** Records a cycle that came to its end. */
     CycleReport record(
-            Start start, Evidence evidence, List<ActionRecord> reviewed, Orders orders, Execution execution) {
+            Start start, Evidence evidence, List<ActionRecord> reviewed, List<Order> orders, Execution execution) {
         var seen = evidence.seen();
         var plan = evidence.plan();
         var actions = Stream.of(execution.late(), reviewed, execution.records())
                 .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());
-        var reports = HostProblems.of(execution.problems(), plan.problems())
+        var reports = HostProblems.of(safeguards.problems(orders), plan.problems())
                 .onEachHost(Stream.concat(
                                 memory.problems().stream(),
                                 listeners.stream().flatMap(listener -> listener.problems().stream()))
@@ -123,7 +123,7 @@ final class CycleRecorder {
         problems.ended().forEach(each -> events.add(new EventContent.ProblemEnded(each.host(), each.problem())));
         problems.began().forEach(each -> events.add(new EventContent.ProblemBegan(each.host(), each.problem())));
         update.appeared().forEach(each -> events.add(new EventContent.ViolationOpened(each)));
-        update.notes().forEach(each -> events.add(new EventContent.ActionRecorded(each.violation(), each.note())));
+        events.addAll(update.notes());
         update.resolved().forEach(each -> events.add(new EventContent.ViolationResolved(each)));
         return events;
     }

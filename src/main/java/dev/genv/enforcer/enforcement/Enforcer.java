@@ -10,14 +10,12 @@ import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.ObservationCollector;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import io.quarkus.arc.All;
@@ -75,9 +73,7 @@ public final class Enforcer {
         history = new History(enforcement, config.interval(), counted);
         workers = new HostWorkers(config.hosts(), config.remote(), ticker);
         collector = new ObservationCollector(config.observationTimeout(), ticker);
-        var enforces = new Safeguards.Config(
-                config.mode(), rule -> policy.modeOf(rule) == RuleMode.ENFORCE, config.signals(), limits);
-        safeguards = new Safeguards(enforces, counted);
+        safeguards = new Safeguards(config.mode(), enforcement, limits.maxTerminations(), counted);
         terminations = new Terminations(limits.killAfter(), limits.compliancePeriod(), counted);
         memory = new CycleMemory(records, clock, history, terminations, ticker);
         if (records.hasLost()) {
@@ -140,7 +136,7 @@ public final class Enforcer {
         var review = terminations.review(evidence);
         var orders = safeguards.screen(review.actions(), evidence);
         recorder.announce(plan);
-        return recorder.record(start, evidence, review.records(), orders, dispatcher.execute(orders));
+        return recorder.record(start, evidence, review.records(), orders, dispatcher.execute(orders, seen.age()));
     }
 
     /** Observes the present hosts, verifies whether these processes have exited, and records the state. */
@@ -152,9 +148,9 @@ public final class Enforcer {
     }
 
     /** Remembers and logs a result when it arrives, on any thread. */
-    private void recordResult(PlannedAction planned, Result result) {
-        memory.remember(planned, result);
-        ActionLog.logResult(new Fleet(List.of(), config.remote()), new ActionRecord(planned, result, ticker.now()));
+    private void recordResult(ActionRecord done) {
+        terminations.record(done);
+        ActionLog.logResult(new Fleet(List.of(), config.remote()), done);
     }
 
     /** Returns the processes for which the hosts verify whether they have exited. */

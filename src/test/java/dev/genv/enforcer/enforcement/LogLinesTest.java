@@ -179,7 +179,11 @@ class LogLinesTest {
 
     private static ViolationRecord entry(String message) {
         return ViolationRecord.begin(
-                violation(message), RuleMode.AUDIT, Instant.EPOCH, new ViolationRecord.Recency(1, Instant.EPOCH));
+                violation(message),
+                RuleMode.AUDIT,
+                Instant.EPOCH,
+                new ViolationRecord.Recency(1, Instant.EPOCH),
+                List.of());
     }
 
     private static Violation violation(String message) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement.action;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -25,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -126,14 +128,6 @@ public final class Terminations {
     }
 
     /**
-     * The signal that a process gets if it continues to break rules.
-     *
-     * @param causes the violations for which it got the last signal
-     * @param left the shortest time until the signal, from now on
-     */
-    public record NextSignal(Action.Terminate action, Set<Violation.Key> causes, WaitReason because, Duration left) {}
-
-    /**
      * What follows from an observation.
      *
      * @param records the processes that have exited, and those that still exist long after SIGKILL
@@ -170,18 +164,21 @@ public final class Terminations {
         return Set.copyOf(pending.keySet());
     }
 
-    /** Records the result of an action. */
-    public synchronized void record(PlannedAction planned, Action.Terminate action, Result result) {
+    /** Records the result of an action, if it is a termination. */
+    public synchronized void record(ActionRecord done) {
+        if (!(done.planned().action() instanceof Action.Terminate action)) {
+            return;
+        }
         var now = ticker.mark();
         var known = pending.get(action.target());
-        if (result.outcome() == Outcome.SIGNALLED) {
+        if (done.result().outcome() == Outcome.SIGNALLED) {
             pending.put(
                     action.target(),
                     action.signal() == Signal.KILL && known != null
-                            ? known.next(planned, Stage.KILLED, now)
-                            : Termination.begin(planned, Stage.ASKED, now));
-        } else if (result.uncertain() && known == null) {
-            pending.put(action.target(), Termination.begin(planned, Stage.PERHAPS_ASKED, now));
+                            ? known.next(done.planned(), Stage.KILLED, now)
+                            : Termination.begin(done.planned(), Stage.ASKED, now));
+        } else if (done.result().uncertain() && known == null) {
+            pending.put(action.target(), Termination.begin(done.planned(), Stage.PERHAPS_ASKED, now));
         }
     }
 
@@ -307,25 +304,25 @@ public final class Terminations {
         return kills ? afterSignal / 2 : Long.MAX_VALUE;
     }
 
-    /** Returns the signals that follow if the processes continue to break rules. */
-    public synchronized List<NextSignal> nextSignals() {
+    /** Returns the signals that follow if the processes continue to break rules, and what each one waits for. */
+    public synchronized Map<PlannedAction, Order.Until> nextSignals() {
         var now = ticker.mark();
-        return pending.values().stream()
-                .filter(its -> its.stage != Stage.KILLED && its.compliantSince == null)
-                .filter(its -> its.stage == Stage.PERHAPS_ASKED
-                        || (kills && !(its.since != null && isKillDue(its, observedAt))))
-                .map(its -> nextSignal(its, now))
-                .toList();
-    }
-
-    private NextSignal nextSignal(Termination its, long now) {
-        var last = (Action.Terminate) its.last.action(); // only a termination is pending
-        var isAsked = its.stage != Stage.PERHAPS_ASKED;
-        return new NextSignal(
-                new Action.Terminate(last.host(), last.process(), isAsked ? Signal.KILL : Signal.TERM),
-                keys(its),
-                isAsked ? WaitReason.KILL_AFTER : WaitReason.UNCONFIRMED_SIGNAL,
-                Duration.ofNanos(Math.max(0, afterSignal - its.elapsed(now))));
+        var signals = new LinkedHashMap<PlannedAction, Order.Until>();
+        for (var its : pending.values()) {
+            var isAsked = its.stage != Stage.PERHAPS_ASKED;
+            var isNext = !isAsked || (kills && !(its.since != null && isKillDue(its, observedAt)));
+            if (isNext && its.stage != Stage.KILLED && its.compliantSince == null) {
+                var last = (Action.Terminate) its.last.action(); // only a termination is pending
+                var signal = new Action.Terminate(last.host(), last.process(), isAsked ? Signal.KILL : Signal.TERM);
+                var left = Duration.ofNanos(Math.max(0, afterSignal - its.elapsed(now)));
+                signals.put(
+                        new PlannedAction(signal, its.last.causes(), true),
+                        new Order.Until(
+                                isAsked ? WaitReason.KILL_AFTER : WaitReason.UNCONFIRMED_SIGNAL,
+                                ticker.now().plus(left)));
+            }
+        }
+        return signals;
     }
 
     private static Set<Violation.Key> keys(Termination termination) {

@@ -153,13 +153,10 @@ public final class EventLog {
     private static long size(Event event) {
         return EVENT_BYTES
                 + switch (event.content()) {
-                    case EventContent.ViolationOpened(var violation) -> ViolationSize.of(violation);
-                    case EventContent.ActionRecorded(var violation, var _) -> ViolationSize.of(violation);
-                    case EventContent.ViolationResolved(var violation) -> ViolationSize.of(violation);
-                    case EventContent.ProblemBegan(var host, var problem) ->
-                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
-                    case EventContent.ProblemEnded(var host, var problem) ->
-                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
+                    case EventContent.OfViolation its -> ViolationSize.of(its.violation());
+                    case EventContent.OfProblem its ->
+                        ViolationSize.of(its.host())
+                                + ViolationSize.of(its.problem().detail());
                     case EventContent.ServiceStarted(var version, var mode) ->
                         ViolationSize.of(version) + ViolationSize.of(mode);
                 };
