@@ -46,13 +46,12 @@ public record CycleReport(
     /** Returns why the observation is incomplete, in sentences; results of actions are not included. */
     public List<String> incompletenessReasons() {
         var problems = hosts.stream().flatMap(host -> ProblemLog.lines(host, HARMLESS_PROBLEMS));
-        return ReportLines.limit(
-                Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
+        return ActionLog.limit(Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
     }
 
     /** Returns the cycle in genv's words: violations, then terminations, then detachments. */
     public List<String> lines() {
-        return ReportLines.of(this);
+        return ActionLog.lines(this);
     }
 
     /** The result of a cycle. */

@@ -50,8 +50,8 @@ public final class ProblemLog {
         }
         now.addAll(away.values());
         var changes = new Changes(without(known, now), without(now, known));
-        ReportLines.limit(lines(changes.began), "problems").forEach(LOG::warn);
-        ReportLines.limit(lines(changes.ended), "problems").forEach(line -> LOG.infof("Over: %s", line));
+        ActionLog.limit(lines(changes.began), "problems").forEach(LOG::warn);
+        ActionLog.limit(lines(changes.ended), "problems").forEach(line -> LOG.infof("Over: %s", line));
         known = now;
         outOfReach = away;
         return changes;

@@ -42,11 +42,9 @@ class LogLinesTest {
     @Test
     void reportsTheNumberOfOmittedLines() {
         var hundred = numbers(100);
-        assertThat(ReportLines.limit(hundred, "lines")).isEqualTo(hundred);
-        assertThat(ReportLines.limit(numbers(1100), "lines"))
-                .startsWith("0", "1")
-                .endsWith("99", "and 1000 more lines");
-        assertThat(ReportLines.limit(List.of(), "lines")).isEmpty();
+        assertThat(ActionLog.limit(hundred, "lines")).isEqualTo(hundred);
+        assertThat(ActionLog.limit(numbers(1100), "lines")).startsWith("0", "1").endsWith("99", "and 1000 more lines");
+        assertThat(ActionLog.limit(List.of(), "lines")).isEmpty();
     }
 
     @Test

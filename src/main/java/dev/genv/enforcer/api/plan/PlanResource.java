@@ -18,7 +18,6 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.recording.PictureReader;
 import dev.genv.enforcer.recording.Recorder;
@@ -232,7 +231,7 @@ public class PlanResource {
                 @Nullable Integer device,
                 List<String> rules) {
             static Planned of(PlannedAction planned) {
-                var rules = planned.rules().stream().map(RuleDefinition::name).toList();
+                var rules = planned.ruleNames();
                 return switch (planned.action()) {
                     case Action.Terminate(var host, var process, var _) ->
                         new Planned("terminate", host, process.pid(), process.devices(), null, null, rules);

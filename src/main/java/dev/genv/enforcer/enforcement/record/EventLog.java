@@ -10,6 +10,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /**
@@ -102,9 +103,25 @@ public final class EventLog {
         add(earlier);
     }
 
-    /** Records that all events until this position are stored. */
-    public synchronized void confirm(long sequence) {
-        stored = sequence;
+    /** Returns the events to be stored: those in memory that are not, and these, which readers do not see yet. */
+    public synchronized List<Event> unstored(List<Event> numberedEvents) {
+        return Stream.concat(events.tailMap(stored, false).values().stream(), numberedEvents.stream())
+                .toList();
+    }
+
+    /** The position of the last event that is stored; 0 if there is none. */
+    public synchronized long stored() {
+        return stored;
+    }
+
+    /** Records that these unstored events are stored now, and returns how many before them were no longer in memory, and are lost. */
+    public synchronized long confirm(List<Event> written) {
+        if (written.isEmpty()) {
+            return 0;
+        }
+        var missing = written.getLast().sequence() - stored - written.size();
+        stored = written.getLast().sequence();
+        return missing;
     }
 
     /**
@@ -123,11 +140,6 @@ public final class EventLog {
         }
         var isNext = page.isEmpty() ? sequence >= latest : page.getFirst().sequence() == sequence + 1;
         return new EventPage(page, !isNext);
-    }
-
-    /** Returns all events in memory after a position. */
-    public synchronized List<Event> since(long sequence) {
-        return List.copyOf(events.tailMap(sequence, false).values());
     }
 
     /**
