@@ -170,7 +170,7 @@ public class Notifications implements CycleListener {
         var secret = notification.webhookSecretFile().map(SecretFile::new);
         return new WebhookDelivery(
                 new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker),
-                records.deliveries().of(WebhookDelivery.NAME),
+                records.deliveries(),
                 ticker,
                 random,
                 registry);

@@ -107,8 +107,9 @@ public final class DatabaseStore implements Store {
         }
         try {
             database.write(connection -> {
-                writeProcesses(new Sql(connection));
-                var rows = new ActionRows(connection);
+                var sql = new Sql(connection);
+                writeProcesses(sql);
+                var rows = new ActionRows(sql);
                 for (var intent : intents) {
                     rows.insert(intent);
                 }
@@ -153,7 +154,7 @@ public final class DatabaseStore implements Store {
             writeProcesses(sql);
         }
         sql.update("INSERT OR REPLACE INTO meta VALUES ('cycle', ?)", RecordJson.text(cycle.cycle()));
-        var rows = new ActionRows(connection);
+        var rows = new ActionRows(sql);
         for (var intent : isAnew ? cycle.actions().open() : List.<ActionRecord>of()) {
             rows.insert(intent);
         }
@@ -290,7 +291,7 @@ public final class DatabaseStore implements Store {
         });
         cycle.ifPresent(last -> retention.continueFrom(last.at()));
         var isSameBoot = !processes.isEmpty() && processes.equals(meta.get("processes"));
-        var intents = new ActionRows(sql.connection()).intents(unreadable);
+        var intents = new ActionRows(sql).intents(unreadable);
         if (!isSameBoot) {
             forgetProcesses(sql);
         }

@@ -11,7 +11,6 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Violation;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -28,15 +27,9 @@ final class StoredRows {
     private StoredRows() {}
 
     /** Rows of attempted actions. */
-    static final class ActionRows {
+    record ActionRows(Sql sql) {
         /** The outcome of an intent. */
         static final String PERHAPS = "perhaps";
-
-        private final Sql sql;
-
-        ActionRows(Connection connection) {
-            sql = new Sql(connection);
-        }
 
         /** Inserts an action that is about to be executed. */
         void insert(ActionRecord intent) throws SQLException {

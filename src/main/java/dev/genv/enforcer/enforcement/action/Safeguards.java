@@ -198,9 +198,9 @@ public final class Safeguards {
                                 Outcome.SKIPPED_LIMIT,
                                 "the limit of %d terminations in one cycle is reached: it waits for the next cycle"
                                         .formatted(limit.most()),
-                                Optional.of(new Order.Until(
+                                new Order.Until(
                                         WaitReason.TERMINATION_LIMIT,
-                                        evidence.seen().at())))
+                                        evidence.seen().at()))
                         : order)
                 .toList();
     }
@@ -209,7 +209,7 @@ public final class Safeguards {
     public List<HostProblem> problems(List<Order> orders) {
         var waiting = new LinkedHashMap<String, Integer>();
         for (var order : orders) {
-            if (order instanceof Hold hold && hold.outcome() == Outcome.SKIPPED_LIMIT) {
+            if (order instanceof Hold hold && hold.result().outcome() == Outcome.SKIPPED_LIMIT) {
                 waiting.merge(hold.planned().action().host(), 1, Integer::sum);
             }
         }
@@ -243,7 +243,7 @@ public final class Safeguards {
     private static Hold holdFor(
             Duration left, PlannedAction planned, String reason, WaitReason because, Evidence evidence) {
         var until = new Order.Until(because, evidence.seen().at().plus(left));
-        return new Hold(planned, Outcome.SKIPPED_GRACE, reason, Optional.of(until));
+        return new Hold(planned, Outcome.SKIPPED_GRACE, reason, until);
     }
 
     private static Optional<Hold> holdIf(boolean applies, PlannedAction planned, Outcome outcome, String reason) {

@@ -97,7 +97,7 @@ class SafeguardsTest {
         assertThat(Safeguards.tooOld(planned, age)).isEmpty();
         time.pass(Duration.ofSeconds(21));
         assertThat(Safeguards.tooOld(planned, age))
-                .hasValueSatisfying(hold -> assertThat(hold.outcome()).isEqualTo(Outcome.SKIPPED_GRACE));
+                .hasValueSatisfying(hold -> assertThat(hold.result().outcome()).isEqualTo(Outcome.SKIPPED_GRACE));
     }
 
     /** A process that is older than the environment that it names. */
@@ -117,7 +117,9 @@ class SafeguardsTest {
             skips.add(pid(order.planned())
                     + switch (order) {
                         case Order.Run _ -> " run";
-                        case Order.Hold hold -> " " + hold.outcome().label() + " " + hold.reason();
+                        case Order.Hold hold ->
+                            " " + hold.result().outcome().label() + " "
+                                    + hold.result().detail();
                     });
         }
         return orders;
