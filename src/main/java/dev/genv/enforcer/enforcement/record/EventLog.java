@@ -18,6 +18,7 @@ import org.jboss.logging.Logger;
  * reader; every reader reads at its own speed.
  */
 public final class EventLog {
+    private static final Logger LOG = Logger.getLogger(EventLog.class);
     /** The largest number of events in memory. */
     public static final int MAX_EVENTS = 10_000;
     /** The largest estimated heap of the events in memory. */
@@ -29,7 +30,10 @@ public final class EventLog {
     private final long maxBytes;
     private final UUID own = UUID.randomUUID();
     private final TreeMap<Long, Event> events = new TreeMap<>();
-    private final EventListeners listeners = new EventListeners();
+    private final Map<Object, Runnable> listeners = new ConcurrentHashMap<>();
+    /** Whether listeners are to be informed. */
+    private final AtomicBoolean isDue = new AtomicBoolean();
+
     private Supplier<UUID> store = () -> own;
     private long bytes;
     /** The position of the last event that is stored. */
@@ -85,7 +89,7 @@ public final class EventLog {
     public void publish(List<Event> numberedEvents) {
         if (!numberedEvents.isEmpty()) {
             add(numberedEvents);
-            listeners.inform();
+            inform();
         }
     }
 
@@ -147,7 +151,29 @@ public final class EventLog {
      * must not block, because one thread informs all listeners; it is never the thread of a cycle.
      */
     public EventSubscription subscribe(Runnable listener) {
-        return listeners.add(listener);
+        var key = new Object();
+        listeners.put(key, listener);
+        return () -> listeners.remove(key);
+    }
+
+    /** Informs all listeners soon, on a thread of its own. A call during that time leads to another round. */
+    private void inform() {
+        if (!listeners.isEmpty() && isDue.compareAndSet(false, true)) {
+            Thread.ofVirtual().name("event-listeners").start(this::callListeners);
+        }
+    }
+
+    private void callListeners() {
+        synchronized (listeners) {
+            isDue.set(false); // before the calls, so that an event after them is not missed
+            for (var listener : listeners.values()) {
+                try {
+                    listener.run();
+                } catch (RuntimeException | Error e) {
+                    LOG.error("A listener of the events failed", e);
+                }
+            }
+        }
     }
 
     private synchronized void add(List<Event> more) {
@@ -189,38 +215,6 @@ public final class EventLog {
     public record EventPage(List<Event> events, boolean hasGap) {
         public EventPage {
             events = List.copyOf(events);
-        }
-    }
-
-    /** Informs listeners of new events on a virtual thread of its own, so that no listener runs on the thread of a cycle. */
-    static final class EventListeners {
-        private static final Logger LOG = Logger.getLogger(EventLog.class);
-
-        private final Map<Object, Runnable> listeners = new ConcurrentHashMap<>();
-        private final AtomicBoolean isDue = new AtomicBoolean();
-
-        EventSubscription add(Runnable listener) {
-            var key = new Object();
-            listeners.put(key, listener);
-            return () -> listeners.remove(key);
-        }
-
-        /** Informs all listeners soon. A call during that time leads to another round. */
-        void inform() {
-            if (!listeners.isEmpty() && isDue.compareAndSet(false, true)) {
-                Thread.ofVirtual().name("event-listeners").start(this::callAll);
-            }
-        }
-
-        private synchronized void callAll() {
-            isDue.set(false); // before the calls, so that an event after them is not missed
-            for (var listener : listeners.values()) {
-                try {
-                    listener.run();
-                } catch (RuntimeException | Error e) {
-                    LOG.error("A listener of the events failed", e);
-                }
-            }
         }
     }
 }
