@@ -16,7 +16,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -207,36 +206,17 @@ final class StoredRows {
 
     /** Rows of events. */
     static final class EventRows {
-        private static final Map<String, Class<? extends EventContent>> TYPES = Map.of(
-                "violation_opened",
-                EventContent.ViolationOpened.class,
-                "action",
-                EventContent.ActionRecorded.class,
-                "violation_resolved",
-                EventContent.ViolationResolved.class,
-                "problem_began",
-                EventContent.ProblemBegan.class,
-                "problem_ended",
-                EventContent.ProblemEnded.class,
-                "service_started",
-                EventContent.ServiceStarted.class);
-
         private EventRows() {}
 
         /** Inserts an event, unless an earlier commit did. */
         static void insert(Sql sql, Event event) throws SQLException {
             var content = event.content();
-            var type = TYPES.entrySet().stream()
-                    .filter(entry -> entry.getValue().isInstance(content))
-                    .findFirst()
-                    .orElseThrow()
-                    .getKey();
             var json = RecordJson.text(content);
             sql.update(
                     "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?)",
                     event.sequence(),
                     event.at().toEpochMilli(),
-                    type,
+                    content.type(),
                     host(content),
                     json,
                     Retention.bytes(json));
@@ -264,7 +244,7 @@ final class StoredRows {
                     "SELECT sequence, at, type, content, bytes FROM event ORDER BY sequence DESC LIMIT ?",
                     row -> {
                         left[0] -= row.getLong(5);
-                        var type = TYPES.get(row.getString(3));
+                        var type = EventContent.TYPES.get(row.getString(3));
                         if (left[0] >= 0 && type != null) {
                             var at = Instant.ofEpochMilli(row.getLong(2));
                             var sequence = row.getLong(1);

@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement.record;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Problem;
 import java.time.Instant;
+import java.util.Map;
 
 /**
  * Something that happened.
@@ -14,6 +15,24 @@ import java.time.Instant;
 public record Event(long sequence, Instant at, EventContent content) {
 
     public sealed interface EventContent {
+        /** The kinds of events by their names, which are the same in the API and in the database. */
+        Map<String, Class<? extends EventContent>> TYPES = Map.of(
+                "violation_opened", ViolationOpened.class,
+                "action", ActionRecorded.class,
+                "violation_resolved", ViolationResolved.class,
+                "problem_began", ProblemBegan.class,
+                "problem_ended", ProblemEnded.class,
+                "service_started", ServiceStarted.class);
+
+        /** The name of the kind of event. */
+        default String type() {
+            return TYPES.entrySet().stream()
+                    .filter(type -> type.getValue().isInstance(this))
+                    .findFirst()
+                    .orElseThrow()
+                    .getKey();
+        }
+
         /** What happened to a violation. */
         sealed interface OfViolation extends EventContent {
             /** The violation as it was then. */
