@@ -8,11 +8,11 @@ import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Records;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.Delivery;
@@ -114,14 +114,12 @@ public class Notifications implements CycleListener {
             return;
         }
         if (report.error() == null) {
-            users.update(report.hosts().stream()
-                    .filter(HostReport::reached)
+            users.update(report.fleet().snapshots().stream()
+                    .filter(Snapshot::isReached)
                     .collect(Collectors.toMap(
-                            HostReport::host,
+                            Snapshot::host,
                             host -> new UserDirectory.Users(
-                                    host.accounts(),
-                                    host.snapshot().subordinateUids(),
-                                    host.snapshot().environments()),
+                                    host.details().accounts(), host.subordinateUids(), host.environments()),
                             (one, _) -> one)));
         }
         users.setCurrentUpTo(records.events().latest());

@@ -4,10 +4,8 @@ import dev.genv.enforcer.enforcement.ActionDispatcher.Execution;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.action.Safeguards;
 import dev.genv.enforcer.enforcement.action.Safeguards.Orders;
-import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
@@ -18,6 +16,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import java.time.Instant;
@@ -81,36 +80,33 @@ final class CycleRecorder {
 
     /** Records a cycle that came to its end. */
     CycleReport record(
-            Start start, Evidence evidence, List<ActionRecord> reviewed, Orders orders, Execution execution) {
-        var seen = evidence.seen();
-        var plan = evidence.plan();
+            Start start, Fleet fleet, Plan plan, List<ActionRecord> reviewed, Orders orders, Execution execution) {
         var actions = Stream.of(execution.late(), reviewed, execution.records())
                 .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());
-        var reports = HostProblems.of(execution.problems(), plan.problems())
+        var reported = fleet.with(HostProblems.of(execution.problems(), plan.problems())
                 .onEachHost(Stream.concat(
                                 memory.problems().stream(),
                                 listeners.stream().flatMap(listener -> listener.problems().stream()))
                         .toList())
-                .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
-        var changes = problems.log(reports);
-        var next = nextActions.of(evidence, orders, execution.records());
+                .addTo(DeniedPrivileges.addTo(fleet.snapshots(), actions)));
+        var changes = problems.log(reported.snapshots());
+        var next = nextActions.of(plan, fleet, orders, execution.records());
         clock.endCycle();
-        var outcome = new ViolationRegistry.CycleOutcome(actions, seen.ended(), seen.at(), next);
-        var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
+        var outcome = new ViolationRegistry.CycleOutcome(actions, fleet.ended(), fleet.at(), next);
+        var update = registry.record(plan, outcome, config::effectiveMode, fleet);
         memory.intents().recorded(actions, update.actions());
         var numbered = events.number(ticker.now(), contents(changes, update));
-        memory.commit(numbered, seen.at());
+        memory.commit(numbered, fleet.at());
         registry.publish();
         events.publish(numbered);
-        ActionLog.logEnd(seen.fleet(), update);
+        ActionLog.logEnd(fleet, update);
         return new CycleReport(
                 start.at(),
                 ticker.since(start.mark()),
-                resultOf(seen.hosts(), actions),
-                seen.fleet(),
-                reports,
+                resultOf(fleet, actions),
+                reported,
                 plan,
                 actions,
                 update.appeared(),
@@ -135,15 +131,14 @@ final class CycleRecorder {
                 ticker.since(start.mark()),
                 CycleResult.FAILED,
                 new Fleet(List.of(), config.remote()),
-                List.of(),
                 Plan.EMPTY,
                 List.of(),
                 List.of(),
                 HostProblems.escape(why));
     }
 
-    private static CycleResult resultOf(List<HostReport> hosts, List<ActionRecord> actions) {
-        if (!hosts.stream().allMatch(HostReport::isComplete)) {
+    private static CycleResult resultOf(Fleet fleet, List<ActionRecord> actions) {
+        if (!fleet.snapshots().stream().allMatch(Snapshot::isComplete)) {
             return CycleResult.INCOMPLETE;
         }
         return actions.stream().anyMatch(action -> action.result().outcome().isFailure())
@@ -170,8 +165,8 @@ final class CycleRecorder {
 
         private DeniedPrivileges() {}
 
-        /** Returns the reports with these privileges added to the missing ones, and a problem for each. */
-        static List<HostReport> addTo(List<HostReport> hosts, List<ActionRecord> actions) {
+        /** Returns the snapshots with these privileges added to the missing ones, and a problem for each. */
+        static List<Snapshot> addTo(List<Snapshot> hosts, List<ActionRecord> actions) {
             var unsignalled = actions.stream()
                     .filter(action -> action.result().outcome() == Outcome.DENIED)
                     .map(action -> action.planned().action().host())
@@ -179,8 +174,8 @@ final class CycleRecorder {
             return hosts.stream().map(host -> addTo(host, unsignalled)).toList();
         }
 
-        private static HostReport addTo(HostReport host, Set<String> unsignalled) {
-            var known = host.missingPrivileges();
+        private static Snapshot addTo(Snapshot host, Set<String> unsignalled) {
+            var known = host.details().missingPrivileges();
             var denied = new LinkedHashMap<String, String>();
             if (!known.contains(APPARMOR)) {
                 // If one of the two is known to be missing, it is the reason; otherwise it may be either.
@@ -191,17 +186,20 @@ final class CycleRecorder {
                     denied.put(KILL, NOT_SIGNALLED);
                 }
             }
-            return denied.isEmpty() ? host : host.withMissingPrivileges(List.copyOf(denied.keySet()), problems(denied));
-        }
-
-        private static List<Problem> problems(Map<String, String> denied) {
-            return denied.entrySet().stream()
-                    .map(each -> new Problem(ProblemCode.MISSING_PRIVILEGE, each.getKey() + each.getValue()))
+            var missing =
+                    Stream.concat(known.stream(), denied.keySet().stream()).toList();
+            // First, because the number of reported problems is limited.
+            var problems = Stream.concat(
+                            denied.entrySet().stream()
+                                    .map(each -> new Problem(
+                                            ProblemCode.MISSING_PRIVILEGE, each.getKey() + each.getValue())),
+                            host.problems().stream())
                     .toList();
+            return host.with(host.details().withMissingPrivileges(missing)).withProblems(problems);
         }
 
-        private static boolean isUnreadable(HostReport host) {
-            return host.snapshot().allProcesses().stream()
+        private static boolean isUnreadable(Snapshot host) {
+            return host.allProcesses().stream()
                     .anyMatch(process -> process.membership().equals(Membership.NOT_PERMITTED));
         }
     }
@@ -229,8 +227,8 @@ final class CycleRecorder {
             return new HostProblems(problems, general);
         }
 
-        /** Returns the reports with these problems, up to a limit. */
-        List<HostReport> addTo(List<HostReport> hosts) {
+        /** Returns the snapshots with these problems, up to a limit. */
+        List<Snapshot> addTo(List<Snapshot> hosts) {
             return hosts.stream().map(this::addTo).toList();
         }
 
@@ -239,7 +237,7 @@ final class CycleRecorder {
             return SafeText.escape(text, LONGEST_DETAIL);
         }
 
-        private HostReport addTo(HostReport host) {
+        private Snapshot addTo(Snapshot host) {
             var all = Stream.of(host.problems(), general, problems.getOrDefault(host.host(), List.of()))
                     .flatMap(List::stream)
                     .map(problem -> new Problem(problem.code(), escape(problem.detail())))

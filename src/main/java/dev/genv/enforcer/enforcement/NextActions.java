@@ -4,14 +4,15 @@ import dev.genv.enforcer.enforcement.action.Safeguards;
 import dev.genv.enforcer.enforcement.action.Safeguards.Orders;
 import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.action.Terminations.NextSignal;
-import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Violation;
 import java.util.ArrayList;
@@ -30,7 +31,7 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
      * Returns the actions that follow on each violation, the earliest first: those that are held back for a time, those that failed, and
      * the next signals of signalled processes.
      */
-    Map<Violation.Key, List<NextAction>> of(Evidence evidence, Orders orders, List<ActionRecord> results) {
+    Map<Violation.Key, List<NextAction>> of(Plan plan, Fleet fleet, Orders orders, List<ActionRecord> results) {
         var next = new HashMap<Violation.Key, List<NextAction>>();
         var signals = pending.nextSignals();
         var signalled =
@@ -52,7 +53,7 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
                                 add(next, keys(planned), NextAction.of(planned.action(), its.at(), its.because())));
             }
         }
-        addSignals(next, signals, evidence);
+        addSignals(next, signals, plan, fleet);
         next.values().forEach(actions -> actions.sort(Comparator.comparing(NextAction::notBefore)));
         return next;
     }
@@ -64,11 +65,12 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
         return outcome == Outcome.DENIED || outcome == Outcome.FAILED || isLate;
     }
 
-    private void addSignals(Map<Violation.Key, List<NextAction>> next, List<NextSignal> signals, Evidence evidence) {
-        var planned = evidence.plan().terminations();
+    private void addSignals(
+            Map<Violation.Key, List<NextAction>> next, List<NextSignal> signals, Plan plan, Fleet fleet) {
+        var planned = plan.terminations();
         for (var signal : signals) {
-            var action = asObserved(signal.action(), evidence);
-            if (safeguards.isOnlyDelayed(action, signal.causes(), evidence)) {
+            var action = asObserved(signal.action(), fleet);
+            if (safeguards.isOnlyDelayed(action, signal.causes(), fleet)) {
                 var causes = new HashSet<>(signal.causes());
                 planned.getOrDefault(action.target(), List.of()).forEach(cause -> causes.add(cause.key()));
                 add(next, causes, NextAction.of(action, ticker.now().plus(signal.left()), signal.because()));
@@ -77,9 +79,9 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
     }
 
     /** Returns the signal with the process as it is now: its user may have become exempt. */
-    private static Action.Terminate asObserved(Action.Terminate signal, Evidence evidence) {
-        return evidence.seen().host(signal.host()).stream()
-                .flatMap(host -> host.snapshot().processes().stream())
+    private static Action.Terminate asObserved(Action.Terminate signal, Fleet fleet) {
+        return fleet.host(signal.host()).stream()
+                .flatMap(host -> host.processes().stream())
                 .filter(process -> process.id().equals(signal.process().id()))
                 .findFirst()
                 .map(process -> new Action.Terminate(signal.host(), process, signal.signal()))

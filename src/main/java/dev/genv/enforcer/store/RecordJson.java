@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.InjectableValues;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
@@ -14,6 +15,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.genv.NullableComponents;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -100,6 +102,7 @@ public final class RecordJson {
                 .addModule(new JavaTimeModule())
                 .addModule(new RecordModule())
                 .build();
+        mapper.setInjectableValues(new InjectableValues.Std().addValue(HostDetails.class, HostDetails.NONE));
         return mapper.setDefaultSetterInfo(NullableComponents.REFUSE_NULL);
     }
 }

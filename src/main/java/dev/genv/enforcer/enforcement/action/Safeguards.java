@@ -1,9 +1,8 @@
 package dev.genv.enforcer.enforcement.action;
 
-import dev.genv.enforcer.enforcement.history.Evidence;
-import dev.genv.enforcer.enforcement.history.Evidence.Delay;
+import dev.genv.enforcer.enforcement.history.History;
+import dev.genv.enforcer.enforcement.history.History.Delay;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.Hold;
@@ -12,6 +11,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -59,22 +59,20 @@ public final class Safeguards {
     }
 
     /** Decides which of these actions are executed in this cycle. */
-    public Orders screen(List<PlannedAction> actions, Evidence evidence) {
+    public Orders screen(List<PlannedAction> actions, Fleet fleet, History history, ObservationAge age) {
         var screened = actions.stream()
                 .map(planned ->
-                        hold(planned, evidence).<Order>map(hold -> hold).orElseGet(() -> new Order.Run(planned)))
+                        hold(planned, fleet, history).<Order>map(hold -> hold).orElseGet(() -> new Order.Run(planned)))
                 .toList();
         var permitted = screened.stream()
                 .filter(Order.Run.class::isInstance)
                 .map(Order::planned)
                 .toList();
-        var deferred = limit.selectDeferred(permitted, evidence.seen().subordinateUids());
+        var deferred = limit.selectDeferred(permitted, fleet.subordinateUids());
         var orders = screened.stream()
-                .map(order -> deferred.contains(order.planned())
-                        ? limit.hold(order.planned(), evidence.seen().at())
-                        : order)
+                .map(order -> deferred.contains(order.planned()) ? limit.hold(order.planned(), fleet.at()) : order)
                 .toList();
-        return new Orders(orders, new OldObservation(evidence.seen().age()), limit.problems(deferred));
+        return new Orders(orders, new OldObservation(age), limit.problems(deferred));
     }
 
     /** Records the results of the orders, for the termination limit of the next cycle. */
@@ -93,23 +91,23 @@ public final class Safeguards {
     }
 
     /** Whether nothing but a grace period holds back an action for these violations, so that time alone leads to it. */
-    public boolean isOnlyDelayed(Action action, Set<Violation.Key> causes, Evidence evidence) {
+    public boolean isOnlyDelayed(Action action, Set<Violation.Key> causes, Fleet fleet) {
         var planned = new PlannedAction(action, List.of(), true);
         return causes.stream().anyMatch(cause -> config.isEnforced.test(cause.rule()))
-                && forbidden(planned, evidence).or(() -> stopped(planned)).isEmpty();
+                && forbidden(planned, fleet).or(() -> stopped(planned)).isEmpty();
     }
 
-    private Optional<Hold> hold(PlannedAction planned, Evidence evidence) {
-        return forbidden(planned, evidence)
-                .or(() -> delayed(planned, evidence))
-                .or(() -> perhapsSignalled(planned, evidence))
+    private Optional<Hold> hold(PlannedAction planned, Fleet fleet, History history) {
+        return forbidden(planned, fleet)
+                .or(() -> delayed(planned, fleet, history))
+                .or(() -> perhapsSignalled(planned, fleet))
                 .or(() -> stopped(planned));
     }
 
-    private Optional<Hold> forbidden(PlannedAction planned, Evidence evidence) {
+    private Optional<Hold> forbidden(PlannedAction planned, Fleet fleet) {
         return immune(planned)
                 .or(() -> serviceAudits(planned))
-                .or(() -> readOnly(planned, evidence))
+                .or(() -> readOnly(planned, fleet))
                 .or(() -> ruleAudits(planned))
                 .or(() -> withoutSignals(planned));
     }
@@ -139,10 +137,9 @@ public final class Safeguards {
     }
 
     /** No action is executed on a host that forbids it, for example because another enforcer acts there. */
-    private static Optional<Hold> readOnly(PlannedAction planned, Evidence evidence) {
-        return evidence.seen()
-                .host(planned.action().host())
-                .map(HostReport::readOnlyReason)
+    private static Optional<Hold> readOnly(PlannedAction planned, Fleet fleet) {
+        return fleet.host(planned.action().host())
+                .map(snapshot -> snapshot.details().readOnlyReason())
                 .map(reason -> new Hold(planned, Outcome.SKIPPED_AUDIT, reason));
     }
 
@@ -163,7 +160,7 @@ public final class Safeguards {
      * An action waits until one of its violations was observed for the grace period. It is never executed for a claim of the state that
      * is younger than the process.
      */
-    private Optional<Hold> delayed(PlannedAction planned, Evidence evidence) {
+    private Optional<Hold> delayed(PlannedAction planned, Fleet fleet, History history) {
         var causes = planned.causes().stream()
                 .filter(cause -> config.isEnforced.test(cause.rule()))
                 .toList();
@@ -172,7 +169,7 @@ public final class Safeguards {
         }
         var delays = new ArrayList<Delay>();
         for (var cause : causes) {
-            var delay = evidence.delay(cause, planned.action());
+            var delay = history.delay(cause, planned.action());
             if (delay.isEmpty()) {
                 return Optional.empty();
             }
@@ -182,10 +179,10 @@ public final class Safeguards {
                 .filter(delay -> delay.left().isPresent())
                 .min(Comparator.comparing(delay -> delay.left().orElseThrow()))
                 .or(() -> delays.stream().findFirst())
-                .map(delay -> hold(planned, delay, evidence));
+                .map(delay -> hold(planned, delay, fleet));
     }
 
-    private Optional<Hold> perhapsSignalled(PlannedAction planned, Evidence evidence) {
+    private Optional<Hold> perhapsSignalled(PlannedAction planned, Fleet fleet) {
         var left = Duration.ofNanos(heldUntil - counted.mark());
         return left.isPositive()
                         && planned.action() instanceof Action.Terminate terminate
@@ -195,15 +192,13 @@ public final class Safeguards {
                         Outcome.SKIPPED_GRACE,
                         "an earlier run may have signalled it: what that run stored is lost",
                         Optional.of(new Order.Until(
-                                WaitReason.UNCONFIRMED_SIGNAL,
-                                evidence.seen().at().plus(left)))))
+                                WaitReason.UNCONFIRMED_SIGNAL, fleet.at().plus(left)))))
                 : Optional.empty();
     }
 
-    private static Hold hold(PlannedAction planned, Delay delay, Evidence evidence) {
+    private static Hold hold(PlannedAction planned, Delay delay, Fleet fleet) {
         var until = delay.left()
-                .map(left ->
-                        new Order.Until(WaitReason.GRACE, evidence.seen().at().plus(left)));
+                .map(left -> new Order.Until(WaitReason.GRACE, fleet.at().plus(left)));
         return new Hold(
                 planned, until.isPresent() ? Outcome.SKIPPED_GRACE : Outcome.SKIPPED_PROTECTED, delay.reason(), until);
     }
