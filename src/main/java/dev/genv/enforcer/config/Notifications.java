@@ -12,7 +12,6 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.Delivery;
@@ -114,13 +113,7 @@ public class Notifications implements CycleListener {
             return;
         }
         if (report.error() == null) {
-            users.update(report.fleet().snapshots().stream()
-                    .filter(Snapshot::isReached)
-                    .collect(Collectors.toMap(
-                            Snapshot::host,
-                            host -> new UserDirectory.Users(
-                                    host.details().accounts(), host.subordinateUids(), host.environments()),
-                            (one, _) -> one)));
+            users.update(report.fleet());
         }
         users.setCurrentUpTo(records.events().latest());
     }

@@ -26,7 +26,6 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -85,12 +84,13 @@ final class CycleRecorder {
                 .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());
-        var reported = fleet.with(HostProblems.of(execution.problems(), plan.problems())
-                .onEachHost(Stream.concat(
-                                memory.problems().stream(),
-                                listeners.stream().flatMap(listener -> listener.problems().stream()))
-                        .toList())
-                .addTo(DeniedPrivileges.addTo(fleet.snapshots(), actions)));
+        var general = Stream.concat(
+                        memory.problems().stream(),
+                        listeners.stream().flatMap(listener -> listener.problems().stream()))
+                .toList();
+        var ofHosts = Stream.concat(execution.problems().stream(), plan.problems().stream())
+                .toList();
+        var reported = HostProblems.addTo(DeniedPrivileges.addTo(fleet, actions), general, ofHosts);
         var changes = problems.log(reported.snapshots());
         var next = nextActions.of(plan, fleet, orders, execution.records());
         clock.endCycle();
@@ -165,13 +165,15 @@ final class CycleRecorder {
 
         private DeniedPrivileges() {}
 
-        /** Returns the snapshots with these privileges added to the missing ones, and a problem for each. */
-        static List<Snapshot> addTo(List<Snapshot> hosts, List<ActionRecord> actions) {
+        /** Returns the fleet with these privileges added to the missing ones, and a problem for each. */
+        static Fleet addTo(Fleet fleet, List<ActionRecord> actions) {
             var unsignalled = actions.stream()
                     .filter(action -> action.result().outcome() == Outcome.DENIED)
                     .map(action -> action.planned().action().host())
                     .collect(Collectors.toUnmodifiableSet());
-            return hosts.stream().map(host -> addTo(host, unsignalled)).toList();
+            return fleet.with(fleet.snapshots().stream()
+                    .map(host -> addTo(host, unsignalled))
+                    .toList());
         }
 
         private static Snapshot addTo(Snapshot host, Set<String> unsignalled) {
@@ -185,6 +187,9 @@ final class CycleRecorder {
                 if (!known.contains(KILL) && unsignalled.contains(host.host())) {
                     denied.put(KILL, NOT_SIGNALLED);
                 }
+            }
+            if (denied.isEmpty()) {
+                return host;
             }
             var missing =
                     Stream.concat(known.stream(), denied.keySet().stream()).toList();
@@ -204,32 +209,24 @@ final class CycleRecorder {
         }
     }
 
-    /**
-     * The problems of the rules and of the executor, which are added to those of the observations.
-     *
-     * @param general the problems that concern every host
-     */
-    record HostProblems(Map<String, List<Problem>> problems, List<Problem> general) {
+    /** The problems that are reported besides those of the observations. */
+    static final class HostProblems {
         /** The largest number of reported problems of a host; one more gives the number of the others. */
         private static final int MAX_PROBLEMS = 100;
 
         private static final int LONGEST_DETAIL = 1000;
 
-        static HostProblems of(List<HostProblem> executed, List<HostProblem> planned) {
-            return new HostProblems(
-                    Stream.concat(executed.stream(), planned.stream())
-                            .collect(Collectors.groupingBy(
-                                    HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList()))),
-                    List.of());
-        }
+        private HostProblems() {}
 
-        HostProblems onEachHost(List<Problem> general) {
-            return new HostProblems(problems, general);
-        }
-
-        /** Returns the snapshots with these problems, up to a limit. */
-        List<Snapshot> addTo(List<Snapshot> hosts) {
-            return hosts.stream().map(this::addTo).toList();
+        /** Returns the fleet with problems that concern every host, and with those of the rules and actions, up to a limit. */
+        static Fleet addTo(Fleet fleet, List<Problem> general, List<HostProblem> ofHosts) {
+            var byHost = ofHosts.stream()
+                    .collect(Collectors.groupingBy(
+                            HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList())));
+            return fleet.with(fleet.snapshots().stream()
+                    .map(host -> report(
+                            host, Stream.of(host.problems(), general, byHost.getOrDefault(host.host(), List.of()))))
+                    .toList());
         }
 
         /** Users or tools may have written parts of the text. */
@@ -237,9 +234,8 @@ final class CycleRecorder {
             return SafeText.escape(text, LONGEST_DETAIL);
         }
 
-        private Snapshot addTo(Snapshot host) {
-            var all = Stream.of(host.problems(), general, problems.getOrDefault(host.host(), List.of()))
-                    .flatMap(List::stream)
+        private static Snapshot report(Snapshot host, Stream<List<Problem>> problems) {
+            var all = problems.flatMap(List::stream)
                     .map(problem -> new Problem(problem.code(), escape(problem.detail())))
                     .toList();
             return host.withProblems(all.size() <= MAX_PROBLEMS ? all : limit(all));

@@ -193,22 +193,6 @@ public final class Enforcer {
         return ticker.since(last == null ? createdAt : last.endedAt());
     }
 
-    public Ticker ticker() {
-        return ticker;
-    }
-
-    public EnforcerConfig config() {
-        return config;
-    }
-
-    public Policy policy() {
-        return policy;
-    }
-
-    public boolean isRemote() {
-        return config.remote();
-    }
-
     private void notifyListeners(CycleReport report) {
         for (var listener : listeners) {
             try {

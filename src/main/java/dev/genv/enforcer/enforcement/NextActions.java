@@ -80,10 +80,8 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
 
     /** Returns the signal with the process as it is now: its user may have become exempt. */
     private static Action.Terminate asObserved(Action.Terminate signal, Fleet fleet) {
-        return fleet.host(signal.host()).stream()
-                .flatMap(host -> host.processes().stream())
-                .filter(process -> process.id().equals(signal.process().id()))
-                .findFirst()
+        return fleet.host(signal.host())
+                .flatMap(host -> host.process(signal.process().id()))
                 .map(process -> new Action.Terminate(signal.host(), process, signal.signal()))
                 .orElse(signal);
     }

@@ -9,6 +9,7 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -141,6 +142,11 @@ public record Snapshot(
         return problems.stream().anyMatch(problem -> problem.code() == ProblemCode.DUPLICATE_HOST);
     }
 
+    /** Returns a process that the GPU tool lists. */
+    public Optional<GpuProcess> process(ProcessId id) {
+        return processes.stream().filter(process -> process.id().equals(id)).findFirst();
+    }
+
     public boolean isComplete() {
         return missing.isEmpty();
     }
@@ -247,20 +253,7 @@ public record Snapshot(
             @Nullable Boolean hasGenv,
             List<DeviceStatus> devices) {
         /** Nothing was observed. */
-        public static final HostDetails NONE = new HostDetails(
-                false,
-                null,
-                Duration.ZERO,
-                null,
-                0,
-                Set.of(),
-                List.of(),
-                null,
-                null,
-                null,
-                Accounts.NONE,
-                null,
-                List.of());
+        public static final HostDetails NONE = new HostDetails(false, null, 0);
 
         public HostDetails {
             ended = Set.copyOf(ended);
@@ -268,10 +261,9 @@ public record Snapshot(
             devices = List.copyOf(devices);
         }
 
-        /** Creates those of a host that answered, of which only this is known. */
-        public static HostDetails reached(@Nullable String machine, long ticks) {
-            return new HostDetails(
-                    true,
+        private HostDetails(boolean reached, @Nullable String machine, long ticks) {
+            this(
+                    reached,
                     null,
                     Duration.ZERO,
                     machine,
@@ -286,6 +278,12 @@ public record Snapshot(
                     List.of());
         }
 
+        /** Creates those of a host that answered, of which only this is known. */
+        public static HostDetails reached(@Nullable String machine, long ticks) {
+            return new HostDetails(true, machine, ticks);
+        }
+
+        /** Returns them with when the host answered last, and how long that took. */
         public HostDetails with(@Nullable Instant otherObserved, Duration otherDuration) {
             return new HostDetails(
                     reached,

@@ -47,12 +47,6 @@ final class RecordModule extends SimpleModule {
         addDeserializer(RuleDefinition.class, new RuleReader());
     }
 
-    @Override
-    public void setupModule(SetupContext context) {
-        super.setupModule(context);
-        context.insertAnnotationIntrospector(new NoDetails());
-    }
-
     @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
     private interface Form {}
 
@@ -61,7 +55,7 @@ final class RecordModule extends SimpleModule {
     private interface WithoutDetails {}
 
     /** Has a snapshot of the database no details. */
-    private static final class NoDetails extends NopAnnotationIntrospector {
+    static final class NoDetails extends NopAnnotationIntrospector {
         private static final long serialVersionUID = 1L;
 
         @Override

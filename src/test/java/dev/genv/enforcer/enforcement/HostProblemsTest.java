@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleRecorder.HostProblems;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
@@ -40,8 +41,8 @@ class HostProblemsTest {
 
     private static List<Problem> reported(List<Problem> problems) {
         var snapshot = new Snapshot("here", List.of(), List.of(), List.of(), Set.of(), Set.of(), problems);
-        return HostProblems.of(List.of(), List.of())
-                .addTo(List.of(snapshot))
+        return HostProblems.addTo(new Fleet(List.of(snapshot), false), List.of(), List.of())
+                .snapshots()
                 .getFirst()
                 .problems();
     }

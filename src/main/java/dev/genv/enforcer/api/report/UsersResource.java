@@ -5,6 +5,7 @@ import dev.genv.enforcer.api.view.ProcessView;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Device;
@@ -44,10 +45,12 @@ public class UsersResource {
     public static final String PATH = "/users";
 
     private final Enforcer enforcer;
+    private final EnforcerConfig config;
     private final ViolationRegistry registry;
 
-    UsersResource(Enforcer enforcer, ViolationRegistry registry) {
+    UsersResource(Enforcer enforcer, EnforcerConfig config, ViolationRegistry registry) {
         this.enforcer = enforcer;
+        this.config = config;
         this.registry = registry;
     }
 
@@ -59,9 +62,7 @@ public class UsersResource {
             description = "What is known of the user; the lists are empty if there is nothing.")
     public UserView get(String name) {
         var latest = enforcer.latest();
-        return new UserReport(name, enforcer.policy(), registry, latest)
-                .view()
-                .orElseThrow(() -> unknown(name, latest));
+        return new UserReport(name, config.policy(), registry, latest).view().orElseThrow(() -> unknown(name, latest));
     }
 
     private static ApiException unknown(String name, Optional<CycleReport> latest) {

@@ -12,9 +12,7 @@ import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -33,7 +31,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -237,17 +234,16 @@ public final class Terminations {
         observedAt = history.recordedAt();
         var records = new ArrayList<ActionRecord>();
         var actions = new ArrayList<PlannedAction>();
-        var hosts = new HashMap<String, Processes>();
+        var ended = fleet.ended();
         var wanted = plan.terminations();
         for (var target : List.copyOf(pending.keySet())) {
             var known = Objects.requireNonNull(pending.get(target));
-            var on = hosts.computeIfAbsent(target.host(), host -> Processes.of(host, fleet));
-            if (on.snapshot.isPresent() && on.snapshot.get().details().ended().contains(target.id())) {
+            if (ended.contains(target)) {
                 pending.remove(target);
                 records.add(new ActionRecord(known.last, Result.of(Outcome.EXITED), ticker.now()));
                 continue;
             }
-            var check = check(target, known, on, wanted.getOrDefault(target, List.of()), plan, history);
+            var check = check(target, known, wanted.getOrDefault(target, List.of()), plan, fleet, history);
             var next = next(known, check, before);
             if (next.isEmpty()) {
                 pending.remove(target);
@@ -359,25 +355,13 @@ public final class Terminations {
         }
     }
 
-    /** The processes of a host; no host if it is not in the list. */
-    private record Processes(Optional<Snapshot> snapshot, Map<ProcessId, GpuProcess> byId) {
-        static Processes of(String host, Fleet fleet) {
-            var snapshot = fleet.host(host);
-            return new Processes(
-                    snapshot,
-                    snapshot.stream()
-                            .flatMap(its -> its.processes().stream())
-                            .collect(Collectors.toMap(GpuProcess::id, Function.identity(), (one, _) -> one)));
-        }
-    }
-
     private static Check check(
-            HostProcess target, Termination known, Processes on, List<Violation> wanted, Plan plan, History history) {
-        if (on.snapshot.isEmpty()) {
+            HostProcess target, Termination known, List<Violation> wanted, Plan plan, Fleet fleet, History history) {
+        var snapshot = fleet.host(target.host()).orElse(null);
+        if (snapshot == null) {
             return Check.without(Sighting.HOST_NOT_LISTED);
         }
-        var snapshot = on.snapshot.get();
-        var process = on.byId.get(target.id());
+        var process = snapshot.process(target.id()).orElse(null);
         if (process == null) {
             // It would have been observed if it were still on a GPU.
             return Check.without(
