@@ -2,9 +2,8 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.action.Safeguards;
 import dev.genv.enforcer.enforcement.action.Terminations;
-import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.SeenFleet;
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
@@ -127,24 +126,24 @@ public final class Enforcer {
      * process that was signalled is not planned for SIGTERM again while its termination is pending: the termination is reviewed,
      * and SIGKILL follows if it still breaks a rule when its time is over. Each safeguard may hold back an action, for example
      * because a grace period has not passed. The remaining actions are executed on their hosts, and everything is recorded for the
-     * report and for the next cycle. Each step takes the result of the one before, so none can be left out.
+     * report and for the next cycle.
      */
     private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
-        var seen = observe(processesToVerify());
-        var plan = policy.check(seen.fleet(), terminations.leaving(history.recordedAt()));
-        var evidence = history.record(seen, plan);
-        var review = terminations.review(evidence);
-        var orders = safeguards.screen(review.actions(), evidence);
+        var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
+        var fleet = history.record(observe(processesToVerify(), age), workers::listings);
+        var plan = policy.check(fleet, terminations.leaving(history.recordedAt()));
+        history.record(plan);
+        var review = terminations.review(plan, fleet, history);
+        var orders = safeguards.screen(review.actions(), fleet, history);
         recorder.announce(plan);
-        return recorder.record(start, evidence, review.records(), orders, dispatcher.execute(orders, seen.age()));
+        return recorder.record(start, fleet, plan, review.records(), orders, dispatcher.execute(orders, age));
     }
 
-    /** Observes the present hosts, verifies whether these processes have exited, and records the state. */
-    private SeenFleet observe(Set<HostProcess> verified) throws InterruptedException {
-        var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
-        var hosts = collector.collect(workers.update(history::listings), verified);
+    /** Observes the present hosts, and verifies whether these processes have exited. */
+    private Fleet observe(Set<HostProcess> verified, ObservationAge age) throws InterruptedException {
+        var snapshots = collector.collect(workers.update(history::listings), verified);
         age.observed();
-        return history.record(new SeenFleet.Observed(hosts, config.remote(), age, ticker.now()));
+        return new Fleet(snapshots, config.remote(), ticker.now());
     }
 
     /** Remembers and logs a result when it arrives, on any thread. */
@@ -188,22 +187,6 @@ public final class Enforcer {
     public Duration sinceLatest() {
         var last = latest;
         return ticker.since(last == null ? createdAt : last.endedAt());
-    }
-
-    public Ticker ticker() {
-        return ticker;
-    }
-
-    public EnforcerConfig config() {
-        return config;
-    }
-
-    public Policy policy() {
-        return policy;
-    }
-
-    public boolean isRemote() {
-        return config.remote();
     }
 
     private void notifyListeners(CycleReport report) {

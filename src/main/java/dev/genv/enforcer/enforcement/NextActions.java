@@ -2,14 +2,15 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.action.Safeguards;
 import dev.genv.enforcer.enforcement.action.Terminations;
-import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Violation;
 import java.util.ArrayList;
@@ -27,7 +28,7 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
      * Returns the actions that follow on each violation, the earliest first: those that are held back for a time, those that failed, and
      * the next signals of signalled processes.
      */
-    Map<Violation.Key, List<NextAction>> of(Evidence evidence, List<Order> orders, List<ActionRecord> results) {
+    Map<Violation.Key, List<NextAction>> of(Plan plan, Fleet fleet, List<Order> orders, List<ActionRecord> results) {
         var next = new HashMap<Violation.Key, List<NextAction>>();
         var signals = pending.nextSignals();
         var signalled = signals.keySet().stream()
@@ -50,9 +51,9 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
             }
         }
         signals.forEach((signal, its) -> {
-            var observed = asObserved(signal, evidence);
-            if (safeguards.isOnlyDelayed(observed, evidence)) {
-                add(next, withPlannedCauses(observed, evidence), its);
+            var observed = asObserved(signal, fleet);
+            if (safeguards.isOnlyDelayed(observed, fleet)) {
+                add(next, withPlannedCauses(observed, plan), its);
             }
         });
         next.values().forEach(actions -> actions.sort(Comparator.comparing(NextAction::notBefore)));
@@ -67,20 +68,18 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
     }
 
     /** Returns a signal with its process as it is now: its user may have become exempt. */
-    private static PlannedAction asObserved(PlannedAction planned, Evidence evidence) {
+    private static PlannedAction asObserved(PlannedAction planned, Fleet fleet) {
         var signal = (Action.Terminate) planned.action();
-        var action = evidence.seen().host(signal.host()).stream()
-                .flatMap(host -> host.snapshot().processes().stream())
-                .filter(process -> process.id().equals(signal.process().id()))
-                .findFirst()
+        var action = fleet.host(signal.host())
+                .flatMap(host -> host.process(signal.process().id()))
                 .map(process -> new Action.Terminate(signal.host(), process, signal.signal()))
                 .orElse(signal);
         return new PlannedAction(action, planned.causes(), planned.enforced());
     }
 
-    private static PlannedAction withPlannedCauses(PlannedAction signal, Evidence evidence) {
+    private static PlannedAction withPlannedCauses(PlannedAction signal, Plan plan) {
         var target = ((Action.Terminate) signal.action()).target();
-        var planned = evidence.plan().terminations().getOrDefault(target, List.of());
+        var planned = plan.terminations().getOrDefault(target, List.of());
         var causes = Stream.concat(signal.causes().stream(), planned.stream()).toList();
         return new PlannedAction(signal.action(), causes, signal.enforced());
     }

@@ -58,7 +58,7 @@ class UnwrittenEventsTest {
     }
 
     private static List<Problem> problems(Enforcer enforcer) {
-        return enforcer.runCycle().orElseThrow().hosts().getFirst().problems();
+        return enforcer.runCycle().orElseThrow().fleet().snapshots().getFirst().problems();
     }
 
     /** A store that keeps nothing, and may not be available. */

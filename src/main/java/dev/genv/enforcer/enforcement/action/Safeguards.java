@@ -1,10 +1,9 @@
 package dev.genv.enforcer.enforcement.action;
 
-import dev.genv.enforcer.enforcement.history.Evidence;
-import dev.genv.enforcer.enforcement.history.Evidence.Delay;
-import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
+import dev.genv.enforcer.enforcement.history.History;
+import dev.genv.enforcer.enforcement.history.History.Delay;
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.Hold;
@@ -12,6 +11,7 @@ import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -55,28 +55,28 @@ public final class Safeguards {
     }
 
     /** Decides which of these actions are executed in this cycle: returns an order for each, in the same order. */
-    public List<Order> screen(List<PlannedAction> actions, Evidence evidence) {
+    public List<Order> screen(List<PlannedAction> actions, Fleet fleet, History history) {
         var orders = actions.stream()
-                .map(planned -> forbidden(planned, evidence)
-                        .or(() -> delayed(planned, evidence))
-                        .or(() -> perhapsSignalled(planned, evidence))
+                .map(planned -> forbidden(planned, fleet)
+                        .or(() -> delayed(planned, fleet, history))
+                        .or(() -> perhapsSignalled(planned, fleet))
                         .or(() -> stopped(planned))
                         .<Order>map(hold -> hold)
                         .orElseGet(() -> new Order.Run(planned)))
                 .toList();
-        return aboveLimit(orders, evidence);
+        return aboveLimit(orders, fleet);
     }
 
     /** Whether nothing but a grace period holds an action back, so that time alone leads to it. */
-    public boolean isOnlyDelayed(PlannedAction planned, Evidence evidence) {
+    public boolean isOnlyDelayed(PlannedAction planned, Fleet fleet) {
         return planned.causes().stream().anyMatch(cause -> enforcement.rules().test(cause.rule()))
-                && forbidden(planned, evidence).or(() -> stopped(planned)).isEmpty();
+                && forbidden(planned, fleet).or(() -> stopped(planned)).isEmpty();
     }
 
-    private Optional<Hold> forbidden(PlannedAction planned, Evidence evidence) {
+    private Optional<Hold> forbidden(PlannedAction planned, Fleet fleet) {
         return immune(planned)
                 .or(() -> serviceAudits(planned))
-                .or(() -> readOnly(planned, evidence))
+                .or(() -> readOnly(planned, fleet))
                 .or(() -> ruleAudits(planned))
                 .or(() -> withoutSignals(planned));
     }
@@ -107,10 +107,9 @@ public final class Safeguards {
     }
 
     /** 3. No action is executed on a host that forbids it, for example because another enforcer acts there. */
-    private static Optional<Hold> readOnly(PlannedAction planned, Evidence evidence) {
-        return evidence.seen()
-                .host(planned.action().host())
-                .map(HostReport::readOnlyReason)
+    private static Optional<Hold> readOnly(PlannedAction planned, Fleet fleet) {
+        return fleet.host(planned.action().host())
+                .map(snapshot -> snapshot.details().readOnlyReason())
                 .map(reason -> new Hold(planned, Outcome.SKIPPED_AUDIT, reason));
     }
 
@@ -132,7 +131,7 @@ public final class Safeguards {
      * 6. An action waits until one of its violations was observed for the grace period. It is never executed for a claim of the state that
      * is younger than the process.
      */
-    private Optional<Hold> delayed(PlannedAction planned, Evidence evidence) {
+    private Optional<Hold> delayed(PlannedAction planned, Fleet fleet, History history) {
         var causes = planned.causes().stream()
                 .filter(cause -> enforcement.rules().test(cause.rule()))
                 .toList();
@@ -141,7 +140,7 @@ public final class Safeguards {
         }
         var delays = new ArrayList<Delay>();
         for (var cause : causes) {
-            var delay = evidence.delay(cause, planned.action());
+            var delay = history.delay(cause, planned.action());
             if (delay.isEmpty()) {
                 return Optional.empty();
             }
@@ -152,12 +151,12 @@ public final class Safeguards {
                 .min(Comparator.comparing(delay -> delay.left().orElseThrow()))
                 .or(() -> delays.stream().findFirst())
                 .map(delay -> delay.left()
-                        .map(left -> holdFor(left, planned, delay.reason(), WaitReason.GRACE, evidence))
+                        .map(left -> holdFor(left, planned, delay.reason(), WaitReason.GRACE, fleet))
                         .orElseGet(() -> new Hold(planned, Outcome.SKIPPED_PROTECTED, delay.reason())));
     }
 
     /** 7. An earlier run, of which nothing is known, may have sent SIGTERM, and many training programs abort at a second one. */
-    private Optional<Hold> perhapsSignalled(PlannedAction planned, Evidence evidence) {
+    private Optional<Hold> perhapsSignalled(PlannedAction planned, Fleet fleet) {
         var left = Duration.ofNanos(heldUntil - counted.mark());
         return left.isPositive() && planned.isSigterm()
                 ? Optional.of(holdFor(
@@ -165,7 +164,7 @@ public final class Safeguards {
                         planned,
                         "an earlier run may have signalled it: what that run stored is lost",
                         WaitReason.UNCONFIRMED_SIGNAL,
-                        evidence))
+                        fleet))
                 : Optional.empty();
     }
 
@@ -185,12 +184,12 @@ public final class Safeguards {
     }
 
     /** 9. One cycle terminates a limited number of processes of a host; those that no other safeguard holds back count. */
-    private List<Order> aboveLimit(List<Order> orders, Evidence evidence) {
+    private List<Order> aboveLimit(List<Order> orders, Fleet fleet) {
         var permitted = orders.stream()
                 .filter(Order.Run.class::isInstance)
                 .map(Order::planned)
                 .toList();
-        var deferred = limit.selectDeferred(permitted, evidence.seen().subordinateUids());
+        var deferred = limit.selectDeferred(permitted, fleet.subordinateUids());
         return orders.stream()
                 .map(order -> deferred.contains(order.planned())
                         ? new Hold(
@@ -198,9 +197,7 @@ public final class Safeguards {
                                 Outcome.SKIPPED_LIMIT,
                                 "the limit of %d terminations in one cycle is reached: it waits for the next cycle"
                                         .formatted(limit.most()),
-                                new Order.Until(
-                                        WaitReason.TERMINATION_LIMIT,
-                                        evidence.seen().at()))
+                                new Order.Until(WaitReason.TERMINATION_LIMIT, fleet.at()))
                         : order)
                 .toList();
     }
@@ -240,9 +237,8 @@ public final class Safeguards {
                 "the service was suspended after the observation, or its clock was set: the next cycle decides again");
     }
 
-    private static Hold holdFor(
-            Duration left, PlannedAction planned, String reason, WaitReason because, Evidence evidence) {
-        var until = new Order.Until(because, evidence.seen().at().plus(left));
+    private static Hold holdFor(Duration left, PlannedAction planned, String reason, WaitReason because, Fleet fleet) {
+        var until = new Order.Until(because, fleet.at().plus(left));
         return new Hold(planned, Outcome.SKIPPED_GRACE, reason, until);
     }
 

@@ -9,7 +9,7 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.membership.Listings;
@@ -40,6 +40,7 @@ public final class ObservedHost implements Host {
     private final IdentityFlapping identityFlapping = new IdentityFlapping();
     private @Nullable String readOnlyReason = NEVER_OBSERVED;
     private Map<ProcessId, EnvironFacts> environs = Map.of();
+    private volatile Listings listings = Listings.NONE;
 
     public ObservedHost(ObserverSettings settings, Machine machine) {
         this.settings = settings;
@@ -53,12 +54,17 @@ public final class ObservedHost implements Host {
     }
 
     @Override
-    public void restore(Listings listings) {
-        observer.restore(listings);
+    public void restore(Listings remembered) {
+        observer.restore(remembered);
     }
 
     @Override
-    public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+    public Listings listings() {
+        return listings;
+    }
+
+    @Override
+    public Snapshot observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
         var facts = machine.gather(new ObservationRequest(
                 verified,
                 observer.settled(),
@@ -69,11 +75,12 @@ public final class ObservedHost implements Host {
                 Stream.concat(verified.stream().map(ProcessId::pid), observer.unread().stream())
                         .toList(),
                 observer.subordinateUids()));
-        var observation = observer.observe(facts, verified);
-        environs = environs(facts, observation);
-        readOnlyReason = observation.readOnlyReason();
+        var snapshot = observer.observe(facts, verified);
+        environs = environs(facts, snapshot);
+        readOnlyReason = snapshot.details().readOnlyReason();
+        listings = observer.listings();
         identityFlapping.recordObservation();
-        return observation;
+        return snapshot;
     }
 
     @Override
@@ -140,7 +147,7 @@ public final class ObservedHost implements Host {
         };
     }
 
-    private static Map<ProcessId, EnvironFacts> environs(HostFacts facts, Observation observation) {
+    private static Map<ProcessId, EnvironFacts> environs(HostFacts facts, Snapshot snapshot) {
         var byPid = new HashMap<Integer, EnvironFacts>();
         for (var process : facts.processes()) {
             if (process.environ() instanceof Reading.Value<EnvironFacts>(var environ)) {
@@ -148,7 +155,7 @@ public final class ObservedHost implements Host {
             }
         }
         var environs = new HashMap<ProcessId, EnvironFacts>();
-        for (var process : observation.snapshot().processes()) {
+        for (var process : snapshot.processes()) {
             var environ = byPid.get(process.pid());
             if (environ != null) {
                 environs.put(process.id(), environ);

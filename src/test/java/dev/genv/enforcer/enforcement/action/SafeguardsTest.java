@@ -5,15 +5,15 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.history.Evidence;
-import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.SeenFleet;
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -111,8 +111,17 @@ class SafeguardsTest {
         if (isStopped) {
             safeguards.stop();
         }
-        var evidence = evidence(host().devices(1).with(env("a")).with(processes));
-        var orders = safeguards.screen(evidence.plan().actions(), evidence);
+        var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
+        age = new ObservationAge(time.ticker(), Duration.ofSeconds(10), Duration.ZERO);
+        age.observed();
+        // The environment appears only in the second observation.
+        history.record(observe(host().devices(1), 1_000_000_000), _ -> Listings.NONE);
+        var second = host().devices(1).with(env("a")).with(processes);
+        var fleet = history.record(observe(second, 1_000_001_000), _ -> Listings.NONE);
+        var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);
+        var plan = policy.check(fleet, Set.of());
+        history.record(plan);
+        var orders = safeguards.screen(plan.actions(), fleet, history);
         for (var order : orders) {
             skips.add(pid(order.planned())
                     + switch (order) {
@@ -125,21 +134,9 @@ class SafeguardsTest {
         return orders;
     }
 
-    /** The environment appears only in the second observation. */
-    private Evidence evidence(HostBuilder second) {
-        var enforcement = new Enforcement(enforced::contains, signals, gracePeriod);
-        var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
-        history.record(seen(host().devices(1), 1_000_000_000));
-        var seen = history.record(seen(second, 1_000_001_000));
-        var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);
-        return history.record(seen, policy.check(seen.fleet(), Set.of()));
-    }
-
-    private SeenFleet.Observed seen(HostBuilder host, long ticks) {
-        age = new ObservationAge(time.ticker(), Duration.ofSeconds(10), Duration.ZERO);
-        age.observed();
-        var report = node.setSnapshot(host).setTicks(ticks).report();
-        return new SeenFleet.Observed(List.of(report), false, age, time.ticker().now());
+    private Fleet observe(HostBuilder host, long ticks) {
+        var snapshot = node.setSnapshot(host).setTicks(ticks).observe();
+        return new Fleet(List.of(snapshot), false, time.ticker().now());
     }
 
     private static int pid(PlannedAction planned) {

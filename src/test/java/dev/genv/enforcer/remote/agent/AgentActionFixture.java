@@ -41,7 +41,7 @@ abstract class AgentActionFixture {
     }
 
     final GpuProcess observe(AgentHost agent) throws Exception {
-        var processes = agent.observe(machine.python, Set.of()).snapshot().processes();
+        var processes = agent.observe(machine.python, Set.of()).processes();
         assertThat(processes).hasSize(1);
         return processes.getFirst();
     }

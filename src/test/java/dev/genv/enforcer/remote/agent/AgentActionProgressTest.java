@@ -46,7 +46,7 @@ class AgentActionProgressTest {
                     new CommandResult.Interruption(ProblemCode.AGENT_KILLED, "it was ended"),
                     new CommandResult.Interruption(ProblemCode.TIMEOUT, "it took too long"))) {
                 var agent = machine.agent();
-                var snapshot = agent.observe(machine.python, Set.of()).snapshot();
+                var snapshot = agent.observe(machine.python, Set.of());
                 var actions = new ArrayList<Action>();
                 snapshot.processes().forEach(process -> actions.add(new Action.Terminate("gpu-1", process)));
                 actions.add(new Action.Detach(
@@ -88,7 +88,7 @@ class AgentActionProgressTest {
                     .device(1)
                     .write();
             var agent = machine.agent();
-            var snapshot = agent.observe(machine.python, Set.of()).snapshot();
+            var snapshot = agent.observe(machine.python, Set.of());
             var attachment = snapshot.devices().getFirst().attachments().getFirst();
             var output = new StringBuilder();
             machine.python.transformAnswers(answer -> {

@@ -132,7 +132,8 @@ class AgentActionTest extends AgentActionFixture {
         var agent = machine.agent();
         var seen = observe(agent);
         var second = machine.service("two").agent();
-        assertThat(second.observe(machine.python, Set.of()).readOnlyReason()).isNotNull();
+        assertThat(second.observe(machine.python, Set.of()).details().readOnlyReason())
+                .isNotNull();
         assertThat(execute(second, terminate(seen)))
                 .satisfies(result -> assertThat(result.outcome()).isEqualTo(Outcome.FAILED))
                 .satisfies(

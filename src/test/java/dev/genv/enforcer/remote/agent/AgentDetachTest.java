@@ -214,7 +214,7 @@ class AgentDetachTest {
     }
 
     private List<GpuProcess> observe() throws Exception {
-        return agent.observe(machine.python, Set.of()).snapshot().processes();
+        return agent.observe(machine.python, Set.of()).processes();
     }
 
     private void assertFailed(String why) throws Exception {
