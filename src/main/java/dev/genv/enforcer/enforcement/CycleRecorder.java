@@ -138,7 +138,7 @@ final class CycleRecorder {
     }
 
     private static CycleResult resultOf(Fleet fleet, List<ActionRecord> actions) {
-        if (!fleet.snapshots().stream().allMatch(Snapshot::isComplete)) {
+        if (!fleet.snapshots().stream().allMatch(Snapshot::isObservedCompletely)) {
             return CycleResult.INCOMPLETE;
         }
         return actions.stream().anyMatch(action -> action.result().outcome().isFailure())

@@ -147,8 +147,14 @@ public record Snapshot(
         return processes.stream().filter(process -> process.id().equals(id)).findFirst();
     }
 
+    /** Whether nothing is missing. */
     public boolean isComplete() {
         return missing.isEmpty();
+    }
+
+    /** Whether the host answered and nothing is missing. A host that does not answer misses nothing if its machine counts under another name. */
+    public boolean isObservedCompletely() {
+        return isReached() && isComplete();
     }
 
     public boolean has(SnapshotPart... parts) {

@@ -68,7 +68,7 @@ public final class HostMetrics implements CycleListener {
             return;
         }
         show(up, hosts, host -> host.isReached() ? 1 : 0);
-        show(complete, hosts, host -> host.isComplete() ? 1 : 0);
+        show(complete, hosts, host -> host.isObservedCompletely() ? 1 : 0);
         show(observation, hosts, host -> host.details().duration().toNanos() / NANOS_PER_SECOND);
         show(processes, hosts, host -> host.processes().size());
         show(devices, hosts, host -> host.listedDevices().size());

@@ -111,7 +111,7 @@ public class HealthChecks {
     }
 
     private static boolean isFine(Snapshot host) {
-        return host.isComplete() && host.details().missingPrivileges().isEmpty();
+        return host.isObservedCompletely() && host.details().missingPrivileges().isEmpty();
     }
 
     private static String problems(Snapshot host) {

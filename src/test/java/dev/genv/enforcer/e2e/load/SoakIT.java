@@ -122,7 +122,7 @@ class SoakIT {
             replaceProcesses();
             var report = enforcer.runCycle().orElseThrow();
             assertThat(report.result()).as("%s", report.fleet().snapshots()).isNotEqualTo(CycleResult.FAILED);
-            assertThat(report.fleet().snapshots().getFirst().isComplete())
+            assertThat(report.fleet().snapshots().getFirst().isObservedCompletely())
                     .as("%s", report.fleet().snapshots())
                     .isTrue();
             for (var action : report.actions()) {

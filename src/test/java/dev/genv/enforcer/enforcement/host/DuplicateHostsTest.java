@@ -42,7 +42,7 @@ class DuplicateHostsTest {
                 .isEmpty();
         assertThat(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias"))))
                 .as("and it does not count as completely observed")
-                .noneMatch(Snapshot::isComplete);
+                .noneMatch(Snapshot::isObservedCompletely);
     }
 
     @Test

@@ -37,7 +37,7 @@ class ObservationCollectorTest {
     void reportsHostsInListOrder() throws InterruptedException {
         hosts.addAll(List.of(other, fine));
         assertThat(collect()).extracting(Snapshot::host).containsExactly("other", "fine");
-        assertThat(collect()).allMatch(Snapshot::isComplete);
+        assertThat(collect()).allMatch(Snapshot::isObservedCompletely);
     }
 
     @Test
