@@ -10,7 +10,6 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.telemetry.GenvCollector;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
@@ -87,6 +86,6 @@ public class ScrapeBenchmark {
         for (var device = 0; device < DEVICES; device++) {
             status.add(new DeviceStatus(device, 61, 87, Memory.ofMebibytes(1700), Memory.ofMebibytes(16384)));
         }
-        return new FakeHost(host).setStatus(new MachineStatus(true, status));
+        return new FakeHost(host).setStatus(true, status);
     }
 }

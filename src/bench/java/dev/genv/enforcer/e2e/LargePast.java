@@ -7,15 +7,14 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.Store.ActionChanges;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
@@ -23,9 +22,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.Observation.MachineStatus;
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Rules;
@@ -42,7 +39,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
@@ -94,7 +90,7 @@ final class LargePast implements AutoCloseable {
         }
         var last = first + EVENTS_OF_A_CYCLE - 1;
         var cycle = new SavedCycle(first, first, Map.of("gpu-1", (long) first), first, last, at, at, last);
-        return new CycleCommit(cycle, SavedState.EMPTY, List.of(), events, List.of(), List.of());
+        return new CycleCommit(cycle, SavedState.EMPTY, List.of(), events, ActionChanges.NONE);
     }
 
     private static ViolationRecord ended(int number, Instant at) {
@@ -113,7 +109,8 @@ final class LargePast implements AutoCloseable {
                 null,
                 List.of(1),
                 List.of(process));
-        var begun = ViolationRecord.begin(violation, RuleMode.ENFORCE, at, new ViolationRecord.Recency(number, at));
+        var begun = ViolationRecord.begin(
+                violation, RuleMode.ENFORCE, at, new ViolationRecord.Recency(number, at), List.of());
         return new ViolationRecord(
                 begun.id(),
                 violation,
@@ -147,34 +144,18 @@ final class LargePast implements AutoCloseable {
 
     private CycleReport cycle(Snapshot... snapshots) {
         var at = begin.plus(passed);
-        var reports = Arrays.stream(snapshots).map(this::report).toList();
+        var observed = Arrays.stream(snapshots)
+                .map(snapshot -> snapshot.with(HostDetails.reached("boot", 1_000_000 + passed.toMillis() / 10)))
+                .toList();
         return new CycleReport(
                 at,
                 Duration.ZERO,
                 CycleResult.SUCCESS,
-                new Fleet(List.of(snapshots), true),
-                reports,
+                new Fleet(observed, true),
                 Plan.EMPTY,
                 List.of(),
                 List.of(),
                 null);
-    }
-
-    private HostReport report(Snapshot snapshot) {
-        var ticks = 1_000_000 + passed.toMillis() / 10;
-        var observation = new Observation(
-                snapshot,
-                null,
-                ticks,
-                Set.of(),
-                List.of(),
-                null,
-                "boot",
-                null,
-                Listings.NONE,
-                Accounts.NONE,
-                MachineStatus.UNKNOWN);
-        return HostReport.observed(observation, begin.plus(passed), Duration.ZERO);
     }
 
     private static boolean isReplacing(int host, int cycle) {

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
@@ -21,10 +20,10 @@ import org.jspecify.annotations.Nullable;
 @Path("/policy")
 @Produces(MediaType.APPLICATION_JSON)
 public class PolicyResource {
-    private final Enforcer enforcer;
+    private final EnforcerConfig config;
 
-    PolicyResource(Enforcer enforcer) {
-        this.enforcer = enforcer;
+    PolicyResource(EnforcerConfig config) {
+        this.config = config;
     }
 
     @GET
@@ -33,7 +32,7 @@ public class PolicyResource {
             summary = "The running policy: the mode of the service, and the mode and limits of each rule")
     @APIResponse(responseCode = "200", description = "The running policy.")
     public PolicyView show() {
-        return PolicyView.of(enforcer.config());
+        return PolicyView.of(config);
     }
 
     /**

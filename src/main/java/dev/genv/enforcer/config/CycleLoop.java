@@ -3,6 +3,7 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.Ticker.ClockWatch;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.scheduler.Scheduled.ConcurrentExecution;
@@ -41,12 +42,17 @@ public class CycleLoop {
     private final ClockWatch clock;
     private volatile boolean stopping;
 
-    CycleLoop(Enforcer enforcer, CycleSchedule cycleSchedule, Scheduler scheduler, RandomGenerator random) {
+    CycleLoop(
+            Enforcer enforcer,
+            CycleSchedule cycleSchedule,
+            Scheduler scheduler,
+            RandomGenerator random,
+            Ticker ticker) {
         this.enforcer = enforcer;
         this.cycleSchedule = cycleSchedule;
         this.scheduler = scheduler;
         this.random = random;
-        clock = new ClockWatch(enforcer.ticker());
+        clock = new ClockWatch(ticker);
     }
 
     /** Runs one cycle on a separate thread, because a signal to the service interrupts the main thread. */

@@ -67,10 +67,13 @@ public class Hosts implements CycleListener {
     @Override
     public void record(CycleReport report) {
         if (settings.isRemote() && remote.exitOnError()) {
-            report.hosts().stream().filter(host -> !host.reached()).findFirst().ifPresent(host -> {
-                LOG.errorf("Exiting, because host %s could not be reached", host.host());
-                Quarkus.asyncExit(1);
-            });
+            report.fleet().snapshots().stream()
+                    .filter(host -> !host.isReached())
+                    .findFirst()
+                    .ifPresent(host -> {
+                        LOG.errorf("Exiting, because host %s could not be reached", host.host());
+                        Quarkus.asyncExit(1);
+                    });
         }
     }
 

@@ -8,7 +8,6 @@ import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Records;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
 import dev.genv.enforcer.model.Problem;
@@ -114,15 +113,7 @@ public class Notifications implements CycleListener {
             return;
         }
         if (report.error() == null) {
-            users.update(report.hosts().stream()
-                    .filter(HostReport::reached)
-                    .collect(Collectors.toMap(
-                            HostReport::host,
-                            host -> new UserDirectory.Users(
-                                    host.accounts(),
-                                    host.snapshot().subordinateUids(),
-                                    host.snapshot().environments()),
-                            (one, _) -> one)));
+            users.update(report.fleet());
         }
         users.setCurrentUpTo(records.events().latest());
     }
@@ -170,7 +161,7 @@ public class Notifications implements CycleListener {
         var secret = notification.webhookSecretFile().map(SecretFile::new);
         return new WebhookDelivery(
                 new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker),
-                records.deliveries().of(WebhookDelivery.NAME),
+                records.deliveries(),
                 ticker,
                 random,
                 registry);

@@ -4,20 +4,15 @@ import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.enforcement.record.Event;
-import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
-import dev.genv.enforcer.enforcement.record.Store.Intent;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -33,15 +28,14 @@ final class CycleMemory {
     /** A longer stop ends all grace periods: users had no reason to expect that they continue. */
     private static final Duration LONGEST_STOP = Duration.ofHours(1);
 
-    private static final Result LOST = Result.lost("the service was stopped before it knew the result");
-
     private final Records records;
     private final CycleClock clock;
     private final History history;
     private final Terminations terminations;
     private final ActionIntents intents;
     private final Ticker counted;
-    private final UnwrittenEvents unwritten;
+    /** The number of events that were lost since the last report. */
+    private long lostEvents;
 
     /** Restores what earlier runs left. */
     CycleMemory(Records records, CycleClock clock, History history, Terminations terminations, Ticker ticker) {
@@ -52,7 +46,6 @@ final class CycleMemory {
         counted = clock.ticker();
         var restored = records.takeRestored();
         intents = new ActionIntents(records.store(), restored.lastIntent(), ticker);
-        unwritten = new UnwrittenEvents(records.events());
         records.events().append(ticker.now(), records.atStart()); // the first cycle stores them
         if (restored.isSameBoot()) {
             restored.cycle().ifPresent(last -> restore(restored, last, ticker.now()));
@@ -67,13 +60,12 @@ final class CycleMemory {
                 "history of the state", () -> history.restore(restored.state(), last, continuesClocks(last, now)));
     }
 
-    private void restore(List<Intent> earlier) {
+    /** They may have been executed, so they count like actions whose answer was lost. */
+    private void restore(List<ActionRecord> earlier) {
         for (var intent : earlier) {
-            LOG.warnf(
-                    "The service was stopped before a cycle recorded this action: %s",
-                    ActionLog.fixedForm(new ActionRecord(intent.planned(), LOST, intent.at())));
-            remember(intent.planned(), LOST);
-            intents.restore(intent, LOST);
+            LOG.warnf("The service was stopped before a cycle recorded this action: %s", ActionLog.fixedForm(intent));
+            terminations.record(intent);
+            intents.restore(intent);
         }
     }
 
@@ -93,90 +85,47 @@ final class CycleMemory {
 
     /** Returns what is wrong with the store, and once what is lost. */
     List<Problem> problems() {
-        return Stream.of(records.store().problems(), unwritten.takeLoss(), records.takeNotRestored())
+        return Stream.of(records.store().problems(), takeLostEvents(), records.takeNotRestored())
                 .flatMap(List::stream)
                 .toList();
     }
 
-    /** Remembers an action for the next cycles. One without a result may have been executed, so it counts like one whose answer was lost. */
-    void remember(PlannedAction planned, Result result) {
-        if (planned.action() instanceof Action.Terminate terminate) {
-            terminations.record(planned, terminate, result);
-        }
+    private List<Problem> takeLostEvents() {
+        var count = lostEvents;
+        lostEvents = 0;
+        return count == 0
+                ? List.of()
+                : List.of(new Problem(
+                        ProblemCode.DATA_UNWRITABLE,
+                        "the database lacks %d events, because it was not available for too long".formatted(count)));
     }
 
     /** Stores a cycle, after its clock has ended and before readers see it. */
     void commit(List<Event> ofCycle, Instant at) {
-        var progress = records.registry().progress();
-        var events = unwritten.with(ofCycle);
-        var open = intents.open(); // first: one that is missing here has its result in the others
-        var attempts = intents.unstored();
+        var violations = records.registry().save();
+        var events = records.events().unstored(ofCycle);
+        var actions = intents.unstored();
         var cycle = new SavedCycle(
                 counted.mark(),
                 history.recordedAt(),
                 history.ticks(),
-                progress.cycles(),
-                progress.appearances(),
+                violations.cycles(),
+                violations.appearances(),
                 at,
-                progress.latest(),
-                unwritten.last(events));
+                violations.latest(),
+                events.isEmpty() ? records.events().stored() : events.getLast().sequence());
         var state = SavedState.EMPTY
                 .with(history.save())
                 .with(terminations.save())
                 .with(records.deliveries().save());
-        var commit = new CycleCommit(cycle, state, records.registry().save(), events, attempts, open);
+        var commit = new CycleCommit(cycle, state, violations.active(), events, actions);
         if (records.store().commit(commit)) {
-            unwritten.recordWritten(events);
-            intents.stored(attempts);
-        }
-    }
-
-    /** The events that the store has not confirmed. They are still in the log, unless there are too many; then they are lost. */
-    static final class UnwrittenEvents {
-        private final EventLog log;
-        /** The position of the last event that is stored. */
-        private long written;
-        /** The number of lost events since the last report. */
-        private long lost;
-
-        /** Begins after the last event of earlier runs. */
-        UnwrittenEvents(EventLog log) {
-            this.log = log;
-            written = log.latest();
-        }
-
-        /** Returns the events to be stored, with those of this cycle, which the log does not show yet. */
-        List<Event> with(List<Event> ofCycle) {
-            return Stream.concat(log.since(written).stream(), ofCycle.stream()).toList();
-        }
-
-        /** Returns the position of the last one of these events, or else of the last stored one. */
-        long last(List<Event> events) {
-            return events.isEmpty() ? written : events.getLast().sequence();
-        }
-
-        /** Records that these events are stored. */
-        void recordWritten(List<Event> events) {
-            var last = last(events);
-            var missing = last - written - events.size();
+            var missing = records.events().confirm(events);
             if (missing > 0) {
                 LOG.warnf("%d events were never stored: the database was not available for too long", missing);
-                lost += missing;
+                lostEvents += missing;
             }
-            written = last;
-            log.confirm(last);
-        }
-
-        /** Returns a problem if events were lost since the last call. */
-        List<Problem> takeLoss() {
-            var count = lost;
-            lost = 0;
-            return count == 0
-                    ? List.of()
-                    : List.of(new Problem(
-                            ProblemCode.DATA_UNWRITABLE,
-                            "the database lacks %d events, because it was not available for too long"
-                                    .formatted(count)));
+            intents.stored(actions);
         }
     }
 }

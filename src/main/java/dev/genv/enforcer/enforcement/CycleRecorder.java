@@ -3,11 +3,9 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.ActionDispatcher.Execution;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.action.Safeguards;
-import dev.genv.enforcer.enforcement.action.Safeguards.Orders;
-import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
-import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
@@ -18,6 +16,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import java.time.Instant;
@@ -27,7 +26,6 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -81,36 +79,34 @@ final class CycleRecorder {
 
     /** Records a cycle that came to its end. */
     CycleReport record(
-            Start start, Evidence evidence, List<ActionRecord> reviewed, Orders orders, Execution execution) {
-        var seen = evidence.seen();
-        var plan = evidence.plan();
+            Start start, Fleet fleet, Plan plan, List<ActionRecord> reviewed, List<Order> orders, Execution execution) {
         var actions = Stream.of(execution.late(), reviewed, execution.records())
                 .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());
-        var reports = HostProblems.of(execution.problems(), plan.problems())
-                .onEachHost(Stream.concat(
-                                memory.problems().stream(),
-                                listeners.stream().flatMap(listener -> listener.problems().stream()))
-                        .toList())
-                .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
-        var changes = problems.log(reports);
-        var next = nextActions.of(evidence, orders, execution.records());
+        var general = Stream.concat(
+                        memory.problems().stream(),
+                        listeners.stream().flatMap(listener -> listener.problems().stream()))
+                .toList();
+        var ofHosts = Stream.concat(safeguards.problems(orders).stream(), plan.problems().stream())
+                .toList();
+        var reported = HostProblems.addTo(DeniedPrivileges.addTo(fleet, actions), general, ofHosts);
+        var changes = problems.log(reported.snapshots());
+        var next = nextActions.of(plan, fleet, orders, execution.records());
         clock.endCycle();
-        var outcome = new ViolationRegistry.CycleOutcome(actions, seen.ended(), seen.at(), next);
-        var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
+        var outcome = new ViolationRegistry.CycleOutcome(actions, fleet.ended(), fleet.at(), next);
+        var update = registry.record(plan, outcome, config::effectiveMode, fleet);
         memory.intents().recorded(actions, update.actions());
         var numbered = events.number(ticker.now(), contents(changes, update));
-        memory.commit(numbered, seen.at());
+        memory.commit(numbered, fleet.at());
         registry.publish();
         events.publish(numbered);
-        ActionLog.logEnd(seen.fleet(), update);
+        ActionLog.logEnd(fleet, update);
         return new CycleReport(
                 start.at(),
                 ticker.since(start.mark()),
-                resultOf(seen.hosts(), actions),
-                seen.fleet(),
-                reports,
+                resultOf(fleet, actions),
+                reported,
                 plan,
                 actions,
                 update.appeared(),
@@ -123,7 +119,7 @@ final class CycleRecorder {
         problems.ended().forEach(each -> events.add(new EventContent.ProblemEnded(each.host(), each.problem())));
         problems.began().forEach(each -> events.add(new EventContent.ProblemBegan(each.host(), each.problem())));
         update.appeared().forEach(each -> events.add(new EventContent.ViolationOpened(each)));
-        update.notes().forEach(each -> events.add(new EventContent.ActionRecorded(each.violation(), each.note())));
+        events.addAll(update.notes());
         update.resolved().forEach(each -> events.add(new EventContent.ViolationResolved(each)));
         return events;
     }
@@ -135,15 +131,14 @@ final class CycleRecorder {
                 ticker.since(start.mark()),
                 CycleResult.FAILED,
                 new Fleet(List.of(), config.remote()),
-                List.of(),
                 Plan.EMPTY,
                 List.of(),
                 List.of(),
                 HostProblems.escape(why));
     }
 
-    private static CycleResult resultOf(List<HostReport> hosts, List<ActionRecord> actions) {
-        if (!hosts.stream().allMatch(HostReport::isComplete)) {
+    private static CycleResult resultOf(Fleet fleet, List<ActionRecord> actions) {
+        if (!fleet.snapshots().stream().allMatch(Snapshot::isObservedCompletely)) {
             return CycleResult.INCOMPLETE;
         }
         return actions.stream().anyMatch(action -> action.result().outcome().isFailure())
@@ -170,17 +165,19 @@ final class CycleRecorder {
 
         private DeniedPrivileges() {}
 
-        /** Returns the reports with these privileges added to the missing ones, and a problem for each. */
-        static List<HostReport> addTo(List<HostReport> hosts, List<ActionRecord> actions) {
+        /** Returns the fleet with these privileges added to the missing ones, and a problem for each. */
+        static Fleet addTo(Fleet fleet, List<ActionRecord> actions) {
             var unsignalled = actions.stream()
                     .filter(action -> action.result().outcome() == Outcome.DENIED)
                     .map(action -> action.planned().action().host())
                     .collect(Collectors.toUnmodifiableSet());
-            return hosts.stream().map(host -> addTo(host, unsignalled)).toList();
+            return fleet.with(fleet.snapshots().stream()
+                    .map(host -> addTo(host, unsignalled))
+                    .toList());
         }
 
-        private static HostReport addTo(HostReport host, Set<String> unsignalled) {
-            var known = host.missingPrivileges();
+        private static Snapshot addTo(Snapshot host, Set<String> unsignalled) {
+            var known = host.details().missingPrivileges();
             var denied = new LinkedHashMap<String, String>();
             if (!known.contains(APPARMOR)) {
                 // If one of the two is known to be missing, it is the reason; otherwise it may be either.
@@ -191,47 +188,45 @@ final class CycleRecorder {
                     denied.put(KILL, NOT_SIGNALLED);
                 }
             }
-            return denied.isEmpty() ? host : host.withMissingPrivileges(List.copyOf(denied.keySet()), problems(denied));
-        }
-
-        private static List<Problem> problems(Map<String, String> denied) {
-            return denied.entrySet().stream()
-                    .map(each -> new Problem(ProblemCode.MISSING_PRIVILEGE, each.getKey() + each.getValue()))
+            if (denied.isEmpty()) {
+                return host;
+            }
+            var missing =
+                    Stream.concat(known.stream(), denied.keySet().stream()).toList();
+            // First, because the number of reported problems is limited.
+            var problems = Stream.concat(
+                            denied.entrySet().stream()
+                                    .map(each -> new Problem(
+                                            ProblemCode.MISSING_PRIVILEGE, each.getKey() + each.getValue())),
+                            host.problems().stream())
                     .toList();
+            return host.with(host.details().withMissingPrivileges(missing)).withProblems(problems);
         }
 
-        private static boolean isUnreadable(HostReport host) {
-            return host.snapshot().allProcesses().stream()
+        private static boolean isUnreadable(Snapshot host) {
+            return host.allProcesses().stream()
                     .anyMatch(process -> process.membership().equals(Membership.NOT_PERMITTED));
         }
     }
 
-    /**
-     * The problems of the rules and of the executor, which are added to those of the observations.
-     *
-     * @param general the problems that concern every host
-     */
-    record HostProblems(Map<String, List<Problem>> problems, List<Problem> general) {
+    /** The problems that are reported besides those of the observations. */
+    static final class HostProblems {
         /** The largest number of reported problems of a host; one more gives the number of the others. */
         private static final int MAX_PROBLEMS = 100;
 
         private static final int LONGEST_DETAIL = 1000;
 
-        static HostProblems of(List<HostProblem> executed, List<HostProblem> planned) {
-            return new HostProblems(
-                    Stream.concat(executed.stream(), planned.stream())
-                            .collect(Collectors.groupingBy(
-                                    HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList()))),
-                    List.of());
-        }
+        private HostProblems() {}
 
-        HostProblems onEachHost(List<Problem> general) {
-            return new HostProblems(problems, general);
-        }
-
-        /** Returns the reports with these problems, up to a limit. */
-        List<HostReport> addTo(List<HostReport> hosts) {
-            return hosts.stream().map(this::addTo).toList();
+        /** Returns the fleet with problems that concern every host, and with those of the rules and actions, up to a limit. */
+        static Fleet addTo(Fleet fleet, List<Problem> general, List<HostProblem> ofHosts) {
+            var byHost = ofHosts.stream()
+                    .collect(Collectors.groupingBy(
+                            HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList())));
+            return fleet.with(fleet.snapshots().stream()
+                    .map(host -> report(
+                            host, Stream.of(host.problems(), general, byHost.getOrDefault(host.host(), List.of()))))
+                    .toList());
         }
 
         /** Users or tools may have written parts of the text. */
@@ -239,9 +234,8 @@ final class CycleRecorder {
             return SafeText.escape(text, LONGEST_DETAIL);
         }
 
-        private HostReport addTo(HostReport host) {
-            var all = Stream.of(host.problems(), general, problems.getOrDefault(host.host(), List.of()))
-                    .flatMap(List::stream)
+        private static Snapshot report(Snapshot host, Stream<List<Problem>> problems) {
+            var all = problems.flatMap(List::stream)
                     .map(problem -> new Problem(problem.code(), escape(problem.detail())))
                     .toList();
             return host.withProblems(all.size() <= MAX_PROBLEMS ? all : limit(all));

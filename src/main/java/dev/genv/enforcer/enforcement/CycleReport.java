@@ -1,7 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Labelled;
@@ -17,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a cycle observed, decided and executed.
  *
+ * @param fleet what it observed, with the problems of the rules and of the service too
  * @param actions a record of each action of the plan except those on processes that were signalled before
  * @param error why the cycle failed; null if it did not
  */
@@ -25,7 +25,6 @@ public record CycleReport(
         Duration duration,
         CycleResult result,
         Fleet fleet,
-        List<HostReport> hosts,
         Plan plan,
         List<ActionRecord> actions,
         List<ViolationRecord> appeared,
@@ -45,14 +44,13 @@ public record CycleReport(
 
     /** Returns why the observation is incomplete, in sentences; results of actions are not included. */
     public List<String> incompletenessReasons() {
-        var problems = hosts.stream().flatMap(host -> ProblemLog.lines(host, HARMLESS_PROBLEMS));
-        return ReportLines.limit(
-                Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
+        var problems = fleet.snapshots().stream().flatMap(host -> ProblemLog.lines(host, HARMLESS_PROBLEMS));
+        return ActionLog.limit(Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
     }
 
     /** Returns the cycle in genv's words: violations, then terminations, then detachments. */
     public List<String> lines() {
-        return ReportLines.of(this);
+        return ActionLog.lines(this);
     }
 
     /** The result of a cycle. */

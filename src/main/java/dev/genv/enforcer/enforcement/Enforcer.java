@@ -2,22 +2,19 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.action.Safeguards;
 import dev.genv.enforcer.enforcement.action.Terminations;
-import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.SeenFleet;
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.ObservationCollector;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import io.quarkus.arc.All;
@@ -75,9 +72,7 @@ public final class Enforcer {
         history = new History(enforcement, config.interval(), counted);
         workers = new HostWorkers(config.hosts(), config.remote(), ticker);
         collector = new ObservationCollector(config.observationTimeout(), ticker);
-        var enforces = new Safeguards.Config(
-                config.mode(), rule -> policy.modeOf(rule) == RuleMode.ENFORCE, config.signals(), limits);
-        safeguards = new Safeguards(enforces, counted);
+        safeguards = new Safeguards(config.mode(), enforcement, limits.maxTerminations(), counted);
         terminations = new Terminations(limits.killAfter(), limits.compliancePeriod(), counted);
         memory = new CycleMemory(records, clock, history, terminations, ticker);
         if (records.hasLost()) {
@@ -131,30 +126,30 @@ public final class Enforcer {
      * process that was signalled is not planned for SIGTERM again while its termination is pending: the termination is reviewed,
      * and SIGKILL follows if it still breaks a rule when its time is over. Each safeguard may hold back an action, for example
      * because a grace period has not passed. The remaining actions are executed on their hosts, and everything is recorded for the
-     * report and for the next cycle. Each step takes the result of the one before, so none can be left out.
+     * report and for the next cycle.
      */
     private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
-        var seen = observe(processesToVerify());
-        var plan = policy.check(seen.fleet(), terminations.leaving(history.recordedAt()));
-        var evidence = history.record(seen, plan);
-        var review = terminations.review(evidence);
-        var orders = safeguards.screen(review.actions(), evidence);
+        var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
+        var fleet = history.record(observe(processesToVerify(), age), workers::listings);
+        var plan = policy.check(fleet, terminations.leaving(history.recordedAt()));
+        history.record(plan);
+        var review = terminations.review(plan, fleet, history);
+        var orders = safeguards.screen(review.actions(), fleet, history);
         recorder.announce(plan);
-        return recorder.record(start, evidence, review.records(), orders, dispatcher.execute(orders));
+        return recorder.record(start, fleet, plan, review.records(), orders, dispatcher.execute(orders, age));
     }
 
-    /** Observes the present hosts, verifies whether these processes have exited, and records the state. */
-    private SeenFleet observe(Set<HostProcess> verified) throws InterruptedException {
-        var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
-        var hosts = collector.collect(workers.update(history::listings), verified);
+    /** Observes the present hosts, and verifies whether these processes have exited. */
+    private Fleet observe(Set<HostProcess> verified, ObservationAge age) throws InterruptedException {
+        var snapshots = collector.collect(workers.update(history::listings), verified);
         age.observed();
-        return history.record(new SeenFleet.Observed(hosts, config.remote(), age, ticker.now()));
+        return new Fleet(snapshots, config.remote(), ticker.now());
     }
 
     /** Remembers and logs a result when it arrives, on any thread. */
-    private void recordResult(PlannedAction planned, Result result) {
-        memory.remember(planned, result);
-        ActionLog.logResult(new Fleet(List.of(), config.remote()), new ActionRecord(planned, result, ticker.now()));
+    private void recordResult(ActionRecord done) {
+        terminations.record(done);
+        ActionLog.logResult(new Fleet(List.of(), config.remote()), done);
     }
 
     /** Returns the processes for which the hosts verify whether they have exited. */
@@ -192,22 +187,6 @@ public final class Enforcer {
     public Duration sinceLatest() {
         var last = latest;
         return ticker.since(last == null ? createdAt : last.endedAt());
-    }
-
-    public Ticker ticker() {
-        return ticker;
-    }
-
-    public EnforcerConfig config() {
-        return config;
-    }
-
-    public Policy policy() {
-        return policy;
-    }
-
-    public boolean isRemote() {
-        return config.remote();
     }
 
     private void notifyListeners(CycleReport report) {

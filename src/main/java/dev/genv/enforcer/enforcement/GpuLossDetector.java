@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 
@@ -23,12 +23,15 @@ public final class GpuLossDetector implements CycleListener {
         if (report.fleet().remote()) {
             return;
         }
-        report.hosts().stream().filter(HostReport::reached).findFirst().ifPresent(this::record);
+        report.fleet().snapshots().stream()
+                .filter(Snapshot::isReached)
+                .findFirst()
+                .ifPresent(this::record);
     }
 
-    private void record(HostReport host) {
-        // Not the reported problems: their number is bounded, and users influence how many others there are.
-        loss = host.snapshot().problems().stream()
+    private void record(Snapshot host) {
+        // The limit of reported problems leaves at least one of each code.
+        loss = host.problems().stream()
                 .filter(problem -> problem.code() == ProblemCode.GPU_NEEDS_NEW_CONTAINER)
                 .findFirst()
                 .map(problem -> new Loss(Math.min(loss.cycles + 1, ENOUGH), Optional.of(problem.detail())))

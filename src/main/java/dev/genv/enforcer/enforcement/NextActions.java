@@ -1,28 +1,26 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.action.Safeguards;
-import dev.genv.enforcer.enforcement.action.Safeguards.Orders;
 import dev.genv.enforcer.enforcement.action.Terminations;
-import dev.genv.enforcer.enforcement.action.Terminations.NextSignal;
-import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Violation;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Returns which actions follow a cycle if nothing changes, and not before when. It decides nothing. */
 record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
@@ -30,13 +28,14 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
      * Returns the actions that follow on each violation, the earliest first: those that are held back for a time, those that failed, and
      * the next signals of signalled processes.
      */
-    Map<Violation.Key, List<NextAction>> of(Evidence evidence, Orders orders, List<ActionRecord> results) {
+    Map<Violation.Key, List<NextAction>> of(Plan plan, Fleet fleet, List<Order> orders, List<ActionRecord> results) {
         var next = new HashMap<Violation.Key, List<NextAction>>();
         var signals = pending.nextSignals();
-        var signalled =
-                signals.stream().map(signal -> signal.action().target()).collect(Collectors.toUnmodifiableSet());
+        var signalled = signals.keySet().stream()
+                .map(signal -> ((Action.Terminate) signal.action()).target()) // no other action is a signal
+                .collect(Collectors.toUnmodifiableSet());
         var until = new HashMap<PlannedAction, Order.Until>();
-        for (var order : orders.all()) {
+        for (var order : orders) {
             if (order instanceof Order.Hold hold) {
                 hold.until().ifPresent(its -> until.put(hold.planned(), its));
             }
@@ -48,11 +47,15 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
                         .or(() -> isRepeated(done)
                                 ? Optional.of(new Order.Until(WaitReason.NEXT_CYCLE, done.at()))
                                 : Optional.empty())
-                        .ifPresent(its ->
-                                add(next, keys(planned), NextAction.of(planned.action(), its.at(), its.because())));
+                        .ifPresent(its -> add(next, planned, its));
             }
         }
-        addSignals(next, signals, evidence);
+        signals.forEach((signal, its) -> {
+            var observed = asObserved(signal, fleet);
+            if (safeguards.isOnlyDelayed(observed, fleet)) {
+                add(next, withPlannedCauses(observed, plan), its);
+            }
+        });
         next.values().forEach(actions -> actions.sort(Comparator.comparing(NextAction::notBefore)));
         return next;
     }
@@ -64,35 +67,29 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
         return outcome == Outcome.DENIED || outcome == Outcome.FAILED || isLate;
     }
 
-    private void addSignals(Map<Violation.Key, List<NextAction>> next, List<NextSignal> signals, Evidence evidence) {
-        var planned = evidence.plan().terminations();
-        for (var signal : signals) {
-            var action = asObserved(signal.action(), evidence);
-            if (safeguards.isOnlyDelayed(action, signal.causes(), evidence)) {
-                var causes = new HashSet<>(signal.causes());
-                planned.getOrDefault(action.target(), List.of()).forEach(cause -> causes.add(cause.key()));
-                add(next, causes, NextAction.of(action, ticker.now().plus(signal.left()), signal.because()));
-            }
-        }
-    }
-
-    /** Returns the signal with the process as it is now: its user may have become exempt. */
-    private static Action.Terminate asObserved(Action.Terminate signal, Evidence evidence) {
-        return evidence.seen().host(signal.host()).stream()
-                .flatMap(host -> host.snapshot().processes().stream())
-                .filter(process -> process.id().equals(signal.process().id()))
-                .findFirst()
+    /** Returns a signal with its process as it is now: its user may have become exempt. */
+    private static PlannedAction asObserved(PlannedAction planned, Fleet fleet) {
+        var signal = (Action.Terminate) planned.action();
+        var action = fleet.host(signal.host())
+                .flatMap(host -> host.process(signal.process().id()))
                 .map(process -> new Action.Terminate(signal.host(), process, signal.signal()))
                 .orElse(signal);
+        return new PlannedAction(action, planned.causes(), planned.enforced());
     }
 
-    private static Set<Violation.Key> keys(PlannedAction planned) {
-        return planned.causes().stream().map(Violation::key).collect(Collectors.toUnmodifiableSet());
+    private static PlannedAction withPlannedCauses(PlannedAction signal, Plan plan) {
+        var target = ((Action.Terminate) signal.action()).target();
+        var planned = plan.terminations().getOrDefault(target, List.of());
+        var causes = Stream.concat(signal.causes().stream(), planned.stream()).toList();
+        return new PlannedAction(signal.action(), causes, signal.enforced());
     }
 
-    private static void add(
-            Map<Violation.Key, List<NextAction>> next, Set<Violation.Key> violations, NextAction action) {
-        violations.forEach(violation ->
-                next.computeIfAbsent(violation, _ -> new ArrayList<>()).add(action));
+    private static void add(Map<Violation.Key, List<NextAction>> next, PlannedAction planned, Order.Until until) {
+        var action = NextAction.of(planned.action(), until.at(), until.because());
+        planned.causes().stream()
+                .map(Violation::key)
+                .distinct()
+                .forEach(violation ->
+                        next.computeIfAbsent(violation, _ -> new ArrayList<>()).add(action));
     }
 }

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -34,12 +34,12 @@ public final class ProblemLog {
     public record Changes(List<HostProblem> began, List<HostProblem> ended) {}
 
     /** Logs the problems of a cycle, and returns how they differ from those of the cycle before. */
-    public Changes log(List<HostReport> hosts) {
+    public Changes log(List<Snapshot> hosts) {
         var now = new LinkedHashSet<HostProblem>();
         var away = new TreeMap<String, HostProblem>();
         var changing = changing();
         for (var host : hosts) {
-            if (host.reached()) {
+            if (host.isReached()) {
                 host.problems().forEach(problem -> {
                     var reported = new HostProblem(host.host(), problem);
                     now.add(changing.getOrDefault(withoutDetail(reported), reported));
@@ -50,8 +50,8 @@ public final class ProblemLog {
         }
         now.addAll(away.values());
         var changes = new Changes(without(known, now), without(now, known));
-        ReportLines.limit(lines(changes.began), "problems").forEach(LOG::warn);
-        ReportLines.limit(lines(changes.ended), "problems").forEach(line -> LOG.infof("Over: %s", line));
+        ActionLog.limit(lines(changes.began), "problems").forEach(LOG::warn);
+        ActionLog.limit(lines(changes.ended), "problems").forEach(line -> LOG.infof("Over: %s", line));
         known = now;
         outOfReach = away;
         return changes;
@@ -76,7 +76,7 @@ public final class ProblemLog {
     }
 
     /** The text for a host that does not answer changes in every cycle, for example by the time of the next attempt. */
-    private HostProblem logUnreachable(HostReport unreachable) {
+    private HostProblem logUnreachable(Snapshot unreachable) {
         var why = unreachable.problems().getFirst();
         var last = outOfReach.get(unreachable.host());
         if (last != null
@@ -88,7 +88,7 @@ public final class ProblemLog {
     }
 
     /** Returns a line for each problem of a host, except those with these codes. */
-    static Stream<String> lines(HostReport host, Set<ProblemCode> without) {
+    static Stream<String> lines(Snapshot host, Set<ProblemCode> without) {
         return host.problems().stream()
                 .filter(problem -> !without.contains(problem.code()))
                 .map(problem -> line(new HostProblem(host.host(), problem)));

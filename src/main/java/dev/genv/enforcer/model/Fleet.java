@@ -1,28 +1,62 @@
 package dev.genv.enforcer.model;
 
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The snapshots of all machines in one cycle.
+ * The snapshots of all hosts in one cycle. That of a host without an answer lacks every part, and its problem says why.
  *
  * @param remote whether the machines are reached over SSH; then reports name the machine
+ * @param at when all hosts had answered or exceeded the time limit
  * @param appearances the attachments that appeared after the first observation; empty without a history
  */
-public record Fleet(List<Snapshot> snapshots, boolean remote, Appearances appearances) {
+public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appearances appearances) {
     public Fleet {
         snapshots =
                 snapshots.stream().sorted(Comparator.comparing(Snapshot::host)).toList();
     }
 
     public Fleet(List<Snapshot> snapshots, boolean remote) {
-        this(snapshots, remote, Appearances.NONE);
+        this(snapshots, remote, Instant.EPOCH);
+    }
+
+    public Fleet(List<Snapshot> snapshots, boolean remote, Instant at) {
+        this(snapshots, remote, at, Appearances.NONE);
+    }
+
+    /** Returns the snapshot of a host; empty if it is not in the list. */
+    public Optional<Snapshot> host(String name) {
+        return snapshots.stream()
+                .filter(snapshot -> snapshot.host().equals(name))
+                .findFirst();
+    }
+
+    /** The verified processes that have exited. */
+    public Set<HostProcess> ended() {
+        return snapshots.stream()
+                .flatMap(snapshot ->
+                        snapshot.details().ended().stream().map(process -> new HostProcess(snapshot.host(), process)))
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** The subordinate uids of each host by its name. */
+    public Map<String, SubordinateUids> subordinateUids() {
+        return snapshots.stream().collect(Collectors.toMap(Snapshot::host, Snapshot::subordinateUids));
+    }
+
+    public Fleet with(List<Snapshot> others) {
+        return new Fleet(others, remote, at, appearances);
     }
 
     public Fleet with(Appearances other) {
-        return new Fleet(snapshots, remote, other);
+        return new Fleet(snapshots, remote, at, other);
     }
 
     /**

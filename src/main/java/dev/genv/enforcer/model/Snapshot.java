@@ -1,11 +1,15 @@
 package dev.genv.enforcer.model;
 
+import dev.genv.enforcer.model.Device.DeviceStatus;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -21,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  * @param listedDevices the indices of the devices that the GPU tool lists
  * @param uidsOfPids the real uids of the live pids that the environments list or are named after, as far as they are known
  * @param missing the parts that could not be observed; a rule that needs one of them does not act here
+ * @param problems why they could not, and what else is wrong
+ * @param details what was observed of the host itself
  */
 public record Snapshot(
         String host,
@@ -32,7 +38,8 @@ public record Snapshot(
         Map<Integer, Long> uidsOfPids,
         SubordinateUids subordinateUids,
         Set<SnapshotPart> missing,
-        List<Problem> problems) {
+        List<Problem> problems,
+        HostDetails details) {
 
     /** Creates a snapshot in which everything is listed, without uids of listed pids and without subordinate uids. */
     public Snapshot(
@@ -53,7 +60,8 @@ public record Snapshot(
                 Map.of(),
                 SubordinateUids.NONE,
                 missing,
-                problems);
+                problems,
+                HostDetails.NONE);
     }
 
     public Snapshot {
@@ -70,16 +78,14 @@ public record Snapshot(
         problems = List.copyOf(problems);
     }
 
-    /** Creates the snapshot of a machine that could not be observed. */
+    /** Creates the snapshot of a host that could not be observed. */
     public static Snapshot unseen(String host, Problem why) {
         return new Snapshot(
                 host, List.of(), List.of(), List.of(), Set.of(), EnumSet.allOf(SnapshotPart.class), List.of(why));
     }
 
-    public Snapshot withProblems(List<Problem> more) {
-        var all = new ArrayList<>(problems);
-        all.addAll(more);
-        return with(processes, unlisted, devices, all);
+    public Snapshot withProblems(List<Problem> others) {
+        return with(processes, unlisted, devices, others, details);
     }
 
     /** Returns all processes that hold a GPU, whether they are listed or not. */
@@ -91,22 +97,27 @@ public record Snapshot(
     }
 
     public Snapshot withProcesses(List<GpuProcess> others) {
-        return with(others, unlisted, devices, problems);
+        return with(others, unlisted, devices, problems, details);
     }
 
     public Snapshot with(Unlisted other) {
-        return with(processes, other, devices, problems);
+        return with(processes, other, devices, problems, details);
     }
 
     public Snapshot withDevices(List<Device> others) {
-        return with(processes, unlisted, others, problems);
+        return with(processes, unlisted, others, problems, details);
+    }
+
+    public Snapshot with(HostDetails other) {
+        return with(processes, unlisted, devices, problems, other);
     }
 
     private Snapshot with(
             List<GpuProcess> otherProcesses,
             Unlisted otherUnlisted,
             List<Device> otherDevices,
-            List<Problem> otherProblems) {
+            List<Problem> otherProblems,
+            HostDetails otherDetails) {
         return new Snapshot(
                 host,
                 otherProcesses,
@@ -117,11 +128,33 @@ public record Snapshot(
                 uidsOfPids,
                 subordinateUids,
                 missing,
-                otherProblems);
+                otherProblems,
+                otherDetails);
     }
 
+    /** Whether the host answered. */
+    public boolean isReached() {
+        return details.reached();
+    }
+
+    /** Whether its machine counts under another name, so that nothing was observed of this host. */
+    public boolean isDuplicate() {
+        return problems.stream().anyMatch(problem -> problem.code() == ProblemCode.DUPLICATE_HOST);
+    }
+
+    /** Returns a process that the GPU tool lists. */
+    public Optional<GpuProcess> process(ProcessId id) {
+        return processes.stream().filter(process -> process.id().equals(id)).findFirst();
+    }
+
+    /** Whether nothing is missing. */
     public boolean isComplete() {
         return missing.isEmpty();
+    }
+
+    /** Whether the host answered and nothing is missing. A host that does not answer misses nothing if its machine counts under another name. */
+    public boolean isObservedCompletely() {
+        return isReached() && isComplete();
     }
 
     public boolean has(SnapshotPart... parts) {
@@ -190,6 +223,105 @@ public record Snapshot(
 
         public List<GpuProcess> processes() {
             return holders.stream().map(Holder::process).toList();
+        }
+    }
+
+    /**
+     * What was observed of the host itself. No rule uses it.
+     *
+     * @param reached whether the host answered
+     * @param lastObserved when it last answered; null if it never did
+     * @param duration how long the observation took, or the wait for it
+     * @param machine the identity of the machine and of its boot, which does not depend on its name; null if unknown
+     * @param ticks when the state was read, in clock ticks since boot, like the start time of a process; 0 if it was not read
+     * @param ended the verified processes that have certainly exited
+     * @param missingPrivileges the privileges that the service lacks here, such as {@code SYS_PTRACE}; each is also a problem that says
+     *     how to grant it
+     * @param readOnlyReason why no action may be executed on this host; null if actions may be executed
+     * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
+     * @param driver the version of the GPU driver; null if unknown
+     * @param accounts the local accounts; none if they could not be read
+     * @param hasGenv whether genv has recorded something on the machine; null if unknown
+     * @param devices the status of each device, if nvidia-smi was asked for it and knows it
+     */
+    public record HostDetails(
+            boolean reached,
+            @Nullable Instant lastObserved,
+            Duration duration,
+            @Nullable String machine,
+            long ticks,
+            Set<ProcessId> ended,
+            List<String> missingPrivileges,
+            @Nullable String readOnlyReason,
+            @Nullable Duration lockWait,
+            @Nullable String driver,
+            Accounts accounts,
+            @Nullable Boolean hasGenv,
+            List<DeviceStatus> devices) {
+        /** Nothing was observed. */
+        public static final HostDetails NONE = new HostDetails(false, null, 0);
+
+        public HostDetails {
+            ended = Set.copyOf(ended);
+            missingPrivileges = List.copyOf(missingPrivileges);
+            devices = List.copyOf(devices);
+        }
+
+        private HostDetails(boolean reached, @Nullable String machine, long ticks) {
+            this(
+                    reached,
+                    null,
+                    Duration.ZERO,
+                    machine,
+                    ticks,
+                    Set.of(),
+                    List.of(),
+                    null,
+                    null,
+                    null,
+                    Accounts.NONE,
+                    null,
+                    List.of());
+        }
+
+        /** Creates those of a host that answered, of which only this is known. */
+        public static HostDetails reached(@Nullable String machine, long ticks) {
+            return new HostDetails(true, machine, ticks);
+        }
+
+        /** Returns them with when the host answered last, and how long that took. */
+        public HostDetails with(@Nullable Instant otherObserved, Duration otherDuration) {
+            return new HostDetails(
+                    reached,
+                    otherObserved,
+                    otherDuration,
+                    machine,
+                    ticks,
+                    ended,
+                    missingPrivileges,
+                    readOnlyReason,
+                    lockWait,
+                    driver,
+                    accounts,
+                    hasGenv,
+                    devices);
+        }
+
+        public HostDetails withMissingPrivileges(List<String> others) {
+            return new HostDetails(
+                    reached,
+                    lastObserved,
+                    duration,
+                    machine,
+                    ticks,
+                    ended,
+                    others,
+                    readOnlyReason,
+                    lockWait,
+                    driver,
+                    accounts,
+                    hasGenv,
+                    devices);
         }
     }
 }

@@ -1,30 +1,23 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.SubordinateUids;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
 /** The users of the machines as the last cycle read them from passwd(5) and subuid(5), which only root can write. */
 public final class UserDirectory {
-    private volatile Map<String, Users> byHost = Map.of();
+    private volatile Fleet fleet = new Fleet(List.of(), true);
     private volatile long currentUpTo;
 
-    /** The users of one machine, and its active environments. */
-    public record Users(Accounts accounts, SubordinateUids subordinateUids, List<Environment> environments) {
-        private static final Users UNKNOWN = new Users(Accounts.NONE, SubordinateUids.NONE, List.of());
-    }
-
     /** Replaces everything that is known. */
-    public void update(Map<String, Users> users) {
-        byHost = Map.copyOf(users);
+    public void update(Fleet observed) {
+        fleet = observed;
     }
 
     /** Records that the users of all events up to this position are known, as far as they can be. */
@@ -39,8 +32,9 @@ public final class UserDirectory {
 
     /** Returns the uid of the account that owns a uid on the machine: a subordinate uid is its account's. */
     public long ownerOf(String host, long uid) {
-        var owner = users(host).subordinateUids().ownerOf(uid);
-        return owner == null ? uid : owner;
+        return fleet.host(host)
+                .map(machine -> machine.subordinateUids().ownerOf(uid))
+                .orElse(uid);
     }
 
     /**
@@ -48,7 +42,8 @@ public final class UserDirectory {
      * not active any more.
      */
     public Set<Long> ownersOf(ActionNote.TargetAttachment attachment) {
-        return users(attachment.host()).environments().stream()
+        return fleet.host(attachment.host()).stream()
+                .flatMap(machine -> machine.environments().stream())
                 .filter(environment -> environment.eid().equals(attachment.environment()))
                 .map(Environment::ownership)
                 .filter(ownership -> !ownership.isDisputed())
@@ -75,12 +70,9 @@ public final class UserDirectory {
      */
     public Optional<String> nameOf(Collection<String> hosts, long uid) {
         var names = hosts.stream()
-                .flatMap(host -> users(host).accounts().namesOf(ownerOf(host, uid)).stream())
+                .flatMap(host -> fleet.host(host).stream())
+                .flatMap(machine -> machine.details().accounts().namesOf(ownerOf(machine.host(), uid)).stream())
                 .collect(Collectors.toSet());
         return names.size() == 1 ? Optional.of(names.iterator().next()) : Optional.empty();
-    }
-
-    private Users users(String host) {
-        return byHost.getOrDefault(host, Users.UNKNOWN);
     }
 }

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.DeliveryCursors.DeliveryCursor;
+import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.linux.Errno;
@@ -53,7 +53,7 @@ public final class WebhookDelivery extends Delivery {
     private static final int MOST_REFUSALS = 3;
 
     private final WebhookSender sender;
-    private final DeliveryCursor cursor;
+    private final DeliveryCursors cursors;
     private final RetryDelay retryDelay;
     /** The failed attempts since the last accepted event. */
     private int failures;
@@ -65,16 +65,16 @@ public final class WebhookDelivery extends Delivery {
 
     private boolean gone;
 
-    /** Creates a delivery, whose cursor is the last event that the receiver accepted. */
+    /** Creates a delivery, whose cursor names the last event that the receiver accepted. */
     public WebhookDelivery(
             WebhookSender sender,
-            DeliveryCursor cursor,
+            DeliveryCursors cursors,
             Ticker ticker,
             RandomGenerator random,
             MeterRegistry registry) {
         super(NAME, ticker, registry);
         this.sender = sender;
-        this.cursor = cursor;
+        this.cursors = cursors;
         retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
         pausedUntil = ticker.mark();
     }
@@ -85,7 +85,7 @@ public final class WebhookDelivery extends Delivery {
      */
     @Override
     void begin(EventLog log) {
-        proceedTo(Math.min(cursor.load().orElse(log.latest()), log.latest()));
+        proceedTo(Math.min(cursors.load(NAME).orElse(log.latest()), log.latest()));
     }
 
     @Override
@@ -164,7 +164,7 @@ public final class WebhookDelivery extends Delivery {
     void proceedTo(long sequence) {
         super.proceedTo(sequence);
         refusals = 0;
-        cursor.store(sequence);
+        cursors.store(NAME, sequence);
     }
 
     /**

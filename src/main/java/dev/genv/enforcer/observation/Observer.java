@@ -7,6 +7,9 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Membership;
@@ -14,12 +17,12 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.observation.Members.AccountReader;
 import dev.genv.enforcer.observation.Members.AccountReader.HostAccounts;
 import dev.genv.enforcer.observation.Members.RelatedFacts;
-import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges.MissingPrivilege;
@@ -40,6 +43,7 @@ import dev.genv.enforcer.observation.process.UnlistedProcesses;
 import dev.genv.enforcer.observation.process.Workloads;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -90,7 +94,7 @@ public final class Observer {
      * @param verified the processes whose exit the service waits for
      * @throws IllegalArgumentException if the facts are not of all {@link ObserverSettings#programs}
      */
-    public Observation observe(HostFacts facts, Set<ProcessId> verified) {
+    public Snapshot observe(HostFacts facts, Set<ProcessId> verified) {
         var findings = new Findings();
         var privileges = new Privileges(settings, facts.access());
         var missingPrivileges = privileges.missing();
@@ -133,8 +137,8 @@ public final class Observer {
             memberships.retain(environs.keySet());
             workloads.retain(environs.keySet());
         }
-        var status = MachineStatus.of(facts.state(), findings.add(DeviceStatuses.of(facts.gpu())));
-        var snapshot = new Snapshot(
+        var deviceStatuses = findings.add(DeviceStatuses.of(facts.gpu()));
+        return new Snapshot(
                 settings.host(),
                 listed,
                 notListed,
@@ -144,21 +148,28 @@ public final class Observer {
                 live.uidsOfPids(),
                 accounts.subordinateUids(),
                 findings.missing(),
-                findings.problems());
-        return new Observation(
-                snapshot,
-                driver(facts.machine()),
-                facts.machine().beforeState(),
-                privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
-                missingPrivileges.stream().map(MissingPrivilege::name).toList(),
-                privileges.isOutsideHostPid()
-                        ? settings.advice().namespaceReason()
-                        : other.or(this::unresolvedUsers).orElse(null),
-                machine(facts.machine()),
-                state.lockWait(),
-                memberships.listings(),
-                accounts.accounts(),
-                status);
+                findings.problems(),
+                new HostDetails(
+                        true,
+                        null,
+                        Duration.ZERO,
+                        machine(facts.machine()),
+                        facts.machine().beforeState(),
+                        privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
+                        missingPrivileges.stream().map(MissingPrivilege::name).toList(),
+                        privileges.isOutsideHostPid()
+                                ? settings.advice().namespaceReason()
+                                : other.or(this::unresolvedUsers).orElse(null),
+                        state.lockWait(),
+                        driver(facts.machine()),
+                        accounts.accounts(),
+                        hasGenv(facts.state()),
+                        deviceStatuses));
+    }
+
+    /** Returns the pids that environments list or listed, to continue with them in another run of the service. */
+    public Listings listings() {
+        return memberships.listings();
     }
 
     /** Continues with what an earlier run of the service remembered. */
@@ -263,6 +274,16 @@ public final class Observer {
     private static @Nullable String driver(MachineFacts machine) {
         var match = DRIVER.matcher(machine.driver());
         return match.find() ? match.group(1) : null;
+    }
+
+    /** Whether genv has recorded something. An empty directory is none of genv's: the engine of a container creates it for the mount. */
+    static @Nullable Boolean hasGenv(StateFacts state) {
+        return switch (state.directory()) {
+            case Directory.Present _ ->
+                !(state.envs() instanceof StateFile.Absent && state.devices() instanceof StateFile.Absent);
+            case Directory.Absent _ -> false;
+            case Directory.UserMount _, Directory.Stale _, Directory.Unreadable _ -> null;
+        };
     }
 
     /** Machines that were copied have the same id, but none of them has the boot of another. */

@@ -5,6 +5,8 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A planned action on a machine. It is data only; the host executes it. */
 public sealed interface Action {
@@ -16,6 +18,30 @@ public sealed interface Action {
             case Detach detach -> detach.environment().eid();
             case Terminate terminate ->
                 terminate.process().membership() instanceof Membership.InEnvironment(var eid) ? eid : "";
+        };
+    }
+
+    /** The kind of action. */
+    default String type() {
+        return switch (this) {
+            case Terminate _ -> "terminate";
+            case Detach _ -> "detach";
+        };
+    }
+
+    /** The uid of the process or of the environment; null if it is unknown. */
+    default @Nullable Long uid() {
+        return switch (this) {
+            case Terminate terminate -> terminate.process().uid();
+            case Detach detach -> detach.environment().uid();
+        };
+    }
+
+    /** The devices that it concerns. */
+    default List<Integer> devices() {
+        return switch (this) {
+            case Terminate terminate -> terminate.process().devices();
+            case Detach detach -> List.of(detach.device());
         };
     }
 

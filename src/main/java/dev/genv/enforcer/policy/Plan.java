@@ -2,6 +2,7 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.policy.Action.Signal;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +42,16 @@ public record Plan(List<Violation> violations, List<PlannedAction> actions, List
         /** The rules that ask for it, each once. */
         public List<RuleDefinition> rules() {
             return causes.stream().map(Violation::rule).distinct().toList();
+        }
+
+        /** The names of the rules that ask for it, each once. */
+        public List<String> ruleNames() {
+            return rules().stream().map(RuleDefinition::name).toList();
+        }
+
+        /** Whether it asks a process to exit. */
+        public boolean isSigterm() {
+            return action instanceof Action.Terminate terminate && terminate.signal() == Signal.TERM;
         }
     }
 }

@@ -99,40 +99,38 @@ public final class Policy {
     }
 
     private List<PlannedAction> merge(List<RuleFinding> findings) {
-        var terminations = new TreeMap<HostProcess, Wanted>();
-        var detachments = new TreeMap<Action.Detach, Wanted>(DETACHMENTS);
+        var wanted = new TreeMap<Action, List<Violation>>(Policy::compare);
         for (var finding : findings) {
             for (var action : finding.actions()) {
-                var wanted = switch (action) {
-                    case Action.Terminate terminate ->
-                        terminations.computeIfAbsent(terminate.target(), _ -> new Wanted(action));
-                    case Action.Detach detach -> detachments.computeIfAbsent(detach, _ -> new Wanted(action));
-                };
-                if (!wanted.causes.contains(finding.violation())) {
-                    wanted.causes.add(finding.violation());
+                var causes = wanted.computeIfAbsent(action, _ -> new ArrayList<>());
+                if (!causes.contains(finding.violation())) {
+                    causes.add(finding.violation());
                 }
             }
         }
-        var actions = new ArrayList<PlannedAction>();
-        terminations.values().forEach(wanted -> actions.add(planned(wanted)));
-        detachments.values().forEach(wanted -> actions.add(planned(wanted)));
-        return actions;
+        return wanted.entrySet().stream()
+                .map(entry -> planned(entry.getKey(), entry.getValue()))
+                .toList();
     }
 
-    private PlannedAction planned(Wanted wanted) {
-        var causes = wanted.causes.stream()
+    /** Terminations come first. Two of the same process are equal, although rules may see it differently. */
+    private static int compare(Action one, Action other) {
+        return switch (one) {
+            case Action.Terminate terminate ->
+                other instanceof Action.Terminate another ? terminate.target().compareTo(another.target()) : -1;
+            case Action.Detach detach ->
+                other instanceof Action.Detach another ? DETACHMENTS.compare(detach, another) : 1;
+        };
+    }
+
+    private PlannedAction planned(Action action, List<Violation> wanted) {
+        var causes = wanted.stream()
                 .sorted(Comparator.comparing(cause -> !isEnforced(cause)))
                 .toList();
-        return new PlannedAction(wanted.action, causes, isEnforced(causes.getFirst()));
+        return new PlannedAction(action, causes, isEnforced(causes.getFirst()));
     }
 
     private boolean isEnforced(Violation violation) {
         return modeOf(violation.rule()) == RuleMode.ENFORCE;
-    }
-
-    private record Wanted(Action action, List<Violation> causes) {
-        Wanted(Action action) {
-            this(action, new ArrayList<>());
-        }
     }
 }

@@ -1,24 +1,18 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.genv.BoundedOutput;
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
-import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.Observation.MachineStatus;
-import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryShare;
 import dev.genv.enforcer.store.RecordJson;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -34,17 +28,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is recorded of the observation of a host: everything on which rules decide.
  *
+ * @param snapshot without the details of the host and the problems
  * @param machine the identity of the machine and of its boot; null if unknown
  * @param ticks when the state was read, in clock ticks since boot; 0 if the host did not answer
  */
 public record Picture(Snapshot snapshot, @Nullable String machine, long ticks) {
     /** Returns the picture of an observation. Small changes of memory since the last recorded picture are left out. */
-    static Picture of(HostReport report, @Nullable Picture last) {
+    static Picture of(Snapshot observed, @Nullable Picture last) {
         var recorded = last == null
                 ? Map.<ProcessId, GpuProcess>of()
                 : last.snapshot.processes().stream()
                         .collect(Collectors.toMap(GpuProcess::id, process -> process, (first, _) -> first));
-        var now = MemoryGranularity.apply(report.snapshot(), recorded);
+        var now = MemoryGranularity.apply(observed, recorded);
         var holders = now.unlisted().holders().stream()
                 .map(holder -> new Unlisted.Holder(holder.process().withoutWorkload(), holder.since(), holder.used()))
                 .toList();
@@ -58,8 +53,10 @@ public record Picture(Snapshot snapshot, @Nullable String machine, long ticks) {
                 now.uidsOfPids(),
                 now.subordinateUids(),
                 now.missing(),
-                List.of());
-        return new Picture(snapshot, report.machine(), report.ticks());
+                List.of(),
+                HostDetails.NONE);
+        return new Picture(
+                snapshot, observed.details().machine(), observed.details().ticks());
     }
 
     /** Whether another picture shows the same; the clock ticks differ always. */
@@ -86,24 +83,8 @@ public record Picture(Snapshot snapshot, @Nullable String machine, long ticks) {
     }
 
     /** Returns the observation again, of another snapshot and at another time. */
-    HostReport report(Snapshot other, long ticks) {
-        return this.ticks == 0
-                ? HostReport.unreachable(other, null, Duration.ZERO)
-                : HostReport.observed(
-                        new Observation(
-                                other,
-                                null,
-                                ticks,
-                                Set.of(),
-                                List.of(),
-                                null,
-                                machine,
-                                null,
-                                Listings.NONE,
-                                Accounts.NONE,
-                                MachineStatus.UNKNOWN),
-                        Instant.EPOCH,
-                        Duration.ZERO);
+    Snapshot observed(Snapshot other, long at) {
+        return ticks == 0 ? other : other.with(HostDetails.reached(machine, at));
     }
 
     /**

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.recording.Picture.PictureCodec;
 import dev.genv.enforcer.store.Sql;
 import java.nio.charset.StandardCharsets;
@@ -78,22 +78,22 @@ final class PictureWriter {
     }
 
     /** Records a cycle. */
-    void write(Connection connection, long at, long mark, List<HostReport> reports) throws SQLException {
+    void write(Connection connection, long at, long mark, List<Snapshot> snapshots) throws SQLException {
         // If the file was replaced, or the end of a transaction failed, the last row does not exist.
         if (!isStarted
                 || new Sql(connection).find("SELECT max(id) FROM observation").orElse(0L) < lastId) {
             start(connection, mark);
         }
         var cycle = new Cycle(connection, at, continued(mark));
-        var present = reports.stream().map(HostReport::host).collect(Collectors.toSet());
+        var present = snapshots.stream().map(Snapshot::host).collect(Collectors.toSet());
         for (var host : List.copyOf(hosts.keySet())) {
             if (!present.contains(host)) {
                 insert(cycle, host, null, null);
                 hosts.remove(host);
             }
         }
-        for (var report : reports) {
-            write(cycle, report);
+        for (var snapshot : snapshots) {
+            write(cycle, snapshot);
         }
     }
 
@@ -111,10 +111,10 @@ final class PictureWriter {
         isStarted = true;
     }
 
-    private void write(Cycle cycle, HostReport report) throws SQLException {
-        var host = report.host();
+    private void write(Cycle cycle, Snapshot snapshot) throws SQLException {
+        var host = snapshot.host();
         var known = hosts.computeIfAbsent(host, _ -> new Recorded());
-        var picture = Picture.of(report, known.picture);
+        var picture = Picture.of(snapshot, known.picture);
         var isDue = known.picture == null
                 || cycle.mark - known.baseMark >= LONGEST_BASE
                 || known.differences > LARGEST_DIFFERENCES * known.baseBytes;

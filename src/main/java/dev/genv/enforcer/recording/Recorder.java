@@ -3,8 +3,8 @@ package dev.genv.enforcer.recording;
 import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.CycleClock;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.store.Database;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -25,7 +25,7 @@ public final class Recorder implements CycleListener, AutoCloseable {
     private long lastMark;
     private @Nullable Observed waiting;
 
-    private record Observed(long at, long mark, List<HostReport> hosts) {}
+    private record Observed(long at, long mark, List<Snapshot> hosts) {}
 
     /** Creates a recorder for cycles with this interval. */
     public Recorder(Database database, Duration interval, Ticker ticker) {
@@ -43,9 +43,9 @@ public final class Recorder implements CycleListener, AutoCloseable {
         clock.endCycle();
         var at = report.startedAt().toEpochMilli();
         var mark = millis();
-        usage.record(at, mark - lastMark, report.hosts());
+        usage.record(at, mark - lastMark, report.fleet().snapshots());
         lastMark = mark;
-        waiting = new Observed(at, mark, report.hosts());
+        waiting = new Observed(at, mark, report.fleet().snapshots());
         database.submit(this::write);
     }
 

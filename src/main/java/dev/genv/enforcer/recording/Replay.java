@@ -1,19 +1,18 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.enforcement.history.Evidence.Delay;
-import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.SeenFleet.Observed;
-import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.host.ObservationAge;
+import dev.genv.enforcer.enforcement.history.History.Delay;
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
@@ -62,7 +61,6 @@ public final class Replay {
     private long mark;
     private final Ticker ticker =
             new Ticker(() -> this.at, () -> Duration.ofMillis(this.mark).toNanos());
-    private final ObservationAge age = new ObservationAge(ticker, Duration.ZERO, Duration.ZERO);
     private final UserNames names = new UserNames();
     private final Map<String, ReplayedHost> hosts = new TreeMap<>();
     private final History fleet;
@@ -171,7 +169,8 @@ public final class Replay {
         }
         changed.forEach(host -> host.due = ReplayedHost.NEVER);
         if (ofHosts.checks(RuleScope.HOST)) {
-            changed.forEach(host -> host.due = Math.min(host.due, check(host.history, host.report(mark), ofHosts)));
+            changed.forEach(host -> host.due = Math.min(
+                    host.due, check(host.history, host.observed(mark).stream().toList(), ofHosts)));
         }
         if (isOpen || due <= mark) {
             checkFleet();
@@ -181,24 +180,24 @@ public final class Replay {
     private void checkFleet() {
         due = ReplayedHost.NEVER;
         if (ofFleet.checks(RuleScope.FLEET)) {
-            var reports = hosts.values().stream()
-                    .flatMap(host -> host.report(mark).stream())
+            var snapshots = hosts.values().stream()
+                    .flatMap(host -> host.observed(mark).stream())
                     .toList();
-            due = Math.min(due, check(fleet, reports, ofFleet));
+            due = Math.min(due, check(fleet, snapshots, ofFleet));
             isOpen = due != ReplayedHost.NEVER || isUndecided;
         }
     }
 
     /** Checks rules, applies the actions for which nothing has to be waited, and returns when the next one becomes due. */
-    private long check(History history, List<HostReport> reports, Policy policy) {
-        var seen = history.record(new Observed(reports, config.remote, age, at));
-        var plan = isBegun ? policy.check(seen.fleet(), Set.of()) : Plan.EMPTY;
-        var evidence = history.record(seen, plan);
+    private long check(History history, List<Snapshot> snapshots, Policy policy) {
+        var seen = history.record(new Fleet(snapshots, config.remote, at), _ -> Listings.NONE);
+        var plan = isBegun ? policy.check(seen, Set.of()) : Plan.EMPTY;
+        history.record(plan);
         var next = ReplayedHost.NEVER;
         for (var planned : plan.actions()) {
             var left = planned.causes().stream()
-                    .filter(cause -> evidence.isInForce(cause, planned.action()))
-                    .map(cause -> evidence.delay(cause, planned.action())
+                    .filter(cause -> history.isInForce(cause, planned.action()))
+                    .map(cause -> history.delay(cause, planned.action())
                             .flatMap(Delay::left)
                             .orElse(Duration.ZERO))
                     .min(Comparator.naturalOrder());
@@ -342,11 +341,9 @@ public final class Replay {
             }
         }
 
-        /** Returns the observation as it would have been, in a list; empty if the host is not known. */
-        List<HostReport> report(long now) {
-            return picture == null
-                    ? List.of()
-                    : List.of(picture.report(remaining(picture.snapshot()), ticks(picture, now)));
+        /** Returns the observation as it would have been; empty if the host is not known. */
+        Optional<Snapshot> observed(long now) {
+            return Optional.ofNullable(picture).map(its -> its.observed(remaining(its.snapshot()), ticks(its, now)));
         }
 
         private long ticks(Picture of, long now) {

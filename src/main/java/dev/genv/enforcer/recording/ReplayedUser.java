@@ -4,7 +4,6 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
-import dev.genv.enforcer.policy.RuleDefinition;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -78,7 +77,7 @@ public record ReplayedUser(
             @Nullable Integer device) {
         static ReplayedAction of(Instant at, PlannedAction planned) {
             var host = planned.action().host();
-            var rules = planned.rules().stream().map(RuleDefinition::name).toList();
+            var rules = planned.ruleNames();
             var message = planned.causes().getFirst().message();
             var eid = planned.action().environmentId();
             var environment = eid.isEmpty() ? null : SafeText.bounded(eid);

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Snapshot;
@@ -57,7 +56,7 @@ final class UsageMeter {
     }
 
     /** Counts the time since the previous cycle for what that one observed, and continues with this one. */
-    synchronized void record(long at, long elapsed, Collection<HostReport> hosts) {
+    synchronized void record(long at, long elapsed, Collection<Snapshot> hosts) {
         var begin = at - elapsed;
         while (begin < at) {
             var hour = Math.floorDiv(begin, HOUR) * HOUR;
@@ -69,8 +68,8 @@ final class UsageMeter {
         }
         var next = new HashMap<String, Map<String, Times>>();
         for (var host : hosts) {
-            if (host.snapshot().has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
-                next.put(host.host(), usage(host.snapshot()));
+            if (host.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
+                next.put(host.host(), usage(host));
             }
         }
         present = next;

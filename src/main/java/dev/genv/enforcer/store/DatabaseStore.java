@@ -1,6 +1,7 @@
 package dev.genv.enforcer.store;
 
 import dev.genv.enforcer.enforcement.action.Terminations;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
@@ -8,7 +9,6 @@ import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
-import dev.genv.enforcer.enforcement.record.Store.Intent;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
@@ -101,14 +101,15 @@ public final class DatabaseStore implements Store {
     }
 
     @Override
-    public void begin(List<Intent> intents) {
+    public void begin(List<ActionRecord> intents) {
         if (!database.isKept()) {
             return;
         }
         try {
             database.write(connection -> {
-                writeProcesses(new Sql(connection));
-                var rows = new ActionRows(connection);
+                var sql = new Sql(connection);
+                writeProcesses(sql);
+                var rows = new ActionRows(sql);
                 for (var intent : intents) {
                     rows.insert(intent);
                 }
@@ -153,12 +154,15 @@ public final class DatabaseStore implements Store {
             writeProcesses(sql);
         }
         sql.update("INSERT OR REPLACE INTO meta VALUES ('cycle', ?)", RecordJson.text(cycle.cycle()));
-        var rows = new ActionRows(connection);
-        for (var intent : isAnew ? cycle.open() : List.<Intent>of()) {
+        var rows = new ActionRows(sql);
+        for (var intent : isAnew ? cycle.actions().open() : List.<ActionRecord>of()) {
             rows.insert(intent);
         }
-        for (var attempt : cycle.attempts()) {
-            rows.record(attempt);
+        for (var done : cycle.actions().done()) {
+            rows.record(done);
+        }
+        for (var id : cycle.actions().dropped()) {
+            rows.remove(id);
         }
         writeEvents(sql, cycle.events());
         var violations = writeViolations(sql, cycle, before.violations, isAnew);
@@ -287,7 +291,7 @@ public final class DatabaseStore implements Store {
         });
         cycle.ifPresent(last -> retention.continueFrom(last.at()));
         var isSameBoot = !processes.isEmpty() && processes.equals(meta.get("processes"));
-        var intents = new ActionRows(sql.connection()).intents(unreadable);
+        var intents = new ActionRows(sql).intents(unreadable);
         if (!isSameBoot) {
             forgetProcesses(sql);
         }

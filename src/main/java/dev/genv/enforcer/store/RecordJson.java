@@ -5,7 +5,9 @@ import com.fasterxml.jackson.annotation.PropertyAccessor;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.AnnotationIntrospector;
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.InjectableValues;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
@@ -14,6 +16,8 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.genv.NullableComponents;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
+import dev.genv.enforcer.store.RecordModule.NoDetails;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -95,11 +99,12 @@ public final class RecordJson {
                 .enable(DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
                 .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS)
                 .disable(SerializationFeature.WRITE_DURATIONS_AS_TIMESTAMPS)
-                .annotationIntrospector(new NullableComponents())
+                .annotationIntrospector(AnnotationIntrospector.pair(new NullableComponents(), new NoDetails()))
                 .addModule(new Jdk8Module())
                 .addModule(new JavaTimeModule())
                 .addModule(new RecordModule())
                 .build();
+        mapper.setInjectableValues(new InjectableValues.Std().addValue(HostDetails.class, HostDetails.NONE));
         return mapper.setDefaultSetterInfo(NullableComponents.REFUSE_NULL);
     }
 }

@@ -1,26 +1,21 @@
 package dev.genv.enforcer.store;
 
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
-import dev.genv.enforcer.enforcement.record.Store.Attempt;
-import dev.genv.enforcer.enforcement.record.Store.Intent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
-import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
-import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Violation;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -31,56 +26,49 @@ final class StoredRows {
     private StoredRows() {}
 
     /** Rows of attempted actions. */
-    static final class ActionRows {
+    record ActionRows(Sql sql) {
         /** The outcome of an intent. */
         static final String PERHAPS = "perhaps";
 
-        private final Sql sql;
-
-        ActionRows(Connection connection) {
-            sql = new Sql(connection);
+        /** Inserts an action that is about to be executed. */
+        void insert(ActionRecord intent) throws SQLException {
+            write(intent, PERHAPS, null, RecordJson.text(intent.planned()));
         }
 
-        void insert(Intent intent) throws SQLException {
-            write(intent.id(), intent.at(), intent.planned(), null);
+        /** Writes the result of an action. */
+        void record(ActionRecord done) throws SQLException {
+            write(done, done.result().outcome().label(), done.result().detail(), null);
         }
 
-        /** Writes the result of an attempt; one without a result is removed. */
-        void record(Attempt attempt) throws SQLException {
-            if (attempt.result() == null) {
-                sql.update("DELETE FROM action WHERE id = ?", attempt.id());
-            } else {
-                write(attempt.id(), attempt.at(), attempt.planned(), attempt.result());
-            }
+        void remove(long id) throws SQLException {
+            sql.update("DELETE FROM action WHERE id = ?", id);
         }
 
-        private void write(long id, Instant at, PlannedAction planned, @Nullable Result result) throws SQLException {
-            var action = planned.action();
-            var json = result == null ? RecordJson.text(planned) : null;
-            var process = action instanceof Action.Terminate terminate ? terminate.process() : null;
-            sql.update("DELETE FROM action WHERE id = ?", id); // not replaced: that would call no trigger
+        private void write(ActionRecord row, String outcome, @Nullable String detail, @Nullable String planned)
+                throws SQLException {
+            var action = row.planned().action();
+            var termination = action instanceof Action.Terminate terminate ? terminate : null;
+            var process = termination == null ? null : termination.process();
+            remove(row.id()); // not replaced: that would call no trigger
             sql.update(
                     "INSERT INTO action VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    id,
-                    at.toEpochMilli(),
+                    row.id(),
+                    row.at().toEpochMilli(),
                     action.host(),
-                    process == null ? "detach" : "terminate",
-                    result == null ? PERHAPS : result.outcome().label(),
-                    result == null ? null : result.detail(),
-                    userOf(planned),
-                    uidOf(action),
+                    action.type(),
+                    outcome,
+                    detail,
+                    userOf(row.planned()),
+                    action.uid(),
                     action.environmentId().isEmpty() ? null : SafeText.bounded(action.environmentId()),
-                    RecordJson.text(devicesOf(action)),
+                    RecordJson.text(action.devices()),
                     process == null ? null : process.pid(),
                     process == null ? null : process.id().startTime(),
                     process == null ? null : process.command(),
-                    action instanceof Action.Terminate terminate
-                            ? terminate.signal().name()
-                            : null,
-                    RecordJson.text(
-                            planned.rules().stream().map(RuleDefinition::name).toList()),
-                    json,
-                    Retention.bytes(json));
+                    termination == null ? null : termination.signal().name(),
+                    RecordJson.text(row.planned().ruleNames()),
+                    planned,
+                    Retention.bytes(planned));
         }
 
         private static String userOf(PlannedAction planned) {
@@ -89,23 +77,9 @@ final class StoredRows {
                     : ViolationRows.userOf(planned.causes().getFirst());
         }
 
-        private static @Nullable Long uidOf(Action action) {
-            return switch (action) {
-                case Action.Terminate(var _, GpuProcess process, var _) -> process.uid();
-                case Action.Detach(var _, var environment, var _, var _) -> environment.uid();
-            };
-        }
-
-        private static List<Integer> devicesOf(Action action) {
-            return switch (action) {
-                case Action.Terminate(var _, var process, var _) -> process.devices();
-                case Action.Detach(var _, var _, var device, var _) -> List.of(device);
-            };
-        }
-
         /** Returns the actions without a result that this version can read. */
-        List<Intent> intents(Set<String> unreadable) throws SQLException {
-            var intents = new ArrayList<Intent>();
+        List<ActionRecord> intents(Set<String> unreadable) throws SQLException {
+            var intents = new ArrayList<ActionRecord>();
             sql.forEach(
                     "SELECT id, at, planned FROM action WHERE outcome = ? ORDER BY id",
                     row -> {
@@ -113,7 +87,7 @@ final class StoredRows {
                         var at = Instant.ofEpochMilli(row.getLong(2));
                         RecordJson.read(row.getString(3), PlannedAction.class)
                                 .ifPresentOrElse(
-                                        planned -> intents.add(new Intent(id, at, planned)),
+                                        planned -> intents.add(new ActionRecord(id, planned, Result.UNKNOWN, at)),
                                         () -> unreadable.add("an action without a result"));
                     },
                     PERHAPS);
@@ -179,7 +153,15 @@ final class StoredRows {
             sql.forEach("SELECT entry, cycle FROM violation WHERE resolved IS NULL", row -> {
                 var cycle = row.getInt(2);
                 RecordJson.read(row.getString(1), ViolationRecord.class)
-                        .map(entry -> cycle == NOT_FOUND ? entry : entry.continued(last.cycles() - cycle, last))
+                        .map(entry -> cycle == NOT_FOUND
+                                ? entry
+                                : entry.continued(
+                                        last.cycles() - cycle,
+                                        entry.violation(),
+                                        entry.mode(),
+                                        last.at(),
+                                        last.latest(),
+                                        entry.next()))
                         .ifPresent(active::add);
             });
             return active;
@@ -224,36 +206,17 @@ final class StoredRows {
 
     /** Rows of events. */
     static final class EventRows {
-        private static final Map<String, Class<? extends EventContent>> TYPES = Map.of(
-                "violation_opened",
-                EventContent.ViolationOpened.class,
-                "action",
-                EventContent.ActionRecorded.class,
-                "violation_resolved",
-                EventContent.ViolationResolved.class,
-                "problem_began",
-                EventContent.ProblemBegan.class,
-                "problem_ended",
-                EventContent.ProblemEnded.class,
-                "service_started",
-                EventContent.ServiceStarted.class);
-
         private EventRows() {}
 
         /** Inserts an event, unless an earlier commit did. */
         static void insert(Sql sql, Event event) throws SQLException {
             var content = event.content();
-            var type = TYPES.entrySet().stream()
-                    .filter(entry -> entry.getValue().isInstance(content))
-                    .findFirst()
-                    .orElseThrow()
-                    .getKey();
             var json = RecordJson.text(content);
             sql.update(
                     "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?)",
                     event.sequence(),
                     event.at().toEpochMilli(),
-                    type,
+                    content.type(),
                     host(content),
                     json,
                     Retention.bytes(json));
@@ -261,24 +224,15 @@ final class StoredRows {
 
         /** Returns the violation that an event concerns. */
         static Optional<ViolationRecord> violation(EventContent content) {
-            return switch (content) {
-                case EventContent.ViolationOpened(var violation) -> Optional.of(violation);
-                case EventContent.ActionRecorded(var violation, var _) -> Optional.of(violation);
-                case EventContent.ViolationResolved(var violation) -> Optional.of(violation);
-                case EventContent.ProblemBegan _, EventContent.ProblemEnded _, EventContent.ServiceStarted _ ->
-                    Optional.empty();
-            };
+            return content instanceof EventContent.OfViolation its ? Optional.of(its.violation()) : Optional.empty();
         }
 
         private static String host(EventContent content) {
             return switch (content) {
-                case EventContent.ProblemBegan(var host, var _) -> host;
-                case EventContent.ProblemEnded(var host, var _) -> host;
-                default ->
-                    violation(content)
-                            .map(entry ->
-                                    Objects.requireNonNullElse(entry.violation().host(), ""))
-                            .orElse("");
+                case EventContent.OfProblem its -> its.host();
+                case EventContent.OfViolation its ->
+                    Objects.requireNonNullElse(its.violation().violation().host(), "");
+                case EventContent.ServiceStarted _ -> "";
             };
         }
 
@@ -290,7 +244,7 @@ final class StoredRows {
                     "SELECT sequence, at, type, content, bytes FROM event ORDER BY sequence DESC LIMIT ?",
                     row -> {
                         left[0] -= row.getLong(5);
-                        var type = TYPES.get(row.getString(3));
+                        var type = EventContent.TYPES.get(row.getString(3));
                         if (left[0] >= 0 && type != null) {
                             var at = Instant.ofEpochMilli(row.getLong(2));
                             var sequence = row.getLong(1);

@@ -3,10 +3,8 @@ package dev.genv.enforcer.telemetry;
 import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -71,7 +69,10 @@ public final class GenvCollector extends Collector implements Collector.Describa
         var report = last;
         var samples = new EnumMap<GenvMetric, List<Sample>>(GenvMetric.class);
         if (report != null) {
-            var hosts = report.hosts().stream().filter(GenvCollector::counts).toList();
+            var hosts = report.fleet().snapshots().stream()
+                    .filter(host ->
+                            host.isReached() && !host.isDuplicate()) // it has the same series under its other name
+                    .toList();
             var limit = SeriesLimit.ofEachHost(hosts.size());
             hosts.forEach(host -> add(host, limit, samples));
         }
@@ -80,23 +81,17 @@ public final class GenvCollector extends Collector implements Collector.Describa
                 .toList();
     }
 
-    /** Another name of a machine has the same series again. */
-    private static boolean counts(HostReport host) {
-        return host.reached()
-                && host.problems().stream().noneMatch(problem -> problem.code() == ProblemCode.DUPLICATE_HOST);
-    }
-
-    private void add(HostReport host, int limit, Map<GenvMetric, List<Sample>> samples) {
+    private void add(Snapshot host, int limit, Map<GenvMetric, List<Sample>> samples) {
         HostSeries.of(host).forEach(series -> add(host, series, samples));
         if (includesEntities) {
-            var kept = SeriesLimit.keep(EntitySeries.of(host.snapshot()), limit);
+            var kept = SeriesLimit.keep(EntitySeries.of(host), limit);
             kept.series().forEach(series -> add(host, series, samples));
             var omitted = new Series(GenvMetric.OMITTED, List.of(Series.label(host.host())), kept.omitted());
             add(host, omitted, samples);
         }
     }
 
-    private void add(HostReport host, Series series, Map<GenvMetric, List<Sample>> samples) {
+    private void add(Snapshot host, Series series, Map<GenvMetric, List<Sample>> samples) {
         var metric = series.metric();
         var isNamed = isRemote && metric != GenvMetric.OMITTED;
         var names = isNamed ? withFirst(HOSTNAME, metric.labels()) : metric.labels();
@@ -190,12 +185,12 @@ public final class GenvCollector extends Collector implements Collector.Describa
 
         private HostSeries() {}
 
-        static List<Series> of(HostReport host) {
+        static List<Series> of(Snapshot host) {
             var all = new HostSeries();
-            var hasGenv = host.status().hasGenv();
+            var hasGenv = host.details().hasGenv();
             all.add(GenvMetric.IS_INSTALLED, hasGenv == null ? null : hasGenv ? 1 : 0);
-            host.status().devices().forEach(all::addDevice);
-            all.addTotals(host.snapshot());
+            host.details().devices().forEach(all::addDevice);
+            all.addTotals(host);
             return all.series;
         }
 

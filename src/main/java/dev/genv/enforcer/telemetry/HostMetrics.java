@@ -2,7 +2,7 @@ package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
-import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.model.Snapshot;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.MultiGauge.Row;
@@ -10,6 +10,7 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -61,25 +62,26 @@ public final class HostMetrics implements CycleListener {
 
     @Override
     public void record(CycleReport report) {
-        if (report.hosts().isEmpty() && report.error() != null) {
+        var hosts = report.fleet().snapshots();
+        if (hosts.isEmpty() && report.error() != null) {
             recordFailure();
             return;
         }
-        show(up, report, host -> host.reached() ? 1 : 0);
-        show(complete, report, host -> host.isComplete() ? 1 : 0);
-        show(observation, report, host -> host.duration().toNanos() / NANOS_PER_SECOND);
-        show(processes, report, host -> host.snapshot().processes().size());
-        show(devices, report, host -> host.snapshot().listedDevices().size());
-        show(environments, report, host -> host.snapshot().environments().size());
-        missingPrivileges.show(counted(report.hosts().stream()
-                .flatMap(host -> host.missingPrivileges().stream())
+        show(up, hosts, host -> host.isReached() ? 1 : 0);
+        show(complete, hosts, host -> host.isObservedCompletely() ? 1 : 0);
+        show(observation, hosts, host -> host.details().duration().toNanos() / NANOS_PER_SECOND);
+        show(processes, hosts, host -> host.processes().size());
+        show(devices, hosts, host -> host.listedDevices().size());
+        show(environments, hosts, host -> host.environments().size());
+        missingPrivileges.show(counted(hosts.stream()
+                .flatMap(host -> host.details().missingPrivileges().stream())
                 .map(privilege -> Tags.of("privilege", privilege))));
-        problems.show(counted(report.hosts().stream()
+        problems.show(counted(hosts.stream()
                 .flatMap(host -> host.problems().stream()
                         .map(problem -> Tags.of(
                                 "host", host.host(), "code", problem.code().label())))));
-        report.hosts().stream()
-                .map(HostReport::lockWait)
+        hosts.stream()
+                .map(host -> host.details().lockWait())
                 .filter(Objects::nonNull)
                 .forEach(lockWait::record);
     }
@@ -97,8 +99,8 @@ public final class HostMetrics implements CycleListener {
         return labels.collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
     }
 
-    private static void show(LabelledGauge gauge, CycleReport report, ToDoubleFunction<HostReport> value) {
-        gauge.show(report.hosts().stream()
+    private static void show(LabelledGauge gauge, List<Snapshot> hosts, ToDoubleFunction<Snapshot> value) {
+        gauge.show(hosts.stream()
                 .collect(Collectors.toMap(host -> Tags.of("host", host.host()), value::applyAsDouble)));
     }
 

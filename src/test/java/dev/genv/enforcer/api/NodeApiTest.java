@@ -124,7 +124,8 @@ class NodeApiTest {
                 .body("[0].problems.size()", equalTo(missingPrivileges()))
                 .body("[0].missing_privileges.size()", equalTo(missingPrivileges()))
                 .body("[0].missing_privileges", hasAllRights ? hasSize(0) : hasItem("SYS_PTRACE"));
-        var host = enforcer.latest().orElseThrow().hosts().getFirst().host();
+        var host =
+                enforcer.latest().orElseThrow().fleet().snapshots().getFirst().host();
         when().get("/snapshot")
                 .then()
                 .body("'%s'.envs.envs".formatted(host), hasSize(0))
@@ -165,8 +166,10 @@ class NodeApiTest {
     private int missingPrivileges() {
         return enforcer.latest()
                 .orElseThrow()
-                .hosts()
+                .fleet()
+                .snapshots()
                 .getFirst()
+                .details()
                 .missingPrivileges()
                 .size();
     }

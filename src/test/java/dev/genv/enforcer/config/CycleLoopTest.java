@@ -34,7 +34,7 @@ class CycleLoopTest {
     @Test
     void watchdogStartsAnOverdueCycle() {
         var second = Duration.ofSeconds(1);
-        var loop = new CycleLoop(enforcer(), new CycleSchedule(second, second), scheduler, () -> 0);
+        var loop = new CycleLoop(enforcer(), new CycleSchedule(second, second), scheduler, () -> 0, time.ticker());
 
         time.pass(Duration.ofMillis(3200));
         loop.runIfOverdue();
@@ -53,7 +53,11 @@ class CycleLoopTest {
     @Test
     void runsADueCycleAfterItsDelay() {
         var loop = new CycleLoop(
-                enforcer(), new CycleSchedule(Duration.ofSeconds(1), Duration.ZERO), scheduler, () -> Long.MAX_VALUE);
+                enforcer(),
+                new CycleSchedule(Duration.ofSeconds(1), Duration.ZERO),
+                scheduler,
+                () -> Long.MAX_VALUE,
+                time.ticker());
 
         loop.runDelayed();
 
@@ -63,7 +67,11 @@ class CycleLoopTest {
     @Test
     void delayedCycleDoesNotStartAfterShutdown() throws InterruptedException {
         var loop = new CycleLoop(
-                enforcer(), new CycleSchedule(Duration.ofHours(24), Duration.ZERO), scheduler, () -> Long.MAX_VALUE);
+                enforcer(),
+                new CycleSchedule(Duration.ofHours(24), Duration.ZERO),
+                scheduler,
+                () -> Long.MAX_VALUE,
+                time.ticker());
         var delayed = Thread.ofVirtual().start(loop::runDelayed);
 
         loop.stop(new ShutdownEvent());

@@ -70,7 +70,7 @@ class ActionLogTest {
     }
 
     private static List<String> lines(Action action, Result result, boolean remote) {
-        return ReportLines.of(new Fleet(List.of(), remote), actionRecord(action, result));
+        return ActionLog.lines(new Fleet(List.of(), remote), actionRecord(action, result));
     }
 
     private static ActionRecord actionRecord(Action action, Result result) {

@@ -4,13 +4,13 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -44,11 +44,11 @@ class DeniedPrivilegesTest {
         node.setSnapshot(host("gpu-1").devices(1).with(process(1).uses(0)))
                 .answerWith(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
         var reports = cycle();
-        assertThat(reports.getFirst().missingPrivileges()).containsExactly("KILL");
+        assertThat(reports.getFirst().details().missingPrivileges()).containsExactly("KILL");
         assertThat(missing(reports.getFirst()))
                 .singleElement()
                 .satisfies(problem -> assertThat(problem.detail()).startsWith("KILL: "));
-        assertThat(reports.getLast().missingPrivileges()).isEmpty();
+        assertThat(reports.getLast().details().missingPrivileges()).isEmpty();
         assertThat(missing(reports.getLast())).isEmpty();
     }
 
@@ -56,7 +56,7 @@ class DeniedPrivilegesTest {
     void aProcessThatCannotBeReadMeansThatOneOfTwoPrivilegesIsMissing() {
         node.setSnapshot(host("gpu-1").devices(1).with(process(1).uses(0).unreadable()));
         var report = cycle().getFirst();
-        assertThat(report.missingPrivileges()).containsExactly("SYS_PTRACE", "DAC_READ_SEARCH");
+        assertThat(report.details().missingPrivileges()).containsExactly("SYS_PTRACE", "DAC_READ_SEARCH");
         assertThat(missing(report)).hasSize(2);
     }
 
@@ -65,7 +65,7 @@ class DeniedPrivilegesTest {
         node.setSnapshot(host("gpu-1").devices(1).with(process(1).uses(0).unreadable()));
         for (var known : List.of("SYS_PTRACE", "DAC_READ_SEARCH", "APPARMOR")) {
             node.setMissingPrivileges(known);
-            assertThat(cycle().getFirst().missingPrivileges()).containsExactly(known);
+            assertThat(cycle().getFirst().details().missingPrivileges()).containsExactly(known);
         }
     }
 
@@ -74,14 +74,14 @@ class DeniedPrivilegesTest {
         node.setSnapshot(host("gpu-1").devices(1).with(process(1).uses(0)))
                 .answerWith(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"))
                 .setMissingPrivileges("KILL");
-        assertThat(cycle().getFirst().missingPrivileges()).containsExactly("KILL");
+        assertThat(cycle().getFirst().details().missingPrivileges()).containsExactly("KILL");
     }
 
-    private List<HostReport> cycle() {
-        return enforcer.runCycle().orElseThrow().hosts();
+    private List<Snapshot> cycle() {
+        return enforcer.runCycle().orElseThrow().fleet().snapshots();
     }
 
-    private static List<Problem> missing(HostReport report) {
+    private static List<Problem> missing(Snapshot report) {
         return report.problems().stream()
                 .filter(problem -> problem.code() == ProblemCode.MISSING_PRIVILEGE)
                 .toList();

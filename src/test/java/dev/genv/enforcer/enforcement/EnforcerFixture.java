@@ -31,8 +31,8 @@ abstract class EnforcerFixture {
     }
 
     static String problem(Enforcer enforcer) {
-        return enforcer.runCycle().orElseThrow().hosts().stream()
-                .filter(host -> !host.reached())
+        return enforcer.runCycle().orElseThrow().fleet().snapshots().stream()
+                .filter(host -> !host.isReached())
                 .findFirst()
                 .orElseThrow()
                 .problems()

@@ -167,7 +167,7 @@ class EnforcerTest extends EnforcerFixture {
 
         var report = enforcer(ServiceMode.ENFORCE, node).runCycle().orElseThrow();
 
-        assertThat(report.hosts().getFirst().problems())
+        assertThat(report.fleet().snapshots().getFirst().problems())
                 .anySatisfy(problem -> assertThat(problem.detail()).contains("4x"));
         assertThat(report.isComplete()).isTrue();
     }

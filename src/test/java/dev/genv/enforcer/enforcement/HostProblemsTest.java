@@ -3,13 +3,11 @@ package dev.genv.enforcer.enforcement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleRecorder.HostProblems;
-import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -43,9 +41,8 @@ class HostProblemsTest {
 
     private static List<Problem> reported(List<Problem> problems) {
         var snapshot = new Snapshot("here", List.of(), List.of(), List.of(), Set.of(), Set.of(), problems);
-        var report = new HostReport(snapshot, Optional.empty(), null, Duration.ZERO, problems, List.of());
-        return HostProblems.of(List.of(), List.of())
-                .addTo(List.of(report))
+        return HostProblems.addTo(new Fleet(List.of(snapshot), false), List.of(), List.of())
+                .snapshots()
                 .getFirst()
                 .problems();
     }

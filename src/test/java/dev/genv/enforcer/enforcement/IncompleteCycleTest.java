@@ -8,8 +8,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -110,6 +112,18 @@ class IncompleteCycleTest extends EnforcerFixture {
 
         trouble.set(false);
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
+    }
+
+    @Test
+    void otherNameOfAMachineThatDoesNotAnswerMakesTheCycleIncomplete() {
+        var alias = new FakeHost(host("gpu-2")).setMachine("the same");
+        var enforcer = enforcer(ServiceMode.AUDIT, new FakeHost(host("gpu-1")).setMachine("the same"), alias);
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
+
+        alias.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.INCOMPLETE);
     }
 
     @Test

@@ -6,7 +6,6 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
@@ -25,7 +24,6 @@ import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.LogRecords;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.EnumSet;
 import java.util.List;
@@ -42,11 +40,9 @@ class LogLinesTest {
     @Test
     void reportsTheNumberOfOmittedLines() {
         var hundred = numbers(100);
-        assertThat(ReportLines.limit(hundred, "lines")).isEqualTo(hundred);
-        assertThat(ReportLines.limit(numbers(1100), "lines"))
-                .startsWith("0", "1")
-                .endsWith("99", "and 1000 more lines");
-        assertThat(ReportLines.limit(List.of(), "lines")).isEmpty();
+        assertThat(ActionLog.limit(hundred, "lines")).isEqualTo(hundred);
+        assertThat(ActionLog.limit(numbers(1100), "lines")).startsWith("0", "1").endsWith("99", "and 1000 more lines");
+        assertThat(ActionLog.limit(List.of(), "lines")).isEmpty();
     }
 
     @Test
@@ -179,7 +175,11 @@ class LogLinesTest {
 
     private static ViolationRecord entry(String message) {
         return ViolationRecord.begin(
-                violation(message), RuleMode.AUDIT, Instant.EPOCH, new ViolationRecord.Recency(1, Instant.EPOCH));
+                violation(message),
+                RuleMode.AUDIT,
+                Instant.EPOCH,
+                new ViolationRecord.Recency(1, Instant.EPOCH),
+                List.of());
     }
 
     private static Violation violation(String message) {
@@ -193,13 +193,13 @@ class LogLinesTest {
                 new PlannedAction(action, List.of(violation("x")), true), Result.of(Outcome.SIGNALLED), Instant.EPOCH);
     }
 
-    private static HostReport unreachable(ProblemCode code, String why) {
-        return HostReport.unreachable(Snapshot.unseen("gpu-1", new Problem(code, why)), null, Duration.ZERO);
+    private static Snapshot unreachable(ProblemCode code, String why) {
+        return Snapshot.unseen("gpu-1", new Problem(code, why));
     }
 
-    private static HostReport report(String name, Problem... problems) {
+    private static Snapshot report(String name, Problem... problems) {
         var snapshot = new Snapshot(
                 name, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(SnapshotPart.class), List.of(problems));
-        return new FakeHost(host(name)).observeWith(() -> snapshot).report();
+        return new FakeHost(host(name)).observeWith(() -> snapshot).observe();
     }
 }

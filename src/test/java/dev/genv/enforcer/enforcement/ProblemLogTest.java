@@ -4,11 +4,11 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.ProblemLog.Changes;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class ProblemLogTest {
     private final ProblemLog log = new ProblemLog(false);
-    private final HostReport observed = new Enforcer(
+    private final Snapshot observed = new Enforcer(
                     EnforcerConfigBuilder.enforcerConfig(new FakeHost(host("here")))
                             .build(),
                     NoStore.records(new ViolationRegistry(1)),
@@ -26,7 +26,8 @@ class ProblemLogTest {
                     List.of())
             .runCycle()
             .orElseThrow()
-            .hosts()
+            .fleet()
+            .snapshots()
             .getFirst();
 
     @Test

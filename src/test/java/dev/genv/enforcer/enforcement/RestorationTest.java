@@ -74,7 +74,7 @@ class RestorationTest {
     }
 
     private static List<Problem> problems(CycleReport report) {
-        return report.hosts().getFirst().problems();
+        return report.fleet().snapshots().getFirst().problems();
     }
 
     /** A store that keeps nothing, but restores this. */

@@ -32,8 +32,9 @@ class SlowHostTest extends EnforcerFixture {
         assertThat(report.result()).isEqualTo(CycleResult.INCOMPLETE);
         assertThat(report.isComplete()).isFalse();
         assertThat(fine.executed).hasSize(1);
-        assertThat(report.hosts().getFirst().reached()).isFalse();
-        assertThat(report.hosts().getFirst().problems().getFirst().detail()).contains("no");
+        assertThat(report.fleet().snapshots().getFirst().isReached()).isFalse();
+        assertThat(report.fleet().snapshots().getFirst().problems().getFirst().detail())
+                .contains("no");
     }
 
     @Test

@@ -20,6 +20,7 @@ import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
@@ -79,7 +80,8 @@ class SnapshotJsonTest {
                 Map.of(),
                 SubordinateUids.NONE,
                 Set.of(),
-                List.of());
+                List.of(),
+                HostDetails.NONE);
         assertThat(JsonTree.of(out -> SnapshotJson.write(snapshot, out)).path("gpu_unlisted"))
                 .hasToString(
                         "{\"devices\":[{\"index\":0,\"gpu_memory\":\"4096mi\"}],\"processes\":[{\"pid\":4711,\"start_time\":991232,"

@@ -54,7 +54,7 @@ class NodeGpuTest {
     }
 
     private Snapshot list() throws UnreachableException, InterruptedException {
-        var snapshot = host.observe(Set.of()).snapshot();
+        var snapshot = host.observe(Set.of());
         problems.clear();
         missing.clear();
         problems.addAll(snapshot.problems());

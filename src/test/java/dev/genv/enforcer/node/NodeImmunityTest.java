@@ -191,7 +191,7 @@ class NodeImmunityTest {
     }
 
     private static GpuProcess observed(Child child, ObservedHost host) throws Exception {
-        return host.observe(Set.of()).snapshot().processes().stream()
+        return host.observe(Set.of()).processes().stream()
                 .filter(process -> process.pid() == child.pid())
                 .findFirst()
                 .orElseThrow();

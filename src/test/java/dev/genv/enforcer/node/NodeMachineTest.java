@@ -58,8 +58,7 @@ class NodeMachineTest {
                     .device(0, "15971")
                     .device(1)
                     .write();
-            var observation = host.observe(Set.of());
-            var snapshot = observation.snapshot();
+            var snapshot = host.observe(Set.of());
             assertThat(snapshot.host()).isEqualTo("gpu-1").isEqualTo(host.name());
             assertOneEnvironmentObserved(snapshot, child);
             assertComplete(snapshot);
@@ -81,7 +80,7 @@ class NodeMachineTest {
             try (var _ = RealFlock.take(state.resolve("genv.lock"))) {
                 Files.createFile(locked);
                 var observed = observation.get();
-                assertThat(Libc.ticksSinceBoot() - observed.ticks()).isGreaterThanOrEqualTo(99);
+                assertThat(Libc.ticksSinceBoot() - observed.details().ticks()).isGreaterThanOrEqualTo(99);
             }
         }
     }
@@ -92,7 +91,7 @@ class NodeMachineTest {
                 var listed = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", ""))) {
             smi.process(0, outside.pid(), "1").process(0, listed.pid(), "1");
             files().ownEnv("15971", null, listed.pid()).device(0).device(1).write();
-            var processes = host.observe(Set.of()).snapshot().processes();
+            var processes = host.observe(Set.of()).processes();
             assertThat(processes)
                     .filteredOn(process -> process.pid() == outside.pid())
                     .extracting(GpuProcess::membership)
@@ -112,7 +111,7 @@ class NodeMachineTest {
             pid = child.pid();
         }
         files().ownEnv("15971", null, pid).device(0, "15971").device(1).write();
-        var snapshot = host.observe(Set.of()).snapshot();
+        var snapshot = host.observe(Set.of());
         assertThat(snapshot.environments()).isEmpty();
         assertThat(snapshot.devices())
                 .allSatisfy(device -> assertThat(device.attachments()).isEmpty());
@@ -121,10 +120,10 @@ class NodeMachineTest {
 
     @Test
     void missingOrEmptyStateDirectoryIsComplete() throws Exception {
-        assertComplete(host.observe(Set.of()).snapshot());
+        assertComplete(host.observe(Set.of()));
         assertThat(state).doesNotExist();
         Files.createDirectory(state);
-        assertComplete(host.observe(Set.of()).snapshot());
+        assertComplete(host.observe(Set.of()));
         assertThat(state).isEmptyDirectory();
     }
 
@@ -133,11 +132,11 @@ class NodeMachineTest {
         try (var child = Child.inEnvironment("15971")) {
             smi.process(0, child.pid(), "1");
             files().ownEnv("15971", null, child.pid()).writeEnvs();
-            var snapshot = host.observe(Set.of()).snapshot();
+            var snapshot = host.observe(Set.of());
             assertThat(snapshot.missing()).containsExactly(SnapshotPart.ATTACHMENTS);
             assertThat(snapshot.processes()).hasSize(1);
             files().device(0).device(1).writeDevices();
-            assertComplete(host.observe(Set.of()).snapshot());
+            assertComplete(host.observe(Set.of()));
         }
     }
 
@@ -146,12 +145,12 @@ class NodeMachineTest {
         try (var child = Child.inEnvironment("15971")) {
             smi.process(0, child.pid(), "1").fault("exit 9");
             files().ownEnv("15971", null, child.pid()).device(0).write();
-            var snapshot = host.observe(Set.of()).snapshot();
+            var snapshot = host.observe(Set.of());
             assertThat(snapshot.missing()).containsExactly(SnapshotPart.PROCESSES);
             assertThat(problems(snapshot)).extracting(Problem::code).containsExactly(ProblemCode.GPU_TOOL_FAILED);
             assertThat(snapshot.environments()).hasSize(1);
             smi.noFault();
-            assertThat(host.observe(Set.of()).snapshot().processes()).hasSize(1);
+            assertThat(host.observe(Set.of()).processes()).hasSize(1);
         }
     }
 
@@ -164,7 +163,7 @@ class NodeMachineTest {
                     .device(0, "15971")
                     .device(1)
                     .write();
-            var snapshot = host.observe(Set.of()).snapshot();
+            var snapshot = host.observe(Set.of());
             var environment = snapshot.environments().getFirst();
             var attachment = snapshot.devices().getFirst().attachments().getFirst();
             var victim = snapshot.processes().stream()

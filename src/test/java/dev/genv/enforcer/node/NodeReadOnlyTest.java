@@ -49,19 +49,17 @@ class NodeReadOnlyTest {
     void isReadOnlyWhileAnotherEnforcerHoldsTheLock() throws Exception {
         files().device(0).device(1).write();
         assertThat(machine.claim()).isEmpty();
-        assertThat(host.observe(Set.of()).readOnlyReason()).isNull();
+        assertThat(host.observe(Set.of()).details().readOnlyReason()).isNull();
         try (var other = new EnforcerLock(state, new LockHolders(new ProcFs(Path.of("/proc"))))) {
             assertThat(other.take().other()).isNotNull();
             Files.delete(state.resolve(EnforcerLock.NAME));
             assertThat(other.take().other()).isNull();
             var observation = host.observe(Set.of());
-            assertThat(observation.readOnlyReason()).contains("another enforcer");
-            assertThat(problems(observation.snapshot()))
-                    .extracting(Problem::code)
-                    .containsExactly(ProblemCode.SECOND_ENFORCER);
-            assertThat(observation.snapshot().missing()).isEmpty();
+            assertThat(observation.details().readOnlyReason()).contains("another enforcer");
+            assertThat(problems(observation)).extracting(Problem::code).containsExactly(ProblemCode.SECOND_ENFORCER);
+            assertThat(observation.missing()).isEmpty();
         }
-        assertThat(host.observe(Set.of()).readOnlyReason()).isNull();
+        assertThat(host.observe(Set.of()).details().readOnlyReason()).isNull();
     }
 
     @Test
@@ -98,11 +96,11 @@ class NodeReadOnlyTest {
             smi.process(0, child.pid(), "1");
             files().device(0, "15971").write();
             var observation = elsewhere.observe(Set.of());
-            assertThat(observation.snapshot().processes()).isEmpty();
-            assertThat(observation.snapshot().missing()).contains(SnapshotPart.PROCESSES);
-            assertThat(observation.missingPrivileges()).containsExactly("HOST_PID");
-            assertThat(observation.readOnlyReason()).contains("--pid=host");
-            assertThat(observation.snapshot().problems())
+            assertThat(observation.processes()).isEmpty();
+            assertThat(observation.missing()).contains(SnapshotPart.PROCESSES);
+            assertThat(observation.details().missingPrivileges()).containsExactly("HOST_PID");
+            assertThat(observation.details().readOnlyReason()).contains("--pid=host");
+            assertThat(observation.problems())
                     .filteredOn(problem -> problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                     .extracting(Problem::detail)
                     .singleElement()
@@ -111,7 +109,7 @@ class NodeReadOnlyTest {
                     .contains("--pid=host");
 
             var action = new Action.Terminate(
-                    "gpu-1", host.observe(Set.of()).snapshot().processes().getFirst());
+                    "gpu-1", host.observe(Set.of()).processes().getFirst());
             var results = new ArrayList<Result>();
             elsewhere.execute(List.of(action), (_, result) -> results.add(result));
             assertThat(results).extracting(Result::outcome).containsExactly(Outcome.FAILED);
@@ -119,8 +117,8 @@ class NodeReadOnlyTest {
 
             proc.pidNamespace(4026531836L);
             observation = elsewhere.observe(Set.of());
-            assertThat(observation.readOnlyReason()).isNull();
-            assertThat(observation.missingPrivileges()).isEmpty();
+            assertThat(observation.details().readOnlyReason()).isNull();
+            assertThat(observation.details().missingPrivileges()).isEmpty();
         }
     }
 }

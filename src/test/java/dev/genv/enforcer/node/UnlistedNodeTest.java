@@ -51,7 +51,7 @@ class UnlistedNodeTest extends UnlistedSuite {
 
     @Override
     protected Snapshot observe() throws Exception {
-        return host.observe(Set.of()).snapshot();
+        return host.observe(Set.of());
     }
 
     @Override

@@ -1,17 +1,18 @@
 package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
+import static dev.genv.enforcer.notification.NoticeFixture.fleet;
 import static dev.genv.enforcer.notification.NoticeFixture.personal;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.model.Accounts;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,13 +33,10 @@ class AddressesTest {
 
     @BeforeEach
     void addAccounts() {
-        var subuids = new SubordinateUids(List.of(new SubordinateUids.Range(1003, 100_000, 65_536)));
-        var accounts = new Accounts(Map.of("raz", 1003L, "a@evil.org,", 1004L, "x\r\nBcc: y", 1005L));
-        users.update(Map.of(
-                "gpu-1",
-                new UserDirectory.Users(accounts, subuids, List.of()),
-                "gpu-2",
-                new UserDirectory.Users(new Accounts(Map.of("eve", 1003L)), SubordinateUids.NONE, List.of())));
+        var accounts = Map.of("raz", 1003L, "a@evil.org,", 1004L, "x\r\nBcc: y", 1005L);
+        users.update(fleet(
+                new FakeHost(host("gpu-1").subordinate(1003, 100_000, 65_536)).setAccounts(accounts),
+                new FakeHost(host("gpu-2")).setAccounts(Map.of("eve", 1003L))));
     }
 
     @Test

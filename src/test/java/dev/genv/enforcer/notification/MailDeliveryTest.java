@@ -1,7 +1,9 @@
 package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
+import static dev.genv.enforcer.notification.NoticeFixture.fleet;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -10,12 +12,11 @@ import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
-import dev.genv.enforcer.model.Accounts;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
 import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.notification.PersonalDelivery.Limits;
 import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
@@ -58,10 +59,7 @@ class MailDeliveryTest {
 
     @BeforeEach
     void start() {
-        users.update(Map.of(
-                "gpu-1",
-                new UserDirectory.Users(
-                        new Accounts(Map.of("raz", 1003L, "paul", 1004L)), SubordinateUids.NONE, List.of())));
+        users.update(fleet(new FakeHost(host("gpu-1")).setAccounts(Map.of("raz", 1003L, "paul", 1004L))));
         users.setCurrentUpTo(Long.MAX_VALUE);
         greenMail.start();
     }
@@ -114,7 +112,7 @@ class MailDeliveryTest {
     /** The cycle publishes its events before it hands over the accounts. */
     @Test
     void eventWaitsUntilItsUsersAreKnown() throws Exception {
-        users.update(Map.of());
+        users.update(fleet());
         users.setCurrentUpTo(0);
         var delivery = delivery(greenMail.getSmtp().getPort(), 6);
         act("a", 1, 1003);

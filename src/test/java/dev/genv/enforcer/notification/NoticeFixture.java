@@ -1,20 +1,19 @@
 package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.model.Accounts;
-import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
-import dev.genv.enforcer.notification.UserDirectory.Users;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Notices of events of violations. */
@@ -51,11 +50,15 @@ public final class NoticeFixture {
     /** The notices if the live pids of the environment a have this uid. */
     public static List<PersonalNotice> personal(EventContent content, long owner) {
         var users = new UserDirectory();
-        var environments = List.of(env("a").livePidsOf(owner).build());
-        users.update(Stream.of("here", "gpu-1")
-                .collect(Collectors.toMap(
-                        host -> host, _ -> new Users(Accounts.NONE, SubordinateUids.NONE, environments))));
+        users.update(fleet(
+                new FakeHost(host("here").with(env("a").livePidsOf(owner))),
+                new FakeHost(host("gpu-1").with(env("a").livePidsOf(owner)))));
         return personal(content, users, false);
+    }
+
+    /** Observes these machines. */
+    static Fleet fleet(FakeHost... machines) {
+        return new Fleet(Stream.of(machines).map(FakeHost::observe).toList(), true);
     }
 
     public static List<PersonalNotice> personalInAudit(EventContent content) {

@@ -1,9 +1,11 @@
 package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
+import static dev.genv.enforcer.notification.NoticeFixture.fleet;
 import static dev.genv.enforcer.notification.NoticeFixture.lastAction;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -12,17 +14,15 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
@@ -50,9 +50,7 @@ class PersonalDeliveryTest {
 
     @Test
     void detachmentWithoutAProcessReachesTheUserOfTheEnvironment() throws InterruptedException {
-        var environment = env("a").livePidsOf(1003).build();
-        users.update(
-                Map.of("gpu-1", new UserDirectory.Users(Accounts.NONE, SubordinateUids.NONE, List.of(environment))));
+        users.update(fleet(new FakeHost(host("gpu-1").with(env("a").livePidsOf(1003)))));
         var delivery = new Collecting(notices::add);
         delivery.begin(log);
         var detachment = new ActionNote(

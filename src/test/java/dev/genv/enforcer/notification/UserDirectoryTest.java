@@ -1,18 +1,18 @@
 package dev.genv.enforcer.notification;
 
+import static dev.genv.enforcer.notification.NoticeFixture.fleet;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.TargetAttachment;
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
-import dev.genv.enforcer.model.SubordinateUids;
-import java.util.List;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +23,7 @@ class UserDirectoryTest {
 
     @Test
     void knowsTheAccountOfAUid() {
-        users.update(Map.of("gpu-1", accounts(Map.of("raz", 1003L))));
+        users.update(fleet(machine("gpu-1", Map.of("raz", 1003L))));
         assertThat(users.nameOf(Set.of("gpu-1"), 1003)).contains("raz");
         assertThat(users.nameOf(Set.of("gpu-1"), 1004)).isEmpty();
         assertThat(users.nameOf(Set.of("gpu-2"), 1003)).isEmpty();
@@ -31,8 +31,8 @@ class UserDirectoryTest {
 
     @Test
     void subordinateUidIsItsAccounts() {
-        var subuids = new SubordinateUids(List.of(new SubordinateUids.Range(1003, 100_000, 65_536)));
-        users.update(Map.of("gpu-1", new UserDirectory.Users(new Accounts(Map.of("raz", 1003L)), subuids, List.of())));
+        users.update(fleet(
+                new FakeHost(host("gpu-1").subordinate(1003, 100_000, 65_536)).setAccounts(Map.of("raz", 1003L))));
         assertThat(users.ownerOf("gpu-1", 100_007)).isEqualTo(1003);
         assertThat(users.nameOf(Set.of("gpu-1"), 100_007)).contains("raz");
     }
@@ -40,8 +40,8 @@ class UserDirectoryTest {
     /** Images often run as uid 1000, which can be that of any user of the machine. */
     @Test
     void uidInAContainerOfRootIsNoPersonUnlessItIsSubordinate() {
-        var subuids = new SubordinateUids(List.of(new SubordinateUids.Range(1003, 100_000, 65_536)));
-        users.update(Map.of("gpu-1", new UserDirectory.Users(new Accounts(Map.of("raz", 1003L)), subuids, List.of())));
+        users.update(fleet(
+                new FakeHost(host("gpu-1").subordinate(1003, 100_000, 65_536)).setAccounts(Map.of("raz", 1003L))));
         var ofRoot = container(WorkloadSource.CGROUP);
         assertThat(isPerson(1003, ofRoot)).isFalse();
         assertThat(isPerson(100_007, ofRoot)).isTrue();
@@ -63,15 +63,8 @@ class UserDirectoryTest {
 
     @Test
     void attachmentIsThatOfTheLivePidsOfItsEnvironment() {
-        users.update(Map.of(
-                "gpu-1",
-                new UserDirectory.Users(
-                        Accounts.NONE,
-                        SubordinateUids.NONE,
-                        List.of(
-                                env("a").uid(1003).livePidsOf(1003).build(),
-                                env("b").uid(1004).build(),
-                                env("c").disputed("two owners").build()))));
+        users.update(fleet(new FakeHost(host("gpu-1")
+                .with(env("a").uid(1003).livePidsOf(1003), env("b").uid(1004), env("c").disputed("two owners")))));
         assertThat(users.ownersOf(new TargetAttachment("gpu-1", "a", 2))).containsExactly(1003L);
         assertThat(users.ownersOf(new TargetAttachment("gpu-1", "b", 2))).isEmpty();
         assertThat(users.ownersOf(new TargetAttachment("gpu-1", "c", 2))).isEmpty();
@@ -82,9 +75,9 @@ class UserDirectoryTest {
     /** The message of one person must not reach the other one. */
     @Test
     void ambiguousUidHasNoName() {
-        users.update(Map.of(
-                "gpu-1", accounts(Map.of("raz", 1003L, "paul", 1004L, "toor", 0L, "root", 0L)),
-                "gpu-2", accounts(Map.of("eve", 1003L, "paul", 1004L))));
+        users.update(fleet(
+                machine("gpu-1", Map.of("raz", 1003L, "paul", 1004L, "toor", 0L, "root", 0L)),
+                machine("gpu-2", Map.of("eve", 1003L, "paul", 1004L))));
         assertThat(users.nameOf(Set.of("gpu-1", "gpu-2"), 1003)).isEmpty();
         assertThat(users.nameOf(Set.of("gpu-1"), 0)).isEmpty();
         assertThat(users.nameOf(Set.of("gpu-1", "gpu-2"), 1004)).contains("paul");
@@ -92,12 +85,12 @@ class UserDirectoryTest {
 
     @Test
     void updateForgetsFormerMachines() {
-        users.update(Map.of("gpu-1", accounts(Map.of("raz", 1003L))));
-        users.update(Map.of());
+        users.update(fleet(machine("gpu-1", Map.of("raz", 1003L))));
+        users.update(fleet());
         assertThat(users.nameOf(Set.of("gpu-1"), 1003)).isEmpty();
     }
 
-    private static UserDirectory.Users accounts(Map<String, Long> uids) {
-        return new UserDirectory.Users(new Accounts(uids), SubordinateUids.NONE, List.of());
+    private static FakeHost machine(String name, Map<String, Long> accounts) {
+        return new FakeHost(host(name)).setAccounts(accounts);
     }
 }

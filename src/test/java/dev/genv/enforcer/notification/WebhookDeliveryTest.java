@@ -43,7 +43,7 @@ class WebhookDeliveryTest extends WebhookFixture {
     /** The database was removed, and the events are numbered from 1 again. */
     @Test
     void cursorAheadOfTheLogLosesNoNewEvent() throws Exception {
-        cursors.of(WebhookDelivery.NAME).store(1_000);
+        cursors.store(WebhookDelivery.NAME, 1_000);
         var restarted = delivery();
         append("a");
         restarted.run(log);

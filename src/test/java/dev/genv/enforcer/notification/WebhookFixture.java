@@ -97,8 +97,7 @@ abstract class WebhookFixture {
                 bodies,
                 Duration.ofMinutes(3),
                 time.ticker());
-        var created = new WebhookDelivery(
-                sender, cursors.of(WebhookDelivery.NAME), time.ticker(), NO_JITTER, new SimpleMeterRegistry());
+        var created = new WebhookDelivery(sender, cursors, time.ticker(), NO_JITTER, new SimpleMeterRegistry());
         created.begin(log);
         return created;
     }

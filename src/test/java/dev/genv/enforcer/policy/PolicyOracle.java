@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -38,7 +39,8 @@ record PolicyOracle(Fleet fleet, Limits limits) {
                         before.uidsOfPids(),
                         before.subordinateUids(),
                         before.missing(),
-                        before.problems()))
+                        before.problems(),
+                        HostDetails.NONE))
                 .toList();
         return new PolicyOracle(new Fleet(snapshots, fleet.remote()), limits);
     }

@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
@@ -78,7 +79,8 @@ public final class RandomPast {
                 uidsOfPids,
                 new SubordinateUids(List.of(new SubordinateUids.Range(owner, 100_000, 1_000))),
                 before.missing(),
-                before.problems());
+                before.problems(),
+                HostDetails.NONE);
     }
 
     private GpuProcess withOtherMemory(GpuProcess process) {

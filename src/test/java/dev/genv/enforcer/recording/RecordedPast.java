@@ -2,15 +2,11 @@ package dev.genv.enforcer.recording;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.Observation.MachineStatus;
-import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.recording.PictureReader.Recorded;
 import dev.genv.enforcer.store.Database;
@@ -22,7 +18,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Cycles that a recorder records in a database. */
@@ -58,13 +53,12 @@ public final class RecordedPast implements AutoCloseable {
 
     /** Records a cycle, and then waits for the next one. */
     public RecordedPast cycle(Snapshot... hosts) {
-        var reports = Arrays.stream(hosts).map(this::report).toList();
+        var snapshots = Arrays.stream(hosts).map(this::observed).toList();
         recorder.record(new CycleReport(
                 now(),
                 Duration.ZERO,
                 CycleResult.SUCCESS,
-                new Fleet(List.of(hosts), true),
-                reports,
+                new Fleet(snapshots, true),
                 Plan.EMPTY,
                 List.of(),
                 List.of(),
@@ -91,25 +85,10 @@ public final class RecordedPast implements AutoCloseable {
         return this;
     }
 
-    private HostReport report(Snapshot snapshot) {
-        var ticks = TICKS + passed.toMillis() / 10;
+    private Snapshot observed(Snapshot snapshot) {
         return snapshot.missing().size() == SnapshotPart.values().length
-                ? HostReport.unreachable(snapshot, null, Duration.ZERO)
-                : HostReport.observed(
-                        new Observation(
-                                snapshot,
-                                null,
-                                ticks,
-                                Set.of(),
-                                List.of(),
-                                null,
-                                machine,
-                                null,
-                                Listings.NONE,
-                                Accounts.NONE,
-                                MachineStatus.UNKNOWN),
-                        now(),
-                        Duration.ZERO);
+                ? snapshot
+                : snapshot.with(HostDetails.reached(machine, TICKS + passed.toMillis() / 10));
     }
 
     /** Returns all recorded pictures. */

@@ -5,10 +5,12 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.recording.PictureReader.Recorded;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.time.Duration;
@@ -88,6 +90,20 @@ class RecorderTest {
         return snapshot.processes().stream()
                 .map(process -> process.withoutWorkload().withUsage(List.of()))
                 .toList();
+    }
+
+    /** Databases of earlier versions have this form. */
+    @Test
+    void detailsOfAHostAreNotRecorded() throws Exception {
+        var picture = Picture.of(IDLE.with(HostDetails.reached("machine boot", 7)), null);
+        var json = picture.write().orElseThrow();
+        assertThat(new ObjectMapper().readTree(json)).hasToString("""
+                {"snapshot":{"host":"here","processes":[],\
+                "unlisted":{"memory":{},"holders":[],"is_complete":true},"environments":[],\
+                "devices":[{"index":0,"total_memory":"15258mi","attachments":[]}],"listed_devices":[0],\
+                "uids_of_pids":{},"subordinate_uids":[],"missing":[],"problems":[]},\
+                "machine":"machine boot","ticks":7}""");
+        assertThat(Picture.read(json)).isEqualTo(picture);
     }
 
     @Test

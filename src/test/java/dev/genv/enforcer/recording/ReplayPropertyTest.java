@@ -2,13 +2,13 @@ package dev.genv.enforcer.recording;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.history.Evidence.Delay;
-import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.SeenFleet.Observed;
-import dev.genv.enforcer.enforcement.host.ObservationAge;
+import dev.genv.enforcer.enforcement.history.History.Delay;
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -87,17 +87,16 @@ class ReplayPropertyTest {
     }
 
     private void check(Policy policy, History history, List<String> expected) {
-        var reports = hosts.values().stream()
-                .flatMap(host -> host.report(mark()).stream())
+        var snapshots = hosts.values().stream()
+                .flatMap(host -> host.observed(mark()).stream())
                 .toList();
-        var seen = history.record(
-                new Observed(reports, true, new ObservationAge(ticker(), Duration.ZERO, Duration.ZERO), now));
-        var plan = policy.check(seen.fleet(), Set.of());
-        var evidence = history.record(seen, plan);
+        var fleet = history.record(new Fleet(snapshots, true, now), _ -> Listings.NONE);
+        var plan = policy.check(fleet, Set.of());
+        history.record(plan);
         for (var planned : plan.actions()) {
             var acts = planned.causes().stream()
-                    .anyMatch(cause -> evidence.isInForce(cause, planned.action())
-                            && evidence.delay(cause, planned.action())
+                    .anyMatch(cause -> history.isInForce(cause, planned.action())
+                            && history.delay(cause, planned.action())
                                     .flatMap(Delay::left)
                                     .isEmpty());
             var host = hosts.get(planned.action().host());

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
@@ -15,8 +16,8 @@ import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.Store;
+import dev.genv.enforcer.enforcement.record.Store.ActionChanges;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
-import dev.genv.enforcer.enforcement.record.Store.Intent;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
@@ -174,8 +175,7 @@ class RestartPropertyTest {
                 SavedState.EMPTY,
                 List.of(),
                 List.of(),
-                List.of(),
-                List.of());
+                ActionChanges.NONE);
         private Restored restored = Restored.nothing(false);
 
         WatchedStore(Store store) {
@@ -194,7 +194,7 @@ class RestartPropertyTest {
         }
 
         @Override
-        public void begin(List<Intent> intents) {
+        public void begin(List<ActionRecord> intents) {
             store.begin(intents);
         }
 

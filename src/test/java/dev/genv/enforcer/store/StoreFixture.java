@@ -105,8 +105,9 @@ abstract class StoreFixture {
         time.pass(INTERVAL);
         node.setTicks(1_000 + time.passed().toMillis() / 10);
         var report = enforcer.runCycle().orElseThrow();
-        latestProblems =
-                report.hosts().getFirst().problems().stream().map(Problem::code).toList();
+        latestProblems = report.fleet().snapshots().getFirst().problems().stream()
+                .map(Problem::code)
+                .toList();
         return report;
     }
 

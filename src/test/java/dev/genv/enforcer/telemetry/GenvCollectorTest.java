@@ -10,7 +10,6 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.telemetry.GenvCollector.SeriesLimit;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
@@ -76,11 +75,11 @@ class GenvCollectorTest {
 
     @Test
     void whatIsNotKnownHasNoSeries() throws IOException {
-        machine.setStatus(new MachineStatus(
+        machine.setStatus(
                 null,
                 List.of(
                         new DeviceStatus(0, null, 5, null, Memory.ofMebibytes(1)),
-                        new DeviceStatus(1, null, null, null, null))));
+                        new DeviceStatus(1, null, null, null, null)));
         machine.setSnapshot(host("gpu-1").devices(1).with(process(7).usesUnknown(0)));
         assertThat(metrics.afterCycle().samples().keySet())
                 .filteredOn(series -> series.startsWith("genv_device") || series.startsWith("genv_is"))

@@ -6,7 +6,6 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.observation.Observation.MachineStatus;
 import dev.genv.enforcer.testsupport.Exposition;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.io.IOException;
@@ -41,18 +40,17 @@ final class RecordedMachine {
                                 process(101).inEnvironment("b").uses(0, "100mi").uses(1, "200mi"),
                                 process(102).uses(2, "28mi"),
                                 process(103).inEnvironment("gone").uses(3, "7mi")))
-                .setStatus(new MachineStatus(
+                .setStatus(
                         true,
                         List.of(
                                 status(0, 61, 87, 1700, 16384),
                                 status(1, 48, 12, 220, 16384),
                                 status(2, 35, 0, 28, 16384),
-                                status(3, 36, 1, 9, 16384))));
+                                status(3, 36, 1, 9, 16384)));
     }
 
     static FakeHost unused(String name) {
-        return new FakeHost(host(name).devices(1))
-                .setStatus(new MachineStatus(false, List.of(status(0, 40, 5, 0, 24576))));
+        return new FakeHost(host(name).devices(1)).setStatus(false, List.of(status(0, 40, 5, 0, 24576)));
     }
 
     static DeviceStatus status(int index, int temperature, int utilization, long used, long total) {

@@ -6,12 +6,12 @@ import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -177,13 +177,14 @@ public final class FleetClient {
         var report = enforcer.runCycle().orElseThrow();
         if (report.result() != CycleResult.SUCCESS
                 || !report.plan().violations().isEmpty()
-                || report.hosts().stream().anyMatch(host -> !host.problems().isEmpty())) {
+                || report.fleet().snapshots().stream()
+                        .anyMatch(host -> !host.problems().isEmpty())) {
             throw new IllegalStateException("the fleet of the benchmark is wrong: " + report.result()
                     + " "
-                    + report.hosts().stream()
+                    + report.fleet().snapshots().stream()
                             .filter(host -> !host.isComplete())
                             .limit(3)
-                            .map(HostReport::problems)
+                            .map(Snapshot::problems)
                             .toList());
         }
     }
@@ -206,8 +207,9 @@ public final class FleetClient {
                     var start = System.nanoTime();
                     var report = enforcer.runCycle().orElseThrow();
                     took.add(System.nanoTime() - start);
-                    var reached =
-                            report.hosts().stream().filter(HostReport::reached).count();
+                    var reached = report.fleet().snapshots().stream()
+                            .filter(Snapshot::isReached)
+                            .count();
                     if (reached != hosts.size() * 4L / 5) {
                         throw new IllegalStateException("%d hosts were observed".formatted(reached));
                     }

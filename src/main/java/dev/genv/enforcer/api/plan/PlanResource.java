@@ -12,13 +12,14 @@ import dev.genv.enforcer.api.view.ProcessView;
 import dev.genv.enforcer.api.view.ReplayView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.recording.PictureReader;
 import dev.genv.enforcer.recording.Recorder;
@@ -65,14 +66,25 @@ public class PlanResource {
     private static final Duration EARLIER = Duration.ofHours(1);
 
     private final Enforcer enforcer;
+    private final EnforcerConfig config;
+    private final Ticker ticker;
     private final PastAccess past;
     private final Recorder recorder;
     private final RequestLimits limits;
     private final ObjectMapper json;
     private final Semaphore permits = new Semaphore(MAX_CONCURRENT);
 
-    PlanResource(Enforcer enforcer, PastAccess past, Recorder recorder, RequestLimits limits, ObjectMapper json) {
+    PlanResource(
+            Enforcer enforcer,
+            EnforcerConfig config,
+            Ticker ticker,
+            PastAccess past,
+            Recorder recorder,
+            RequestLimits limits,
+            ObjectMapper json) {
         this.enforcer = enforcer;
+        this.config = config;
+        this.ticker = ticker;
         this.past = past;
         this.recorder = recorder;
         this.limits = limits;
@@ -119,7 +131,7 @@ public class PlanResource {
         if (since == null) {
             throw new ApiException(400, "the parameter until needs the parameter since");
         }
-        var now = enforcer.ticker().now();
+        var now = ticker.now();
         var until = Period.instant("until", parameters.get("until"), now);
         return Optional.of(new Period(Period.instant("since", since, Instant.EPOCH), until));
     }
@@ -129,13 +141,12 @@ public class PlanResource {
         if (query.snapshots().isPresent()) {
             throw new ApiException(400, "since replays the recorded past, so the body cannot have snapshots");
         }
-        var policy = query.policy().orElseGet(enforcer::policy);
+        var policy = query.policy().orElseGet(config::policy);
         return past.read(request, (database, isOver) -> replay(database, isOver, period, policy));
     }
 
     private ReplayView replay(Database database, BooleanSupplier isOver, Period period, Policy policy)
             throws StoreException {
-        var config = enforcer.config();
         var replay = new Replay(new Replay.Config(
                 policy, config.safetyLimits().grace(), config.interval(), period.from(), config.remote()));
         var pictures = new PictureReader(database);
@@ -148,7 +159,7 @@ public class PlanResource {
         });
         var isInTime = !isOver.getAsBoolean();
         if (isInTime) {
-            var now = enforcer.ticker().now();
+            var now = ticker.now();
             var end = period.to().isBefore(now) ? period.to() : now;
             var present = Math.max(recorder.mark(), pictures.lastMark());
             replay.finish(end, pictures.markAfter(end).orElse(present));
@@ -158,9 +169,9 @@ public class PlanResource {
 
     private Plan check(PlanBody body) {
         var request = new PlanRequest(body.open(), limits.largestTree());
-        var policy = request.policy().orElseGet(enforcer::policy);
+        var policy = request.policy().orElseGet(config::policy);
         var fleet = request.snapshots()
-                .map(hosts -> new Fleet(hosts, enforcer.isRemote() || hosts.size() > 1))
+                .map(hosts -> new Fleet(hosts, config.remote() || hosts.size() > 1))
                 .orElseGet(this::lastFleet);
         return policy.check(fleet, Set.of());
     }
@@ -232,7 +243,7 @@ public class PlanResource {
                 @Nullable Integer device,
                 List<String> rules) {
             static Planned of(PlannedAction planned) {
-                var rules = planned.rules().stream().map(RuleDefinition::name).toList();
+                var rules = planned.ruleNames();
                 return switch (planned.action()) {
                     case Action.Terminate(var host, var process, var _) ->
                         new Planned("terminate", host, process.pid(), process.devices(), null, null, rules);

@@ -5,7 +5,7 @@ import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.report.ReportView.ReportCsv;
 import dev.genv.enforcer.api.security.ApiException;
-import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -33,12 +33,12 @@ public class ReportResource {
     private static final String CSV = "text/csv";
     private static final Duration USUAL_PERIOD = Duration.ofDays(30);
 
-    private final Enforcer enforcer;
     private final PastAccess past;
+    private final Ticker ticker;
 
-    ReportResource(Enforcer enforcer, PastAccess past) {
-        this.enforcer = enforcer;
+    ReportResource(PastAccess past, Ticker ticker) {
         this.past = past;
+        this.ticker = ticker;
     }
 
     @GET
@@ -56,7 +56,7 @@ public class ReportResource {
     public Response report(@Context RoutingContext request, @Context UriInfo uri, @Context HttpHeaders headers) {
         var query = new QueryParameters(uri.getQueryParameters(), Set.of("from", "to", "format"));
         var isCsv = isCsv(query.get("format"), headers);
-        var to = Period.instant("to", query.get("to"), enforcer.ticker().now().truncatedTo(ChronoUnit.MILLIS));
+        var to = Period.instant("to", query.get("to"), ticker.now().truncatedTo(ChronoUnit.MILLIS));
         var period = new Period(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
         var report = past.read(request, (database, _) -> new ReportQueries(database, period).read());
         if (isCsv && !report.complete()) {

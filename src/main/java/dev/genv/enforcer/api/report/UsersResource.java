@@ -5,7 +5,7 @@ import dev.genv.enforcer.api.view.ProcessView;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Device;
@@ -45,10 +45,12 @@ public class UsersResource {
     public static final String PATH = "/users";
 
     private final Enforcer enforcer;
+    private final EnforcerConfig config;
     private final ViolationRegistry registry;
 
-    UsersResource(Enforcer enforcer, ViolationRegistry registry) {
+    UsersResource(Enforcer enforcer, EnforcerConfig config, ViolationRegistry registry) {
         this.enforcer = enforcer;
+        this.config = config;
         this.registry = registry;
     }
 
@@ -60,9 +62,7 @@ public class UsersResource {
             description = "What is known of the user; the lists are empty if there is nothing.")
     public UserView get(String name) {
         var latest = enforcer.latest();
-        return new UserReport(name, enforcer.policy(), registry, latest)
-                .view()
-                .orElseThrow(() -> unknown(name, latest));
+        return new UserReport(name, config.policy(), registry, latest).view().orElseThrow(() -> unknown(name, latest));
     }
 
     private static ApiException unknown(String name, Optional<CycleReport> latest) {
@@ -137,7 +137,7 @@ public class UsersResource {
             this.policy = policy;
             this.registry = registry;
             hosts = latest.stream()
-                    .flatMap(report -> report.hosts().stream())
+                    .flatMap(report -> report.fleet().snapshots().stream())
                     .map(host -> new UserOnHost(user, host))
                     .collect(Collectors.toMap(UserOnHost::host, Function.identity()));
         }
@@ -204,18 +204,18 @@ public class UsersResource {
         private final Set<Long> uids = new HashSet<>();
         private final boolean isAccount;
 
-        UserOnHost(String user, HostReport report) {
-            snapshot = report.snapshot();
+        UserOnHost(String user, Snapshot snapshot) {
+            this.snapshot = snapshot;
+            var accounts = snapshot.details().accounts();
             environments = snapshot.environments().stream()
                     .filter(environment ->
                             environment.user().filter(user::equals).isPresent())
                     .collect(Collectors.toMap(Environment::eid, environment -> environment, (first, _) -> first));
-            report.accounts().uidOf(user).ifPresent(uids::add);
+            accounts.uidOf(user).ifPresent(uids::add);
             if (UID.matcher(user).matches()) {
                 uids.add(Long.valueOf(user));
             }
-            isAccount = uids.stream()
-                    .anyMatch(uid -> !report.accounts().namesOf(uid).isEmpty());
+            isAccount = uids.stream().anyMatch(uid -> !accounts.namesOf(uid).isEmpty());
             if (uids.isEmpty()) {
                 // A user of a directory service has no local account. Root's processes are nobody's because of a
                 // record.

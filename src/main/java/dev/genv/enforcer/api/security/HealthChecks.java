@@ -4,9 +4,9 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.util.Optional;
@@ -83,7 +83,7 @@ public class HealthChecks {
                 return notReady(answer, "the last cycle ended %d seconds ago".formatted(since.toSeconds()));
             }
             var report = latest.get();
-            report.hosts().stream()
+            report.fleet().snapshots().stream()
                     .filter(host -> !isFine(host))
                     .limit(MAX_REPORTED)
                     .forEach(host -> answer.withData(host.host(), problems(host)));
@@ -97,7 +97,7 @@ public class HealthChecks {
     }
 
     private static boolean isReady(CycleReport report) {
-        var hosts = report.hosts();
+        var hosts = report.fleet().snapshots();
         return report.fleet().remote()
                 ? report.error() == null && (hosts.isEmpty() || hosts.stream().anyMatch(HealthChecks::isFine))
                 : report.isComplete() && hosts.stream().allMatch(HealthChecks::isFine);
@@ -110,11 +110,11 @@ public class HealthChecks {
         return report.isComplete() ? "privileges are missing" : "the last cycle could not observe everything";
     }
 
-    private static boolean isFine(HostReport host) {
-        return host.isComplete() && host.missingPrivileges().isEmpty();
+    private static boolean isFine(Snapshot host) {
+        return host.isObservedCompletely() && host.details().missingPrivileges().isEmpty();
     }
 
-    private static String problems(HostReport host) {
+    private static String problems(Snapshot host) {
         return host.problems().stream().map(Problem::detail).collect(Collectors.joining("; "));
     }
 

@@ -8,8 +8,8 @@ import dev.genv.enforcer.api.view.ViolationView.ActionView;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.genv.BoundedOutput;
-import dev.genv.enforcer.model.Problem;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.time.Instant;
@@ -121,29 +121,22 @@ final class EventFrames {
             @Nullable String mode) {
 
         static EventView of(Event event) {
+            var type = event.content().type();
             var at = event.at();
             return switch (event.content()) {
-                case EventContent.ViolationOpened(var violation) ->
-                    ofViolation("violation_opened", at, ViolationView.of(violation), null);
                 case EventContent.ActionRecorded(var violation, var action) ->
-                    ofViolation("action", at, ViolationView.of(violation), ActionView.of(action));
-                case EventContent.ViolationResolved(var violation) ->
-                    ofViolation("violation_resolved", at, ViolationView.of(violation), null);
-                case EventContent.ProblemBegan(var host, var problem) -> ofProblem("problem_began", at, host, problem);
-                case EventContent.ProblemEnded(var host, var problem) -> ofProblem("problem_ended", at, host, problem);
+                    ofViolation(type, at, violation, ActionView.of(action));
+                case EventContent.OfViolation its -> ofViolation(type, at, its.violation(), null);
+                case EventContent.OfProblem its ->
+                    new EventView(type, at, null, null, its.host(), ProblemView.of(its.problem()), null, null);
                 case EventContent.ServiceStarted(var version, var mode) ->
-                    new EventView("service_started", at, null, null, null, null, version, mode);
+                    new EventView(type, at, null, null, null, null, version, mode);
             };
         }
 
         private static EventView ofViolation(
-                String type, Instant at, ViolationView violation, @Nullable ActionView action) {
-            return new EventView(type, at, violation, action, null, null, null, null);
-        }
-
-        private static EventView ofProblem(String type, Instant at, String host, Problem problem) {
-            var view = ProblemView.of(problem);
-            return new EventView(type, at, null, null, host, view, null, null);
+                String type, Instant at, ViolationRecord violation, @Nullable ActionView action) {
+            return new EventView(type, at, ViolationView.of(violation), action, null, null, null, null);
         }
     }
 }

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.api.view;
 
 import dev.genv.enforcer.enforcement.CycleReport;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.Snapshot;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -71,22 +71,22 @@ public record HostView(
     }
 
     public static List<HostView> of(CycleReport report) {
-        return report.hosts().stream().map(HostView::of).toList();
+        return report.fleet().snapshots().stream().map(HostView::of).toList();
     }
 
-    private static HostView of(HostReport report) {
-        var snapshot = report.snapshot();
+    private static HostView of(Snapshot snapshot) {
+        var details = snapshot.details();
         return new HostView(
-                report.host(),
-                !report.reached() ? "unreachable" : report.isComplete() ? "ok" : "degraded",
-                report.lastObserved(),
-                report.duration().toMillis(),
-                report.driver(),
+                snapshot.host(),
+                !snapshot.isReached() ? "unreachable" : snapshot.isComplete() ? "ok" : "degraded",
+                details.lastObserved(),
+                details.duration().toMillis(),
+                details.driver(),
                 snapshot.listedDevices().size(),
                 snapshot.processes().size(),
                 snapshot.environments().size(),
-                report.problems().stream().map(ProblemView::of).toList(),
-                report.missingPrivileges(),
-                report.status().devices().stream().map(DeviceStatusView::of).toList());
+                snapshot.problems().stream().map(ProblemView::of).toList(),
+                details.missingPrivileges(),
+                details.devices().stream().map(DeviceStatusView::of).toList());
     }
 }

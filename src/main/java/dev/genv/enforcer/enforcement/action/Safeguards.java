@@ -1,42 +1,40 @@
 package dev.genv.enforcer.enforcement.action;
 
-import dev.genv.enforcer.enforcement.history.Evidence;
-import dev.genv.enforcer.enforcement.history.Evidence.Delay;
+import dev.genv.enforcer.enforcement.history.History;
+import dev.genv.enforcer.enforcement.history.History.Delay;
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.Hold;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
-import dev.genv.enforcer.policy.RuleDefinition;
-import dev.genv.enforcer.policy.Violation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.function.Predicate;
 
 /**
- * The safeguards in their order. The first one that holds an action back gives its outcome. Two of them cannot decide about an action
- * alone and at this time: the termination limit chooses among the actions that no other one holds back, and {@link OldObservation}
- * is checked directly before the execution.
+ * Every reason for which an action that the rules ask for is held back, one method for each, in the order in which they are checked. The first
+ * one that applies gives the outcome.
  *
- * <p>Outside this class, {@link Terminations} leaves out processes that were already signalled, and each host checks the identity,
- * the immunity and its own state again directly before the signal ({@code SignalCheck}, {@code ObservedHost}, the agent).
+ * <p>Before them, {@link Terminations} leaves out the processes that were already signalled. After them, each host checks the identity, the
+ * immunity and its own state again directly before the signal ({@code SignalCheck}, {@code ObservedHost}, the agent).
  */
 public final class Safeguards {
-    private final Config config;
+    private final ServiceMode mode;
+    private final Enforcement enforcement;
     private final TerminationLimit limit;
     private final Ticker counted;
     private volatile boolean stopped;
@@ -44,77 +42,46 @@ public final class Safeguards {
     private long heldUntil;
 
     /**
-     * What the service may do.
+     * Creates the safeguards.
      *
-     * @param isEnforced whether the service acts on the violations of a rule
-     * @param signals whether processes may be signalled at all
+     * @param maxTerminations the largest number of processes of a host that are terminated in one cycle; 0 for no limit
+     * @param counted the clock that counts towards an action
      */
-    public record Config(
-            ServiceMode mode, Predicate<RuleDefinition> isEnforced, boolean signals, SafetyLimits limits) {}
-
-    public Safeguards(Config config, Ticker counted) {
-        this.config = config;
+    public Safeguards(ServiceMode mode, Enforcement enforcement, int maxTerminations, Ticker counted) {
+        this.mode = mode;
+        this.enforcement = enforcement;
         this.counted = counted;
-        limit = new TerminationLimit(config.limits().maxTerminations(), counted);
+        limit = new TerminationLimit(maxTerminations, counted);
     }
 
-    /** Decides which of these actions are executed in this cycle. */
-    public Orders screen(List<PlannedAction> actions, Evidence evidence) {
-        var screened = actions.stream()
-                .map(planned ->
-                        hold(planned, evidence).<Order>map(hold -> hold).orElseGet(() -> new Order.Run(planned)))
+    /** Decides which of these actions are executed in this cycle: returns an order for each, in the same order. */
+    public List<Order> screen(List<PlannedAction> actions, Fleet fleet, History history) {
+        var orders = actions.stream()
+                .map(planned -> forbidden(planned, fleet)
+                        .or(() -> delayed(planned, fleet, history))
+                        .or(() -> perhapsSignalled(planned, fleet))
+                        .or(() -> stopped(planned))
+                        .<Order>map(hold -> hold)
+                        .orElseGet(() -> new Order.Run(planned)))
                 .toList();
-        var permitted = screened.stream()
-                .filter(Order.Run.class::isInstance)
-                .map(Order::planned)
-                .toList();
-        var deferred = limit.selectDeferred(permitted, evidence.seen().subordinateUids());
-        var orders = screened.stream()
-                .map(order -> deferred.contains(order.planned())
-                        ? limit.hold(order.planned(), evidence.seen().at())
-                        : order)
-                .toList();
-        return new Orders(orders, new OldObservation(evidence.seen().age()), limit.problems(deferred));
+        return aboveLimit(orders, fleet);
     }
 
-    /** Records the results of the orders, for the termination limit of the next cycle. */
-    public void record(List<ActionRecord> results) {
-        limit.record(results);
+    /** Whether nothing but a grace period holds an action back, so that time alone leads to it. */
+    public boolean isOnlyDelayed(PlannedAction planned, Fleet fleet) {
+        return planned.causes().stream().anyMatch(cause -> enforcement.rules().test(cause.rule()))
+                && forbidden(planned, fleet).or(() -> stopped(planned)).isEmpty();
     }
 
-    /** Holds back SIGTERM for this time: an earlier run may have sent it, and many training programs abort at a second one. */
-    public void holdSigterm(Duration time) {
-        heldUntil = counted.mark() + time.toNanos();
-    }
-
-    /** Holds back every action from now on. */
-    public void stop() {
-        stopped = true;
-    }
-
-    /** Whether nothing but a grace period holds back an action for these violations, so that time alone leads to it. */
-    public boolean isOnlyDelayed(Action action, Set<Violation.Key> causes, Evidence evidence) {
-        var planned = new PlannedAction(action, List.of(), true);
-        return causes.stream().anyMatch(cause -> config.isEnforced.test(cause.rule()))
-                && forbidden(planned, evidence).or(() -> stopped(planned)).isEmpty();
-    }
-
-    private Optional<Hold> hold(PlannedAction planned, Evidence evidence) {
-        return forbidden(planned, evidence)
-                .or(() -> delayed(planned, evidence))
-                .or(() -> perhapsSignalled(planned, evidence))
-                .or(() -> stopped(planned));
-    }
-
-    private Optional<Hold> forbidden(PlannedAction planned, Evidence evidence) {
+    private Optional<Hold> forbidden(PlannedAction planned, Fleet fleet) {
         return immune(planned)
                 .or(() -> serviceAudits(planned))
-                .or(() -> readOnly(planned, evidence))
+                .or(() -> readOnly(planned, fleet))
                 .or(() -> ruleAudits(planned))
                 .or(() -> withoutSignals(planned));
     }
 
-    /** Protected processes and those of exempt users are never terminated. */
+    /** 1. Protected processes and those of exempt users are never terminated. */
     private static Optional<Hold> immune(PlannedAction planned) {
         return switch (planned.action()) {
             case Action.Terminate(var _, var process, var _) ->
@@ -134,45 +101,46 @@ public final class Safeguards {
         };
     }
 
+    /** 2. A service that only audits executes nothing. */
     private Optional<Hold> serviceAudits(PlannedAction planned) {
-        return holdIf(config.mode == ServiceMode.AUDIT, planned, Outcome.SKIPPED_AUDIT, "the service only audits");
+        return holdIf(mode == ServiceMode.AUDIT, planned, Outcome.SKIPPED_AUDIT, "the service only audits");
     }
 
-    /** No action is executed on a host that forbids it, for example because another enforcer acts there. */
-    private static Optional<Hold> readOnly(PlannedAction planned, Evidence evidence) {
-        return evidence.seen()
-                .host(planned.action().host())
-                .map(HostReport::readOnlyReason)
+    /** 3. No action is executed on a host that forbids it, for example because another enforcer acts there. */
+    private static Optional<Hold> readOnly(PlannedAction planned, Fleet fleet) {
+        return fleet.host(planned.action().host())
+                .map(snapshot -> snapshot.details().readOnlyReason())
                 .map(reason -> new Hold(planned, Outcome.SKIPPED_AUDIT, reason));
     }
 
+    /** 4. No enforced rule asks for it. */
     private static Optional<Hold> ruleAudits(PlannedAction planned) {
         return holdIf(!planned.enforced(), planned, Outcome.SKIPPED_AUDIT, "the rule only audits");
     }
 
-    /** genv's own setting forbids all signals, but no detachments. */
+    /** 5. genv's own setting forbids all signals, but no detachments. */
     private Optional<Hold> withoutSignals(PlannedAction planned) {
         return holdIf(
-                !config.signals && planned.action() instanceof Action.Terminate,
+                !enforcement.signals() && planned.action() instanceof Action.Terminate,
                 planned,
                 Outcome.SKIPPED_AUDIT,
                 "GENV_TERMINATE_PROCESSES is 0");
     }
 
     /**
-     * An action waits until one of its violations was observed for the grace period. It is never executed for a claim of the state that
+     * 6. An action waits until one of its violations was observed for the grace period. It is never executed for a claim of the state that
      * is younger than the process.
      */
-    private Optional<Hold> delayed(PlannedAction planned, Evidence evidence) {
+    private Optional<Hold> delayed(PlannedAction planned, Fleet fleet, History history) {
         var causes = planned.causes().stream()
-                .filter(cause -> config.isEnforced.test(cause.rule()))
+                .filter(cause -> enforcement.rules().test(cause.rule()))
                 .toList();
         if (causes.isEmpty()) {
             return Optional.of(new Hold(planned, Outcome.SKIPPED_AUDIT, "no enforced rule asks for it"));
         }
         var delays = new ArrayList<Delay>();
         for (var cause : causes) {
-            var delay = evidence.delay(cause, planned.action());
+            var delay = history.delay(cause, planned.action());
             if (delay.isEmpty()) {
                 return Optional.empty();
             }
@@ -182,66 +150,99 @@ public final class Safeguards {
                 .filter(delay -> delay.left().isPresent())
                 .min(Comparator.comparing(delay -> delay.left().orElseThrow()))
                 .or(() -> delays.stream().findFirst())
-                .map(delay -> hold(planned, delay, evidence));
+                .map(delay -> delay.left()
+                        .map(left -> holdFor(left, planned, delay.reason(), WaitReason.GRACE, fleet))
+                        .orElseGet(() -> new Hold(planned, Outcome.SKIPPED_PROTECTED, delay.reason())));
     }
 
-    private Optional<Hold> perhapsSignalled(PlannedAction planned, Evidence evidence) {
+    /** 7. An earlier run, of which nothing is known, may have sent SIGTERM, and many training programs abort at a second one. */
+    private Optional<Hold> perhapsSignalled(PlannedAction planned, Fleet fleet) {
         var left = Duration.ofNanos(heldUntil - counted.mark());
-        return left.isPositive()
-                        && planned.action() instanceof Action.Terminate terminate
-                        && terminate.signal() == Signal.TERM
-                ? Optional.of(new Hold(
+        return left.isPositive() && planned.isSigterm()
+                ? Optional.of(holdFor(
+                        left,
                         planned,
-                        Outcome.SKIPPED_GRACE,
                         "an earlier run may have signalled it: what that run stored is lost",
-                        Optional.of(new Order.Until(
-                                WaitReason.UNCONFIRMED_SIGNAL,
-                                evidence.seen().at().plus(left)))))
+                        WaitReason.UNCONFIRMED_SIGNAL,
+                        fleet))
                 : Optional.empty();
     }
 
-    private static Hold hold(PlannedAction planned, Delay delay, Evidence evidence) {
-        var until = delay.left()
-                .map(left ->
-                        new Order.Until(WaitReason.GRACE, evidence.seen().at().plus(left)));
-        return new Hold(
-                planned, until.isPresent() ? Outcome.SKIPPED_GRACE : Outcome.SKIPPED_PROTECTED, delay.reason(), until);
+    /** Holds back SIGTERM for this time, because what an earlier run stored is lost. */
+    public void holdSigterm(Duration time) {
+        heldUntil = counted.mark() + time.toNanos();
     }
 
-    /** A service that is being stopped starts no further action. */
+    /** 8. A service that is being stopped starts no further action. */
     private Optional<Hold> stopped(PlannedAction planned) {
         return holdIf(stopped, planned, Outcome.FAILED, "the service is being stopped");
+    }
+
+    /** Holds back every action from now on. */
+    public void stop() {
+        stopped = true;
+    }
+
+    /** 9. One cycle terminates a limited number of processes of a host; those that no other safeguard holds back count. */
+    private List<Order> aboveLimit(List<Order> orders, Fleet fleet) {
+        var permitted = orders.stream()
+                .filter(Order.Run.class::isInstance)
+                .map(Order::planned)
+                .toList();
+        var deferred = limit.selectDeferred(permitted, fleet.subordinateUids());
+        return orders.stream()
+                .map(order -> deferred.contains(order.planned())
+                        ? new Hold(
+                                order.planned(),
+                                Outcome.SKIPPED_LIMIT,
+                                "the limit of %d terminations in one cycle is reached: it waits for the next cycle"
+                                        .formatted(limit.most()),
+                                new Order.Until(WaitReason.TERMINATION_LIMIT, fleet.at()))
+                        : order)
+                .toList();
+    }
+
+    /** Returns a problem for each host whose actions exceed the termination limit. */
+    public List<HostProblem> problems(List<Order> orders) {
+        var waiting = new LinkedHashMap<String, Integer>();
+        for (var order : orders) {
+            if (order instanceof Hold hold && hold.result().outcome() == Outcome.SKIPPED_LIMIT) {
+                waiting.merge(hold.planned().action().host(), 1, Integer::sum);
+            }
+        }
+        return waiting.entrySet().stream()
+                .map(entry -> new HostProblem(
+                        entry.getKey(),
+                        new Problem(
+                                ProblemCode.TERMINATION_LIMIT_REACHED,
+                                "%d processes are to be terminated, but the limit is %d in one cycle: %d wait"
+                                        .formatted(limit.most() + entry.getValue(), limit.most(), entry.getValue()))))
+                .toList();
+    }
+
+    /** Records the results of the orders, for the termination limit of the next cycle. */
+    public void record(List<ActionRecord> results) {
+        limit.record(results);
+    }
+
+    /**
+     * 10. An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so this
+     * is checked directly before.
+     */
+    public static Optional<Hold> tooOld(PlannedAction planned, ObservationAge age) {
+        return holdIf(
+                age.isTooOld(),
+                planned,
+                Outcome.SKIPPED_GRACE,
+                "the service was suspended after the observation, or its clock was set: the next cycle decides again");
+    }
+
+    private static Hold holdFor(Duration left, PlannedAction planned, String reason, WaitReason because, Fleet fleet) {
+        var until = new Order.Until(because, fleet.at().plus(left));
+        return new Hold(planned, Outcome.SKIPPED_GRACE, reason, until);
     }
 
     private static Optional<Hold> holdIf(boolean applies, PlannedAction planned, Outcome outcome, String reason) {
         return applies ? Optional.of(new Hold(planned, outcome, reason)) : Optional.empty();
     }
-
-    /**
-     * An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so
-     * this is checked directly before.
-     */
-    public record OldObservation(ObservationAge age) {
-        /** Whether no action may be executed any more. */
-        public boolean applies() {
-            return age.isTooOld();
-        }
-
-        public Order.Hold hold(PlannedAction planned) {
-            return new Order.Hold(
-                    planned,
-                    Outcome.SKIPPED_GRACE,
-                    "the service was suspended after the observation, or its clock was set: the next cycle decides"
-                            + " again");
-        }
-    }
-
-    /**
-     * The orders of a cycle.
-     *
-     * @param all one for each action, in the order of the actions
-     * @param expiry what holds back those that are not executed in time
-     * @param problems a problem for each host whose actions exceed the termination limit
-     */
-    public record Orders(List<Order> all, OldObservation expiry, List<HostProblem> problems) {}
 }

@@ -1,20 +1,13 @@
 package dev.genv.enforcer.enforcement.action;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.Order;
-import dev.genv.enforcer.enforcement.host.Order.WaitReason;
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
-import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -23,7 +16,6 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -71,6 +63,10 @@ final class TerminationLimit {
         this.ticker = ticker;
     }
 
+    int most() {
+        return most;
+    }
+
     /**
      * Returns the actions that must wait for the next cycle. SIGKILL is not limited, because its SIGTERM was. The subordinate
      * uids of a host without an entry are unknown.
@@ -79,7 +75,7 @@ final class TerminationLimit {
         var now = ticker.mark();
         var byHost = new LinkedHashMap<String, Map<User, List<Candidate>>>();
         for (var planned : due) {
-            if (planned.action() instanceof Action.Terminate terminate && terminate.signal() == Signal.TERM) {
+            if (planned.isSigterm() && planned.action() instanceof Action.Terminate terminate) {
                 var host = terminate.host();
                 var uids = subordinateUids.getOrDefault(host, SubordinateUids.NONE);
                 var user = new User(host, uids.ownerOf(terminate.process().uid()));
@@ -129,14 +125,6 @@ final class TerminationLimit {
         return Math.max(first, served.getOrDefault(user, first));
     }
 
-    Order.Hold hold(PlannedAction planned, Instant now) {
-        return new Order.Hold(
-                planned,
-                Outcome.SKIPPED_LIMIT,
-                "the limit of %d terminations in one cycle is reached: it waits for the next cycle".formatted(most),
-                Optional.of(new Order.Until(WaitReason.TERMINATION_LIMIT, now)));
-    }
-
     void record(List<ActionRecord> results) {
         for (var done : results) {
             var outcome = done.result().outcome();
@@ -149,19 +137,6 @@ final class TerminationLimit {
                 });
             }
         }
-    }
-
-    List<HostProblem> problems(Set<PlannedAction> deferred) {
-        var byHost = new LinkedHashMap<String, Integer>();
-        deferred.forEach(planned -> byHost.merge(planned.action().host(), 1, Integer::sum));
-        return byHost.entrySet().stream()
-                .map(entry -> new HostProblem(
-                        entry.getKey(),
-                        new Problem(
-                                ProblemCode.TERMINATION_LIMIT_REACHED,
-                                "%d processes are to be terminated, but the limit is %d in one cycle: %d wait"
-                                        .formatted(most + entry.getValue(), most, entry.getValue()))))
-                .toList();
     }
 
     private record Candidate(PlannedAction planned, Wait waiting) {

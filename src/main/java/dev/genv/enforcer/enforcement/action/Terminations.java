@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.action;
 
-import dev.genv.enforcer.enforcement.history.Evidence;
+import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -10,13 +10,14 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.Rules;
@@ -25,13 +26,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -126,14 +127,6 @@ public final class Terminations {
     }
 
     /**
-     * The signal that a process gets if it continues to break rules.
-     *
-     * @param causes the violations for which it got the last signal
-     * @param left the shortest time until the signal, from now on
-     */
-    public record NextSignal(Action.Terminate action, Set<Violation.Key> causes, WaitReason because, Duration left) {}
-
-    /**
      * What follows from an observation.
      *
      * @param records the processes that have exited, and those that still exist long after SIGKILL
@@ -170,18 +163,21 @@ public final class Terminations {
         return Set.copyOf(pending.keySet());
     }
 
-    /** Records the result of an action. */
-    public synchronized void record(PlannedAction planned, Action.Terminate action, Result result) {
+    /** Records the result of an action, if it is a termination. */
+    public synchronized void record(ActionRecord done) {
+        if (!(done.planned().action() instanceof Action.Terminate action)) {
+            return;
+        }
         var now = ticker.mark();
         var known = pending.get(action.target());
-        if (result.outcome() == Outcome.SIGNALLED) {
+        if (done.result().outcome() == Outcome.SIGNALLED) {
             pending.put(
                     action.target(),
                     action.signal() == Signal.KILL && known != null
-                            ? known.next(planned, Stage.KILLED, now)
-                            : Termination.begin(planned, Stage.ASKED, now));
-        } else if (result.uncertain() && known == null) {
-            pending.put(action.target(), Termination.begin(planned, Stage.PERHAPS_ASKED, now));
+                            ? known.next(done.planned(), Stage.KILLED, now)
+                            : Termination.begin(done.planned(), Stage.ASKED, now));
+        } else if (done.result().uncertain() && known == null) {
+            pending.put(action.target(), Termination.begin(done.planned(), Stage.PERHAPS_ASKED, now));
         }
     }
 
@@ -229,23 +225,22 @@ public final class Terminations {
                 && termination.elapsed(now) >= afterSignal;
     }
 
-    /** Records for each process what a cycle observed, and decides what is due. */
-    public synchronized Review review(Evidence evidence) {
+    /** Records for each process what a cycle observed, and decides what is due. The history has recorded the plan. */
+    public synchronized Review review(Plan plan, Fleet fleet, History history) {
         var before = observedAt;
-        observedAt = evidence.mark();
+        observedAt = history.recordedAt();
         var records = new ArrayList<ActionRecord>();
         var actions = new ArrayList<PlannedAction>();
-        var hosts = new HashMap<String, Processes>();
-        var wanted = evidence.plan().terminations();
+        var ended = fleet.ended();
+        var wanted = plan.terminations();
         for (var target : List.copyOf(pending.keySet())) {
             var known = Objects.requireNonNull(pending.get(target));
-            var on = hosts.computeIfAbsent(target.host(), host -> Processes.of(host, evidence));
-            if (on.host.isPresent() && on.host.get().ended().contains(target.id())) {
+            if (ended.contains(target)) {
                 pending.remove(target);
                 records.add(new ActionRecord(known.last, Result.of(Outcome.EXITED), ticker.now()));
                 continue;
             }
-            var check = check(target, known, on, wanted.getOrDefault(target, List.of()), evidence);
+            var check = check(target, known, wanted.getOrDefault(target, List.of()), plan, fleet, history);
             var next = next(known, check, before);
             if (next.isEmpty()) {
                 pending.remove(target);
@@ -256,7 +251,7 @@ public final class Terminations {
                 escalate(target, next.get(), check, records, actions);
             }
         }
-        evidence.plan().actions().stream()
+        plan.actions().stream()
                 .filter(planned -> !(planned.action() instanceof Action.Terminate terminate
                         && pending.containsKey(terminate.target())))
                 .forEach(actions::add);
@@ -307,25 +302,25 @@ public final class Terminations {
         return kills ? afterSignal / 2 : Long.MAX_VALUE;
     }
 
-    /** Returns the signals that follow if the processes continue to break rules. */
-    public synchronized List<NextSignal> nextSignals() {
+    /** Returns the signals that follow if the processes continue to break rules, and what each one waits for. */
+    public synchronized Map<PlannedAction, Order.Until> nextSignals() {
         var now = ticker.mark();
-        return pending.values().stream()
-                .filter(its -> its.stage != Stage.KILLED && its.compliantSince == null)
-                .filter(its -> its.stage == Stage.PERHAPS_ASKED
-                        || (kills && !(its.since != null && isKillDue(its, observedAt))))
-                .map(its -> nextSignal(its, now))
-                .toList();
-    }
-
-    private NextSignal nextSignal(Termination its, long now) {
-        var last = (Action.Terminate) its.last.action(); // only a termination is pending
-        var isAsked = its.stage != Stage.PERHAPS_ASKED;
-        return new NextSignal(
-                new Action.Terminate(last.host(), last.process(), isAsked ? Signal.KILL : Signal.TERM),
-                keys(its),
-                isAsked ? WaitReason.KILL_AFTER : WaitReason.UNCONFIRMED_SIGNAL,
-                Duration.ofNanos(Math.max(0, afterSignal - its.elapsed(now))));
+        var signals = new LinkedHashMap<PlannedAction, Order.Until>();
+        for (var its : pending.values()) {
+            var isAsked = its.stage != Stage.PERHAPS_ASKED;
+            var isNext = !isAsked || (kills && !(its.since != null && isKillDue(its, observedAt)));
+            if (isNext && its.stage != Stage.KILLED && its.compliantSince == null) {
+                var last = (Action.Terminate) its.last.action(); // only a termination is pending
+                var signal = new Action.Terminate(last.host(), last.process(), isAsked ? Signal.KILL : Signal.TERM);
+                var left = Duration.ofNanos(Math.max(0, afterSignal - its.elapsed(now)));
+                signals.put(
+                        new PlannedAction(signal, its.last.causes(), true),
+                        new Order.Until(
+                                isAsked ? WaitReason.KILL_AFTER : WaitReason.UNCONFIRMED_SIGNAL,
+                                ticker.now().plus(left)));
+            }
+        }
+        return signals;
     }
 
     private static Set<Violation.Key> keys(Termination termination) {
@@ -357,25 +352,13 @@ public final class Terminations {
         }
     }
 
-    /** The processes of a host; no host if it is not in the list. */
-    private record Processes(Optional<HostReport> host, Map<ProcessId, GpuProcess> byId) {
-        static Processes of(String name, Evidence evidence) {
-            var host = evidence.seen().host(name);
-            return new Processes(
-                    host,
-                    host.stream()
-                            .flatMap(its -> its.snapshot().processes().stream())
-                            .collect(Collectors.toMap(GpuProcess::id, Function.identity(), (one, _) -> one)));
-        }
-    }
-
     private static Check check(
-            HostProcess target, Termination known, Processes on, List<Violation> wanted, Evidence evidence) {
-        if (on.host.isEmpty()) {
+            HostProcess target, Termination known, List<Violation> wanted, Plan plan, Fleet fleet, History history) {
+        var snapshot = fleet.host(target.host()).orElse(null);
+        if (snapshot == null) {
             return Check.without(Sighting.HOST_NOT_LISTED);
         }
-        var snapshot = on.host.get().snapshot();
-        var process = on.byId.get(target.id());
+        var process = snapshot.process(target.id()).orElse(null);
         if (process == null) {
             // It would have been observed if it were still on a GPU.
             return Check.without(
@@ -384,14 +367,14 @@ public final class Terminations {
                             : Sighting.UNKNOWN);
         }
         var kill = new Action.Terminate(target.host(), process, Signal.KILL);
-        var planned = due(wanted, kill, evidence);
+        var planned = due(wanted, kill, history);
         // Rules treat its memory as freed, so the plan may not contain it, but it still runs.
         var causes = keys(known);
-        var unplanned = evidence.plan().violations().stream()
+        var unplanned = plan.violations().stream()
                 .filter(violation -> causes.contains(violation.key())
                         && violation.processes().contains(process))
                 .toList();
-        var all = Stream.concat(planned.stream(), due(unplanned, kill, evidence).stream())
+        var all = Stream.concat(planned.stream(), due(unplanned, kill, history).stream())
                 .distinct()
                 .toList();
         // The rules could check this process, even if another process or a device could not be observed.
@@ -401,10 +384,10 @@ public final class Terminations {
         return new Check(all.isEmpty() ? sighting : Sighting.BREAKS_RULES, process, planned, all);
     }
 
-    private static List<Violation> due(List<Violation> causes, Action.Terminate action, Evidence evidence) {
+    private static List<Violation> due(List<Violation> causes, Action.Terminate action, History history) {
         return causes.stream()
-                .filter(cause -> evidence.isInForce(cause, action)
-                        && evidence.delay(cause, action).isEmpty())
+                .filter(cause -> history.isInForce(cause, action)
+                        && history.delay(cause, action).isEmpty())
                 .toList();
     }
 }

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.Action;
 import java.util.List;
@@ -16,6 +16,11 @@ public interface Host {
     /** Continues with the listings that an earlier run of the service, or another connection to the machine, remembered. */
     default void restore(Listings listings) {}
 
+    /** Returns the pids that environments list or listed, as the last observation found them. Any thread may ask for them. */
+    default Listings listings() {
+        return Listings.NONE;
+    }
+
     /**
      * Observes the machine. A part that cannot be read is part of the answer, not an exception.
      *
@@ -23,7 +28,7 @@ public interface Host {
      * @throws UnreachableException if there is no valid answer
      * @throws InterruptedException if the service no longer waits for the answer
      */
-    Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException;
+    Snapshot observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException;
 
     /**
      * Executes actions. Each one is checked again directly before.

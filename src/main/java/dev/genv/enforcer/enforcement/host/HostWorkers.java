@@ -51,6 +51,12 @@ public final class HostWorkers {
         return byName.get(host);
     }
 
+    /** Returns the pids that environments of a host list or listed, as its last observation found them. */
+    public Listings listings(String host) {
+        var worker = byName.get(host);
+        return worker == null ? Listings.NONE : worker.host().listings();
+    }
+
     public int count() {
         return byName.size();
     }

@@ -5,13 +5,13 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -22,43 +22,40 @@ public final class ObservationCollector {
     private final DuplicateHosts duplicateHosts = new DuplicateHosts();
     private final Map<String, Instant> lastObserved = new HashMap<>();
 
-    /** An answer, when it came, and how long it took. */
-    private record Answer(Observation observation, Instant at, Duration duration) {}
-
     public ObservationCollector(Duration timeout, Ticker ticker) {
         this.timeout = timeout;
         this.ticker = ticker;
     }
 
     /** Observes the hosts, and verifies whether these processes have exited. */
-    public List<HostReport> collect(List<HostWorker> workers, Set<HostProcess> verified) throws InterruptedException {
+    public List<Snapshot> collect(List<HostWorker> workers, Set<HostProcess> verified) throws InterruptedException {
         var byHost = verified.stream()
                 .collect(Collectors.groupingBy(
                         HostProcess::host, Collectors.mapping(HostProcess::id, Collectors.toUnmodifiableSet())));
-        var tasks = new HostTasks<Answer>(HostWorker.Kind.OBSERVE, timeout, ticker);
+        var tasks = new HostTasks<Snapshot>(HostWorker.Kind.OBSERVE, timeout, ticker);
         for (var worker : workers) {
             var processes = byHost.getOrDefault(worker.host().name(), Set.of());
             worker.abandonIfOlderThan(timeout.multipliedBy(2));
             tasks.start(worker, () -> {
                 var mark = ticker.mark();
-                var observation = worker.host().observe(processes);
-                return new Answer(observation, ticker.now(), ticker.since(mark));
+                var snapshot = worker.host().observe(processes);
+                return snapshot.with(snapshot.details().with(ticker.now(), ticker.since(mark)));
             });
         }
         var answers = tasks.await(tasks.hasReliableHost());
         lastObserved.keySet().retainAll(answers.stream().map(HostAnswer::host).collect(Collectors.toUnmodifiableSet()));
-        return duplicateHosts.collapse(answers.stream().map(this::report).toList());
+        return duplicateHosts.collapse(answers.stream().map(this::snapshot).toList());
     }
 
-    private HostReport report(HostAnswer<Answer> answer) {
+    private Snapshot snapshot(HostAnswer<Snapshot> answer) {
         return switch (answer) {
-            case HostAnswer.Answered<Answer>(var host, var value) -> {
-                lastObserved.put(host, value.at);
-                yield HostReport.observed(value.observation, value.at, value.duration);
+            case HostAnswer.Answered<Snapshot>(var host, var snapshot) -> {
+                lastObserved.put(host, Objects.requireNonNull(snapshot.details().lastObserved()));
+                yield snapshot;
             }
-            case HostAnswer.Failed<Answer>(var host, var why, var waited) -> {
+            case HostAnswer.Failed<Snapshot>(var host, var why, var waited) -> {
                 var problem = new Problem(why.code(), String.valueOf(why.getMessage()));
-                yield HostReport.unreachable(Snapshot.unseen(host, problem), lastObserved.get(host), waited);
+                yield Snapshot.unseen(host, problem).with(HostDetails.NONE.with(lastObserved.get(host), waited));
             }
         };
     }
@@ -73,29 +70,30 @@ public final class ObservationCollector {
         /** The host name under which each machine counts, by machine id. */
         private final Map<String, String> counted = new HashMap<>();
 
-        /** Returns the reports, with empty ones for hosts whose machine counts under another name. */
-        List<HostReport> collapse(List<HostReport> reports) {
-            var names = reports.stream().map(HostReport::host).collect(Collectors.toUnmodifiableSet());
+        /** Returns the snapshots, with empty ones for hosts whose machine counts under another name. */
+        List<Snapshot> collapse(List<Snapshot> snapshots) {
+            var names = snapshots.stream().map(Snapshot::host).collect(Collectors.toUnmodifiableSet());
             machines.keySet().retainAll(names);
-            reports.forEach(this::record);
+            snapshots.forEach(this::record);
             counted.entrySet().removeIf(entry -> !isCurrent(entry, names));
-            var reached = reports.stream()
-                    .filter(HostReport::reached)
-                    .map(HostReport::host)
+            var reached = snapshots.stream()
+                    .filter(Snapshot::isReached)
+                    .map(Snapshot::host)
                     .collect(Collectors.toUnmodifiableSet());
-            var collapsed = new ArrayList<HostReport>();
-            for (var report : reports) {
-                var machine = machines.get(report.host());
-                var other = machine == null ? report.host() : counted.computeIfAbsent(machine, _ -> report.host());
-                collapsed.add(other.equals(report.host()) ? report : duplicate(report, other, reached.contains(other)));
-            }
-            return collapsed;
+            return snapshots.stream()
+                    .map(snapshot -> {
+                        var host = snapshot.host();
+                        var machine = machines.get(host);
+                        var other = machine == null ? host : counted.computeIfAbsent(machine, _ -> host);
+                        return other.equals(host) ? snapshot : duplicate(snapshot, other, reached.contains(other));
+                    })
+                    .toList();
         }
 
-        private void record(HostReport report) {
-            var machine = report.machine();
+        private void record(Snapshot snapshot) {
+            var machine = snapshot.details().machine();
             if (machine != null) { // a missing machine id does not make it another machine
-                machines.put(report.host(), machine);
+                machines.put(snapshot.host(), machine);
             }
         }
 
@@ -104,16 +102,16 @@ public final class ObservationCollector {
         }
 
         /** Signalled processes are known by the name that counts, so without its answer the machine counts as unreachable. */
-        private static HostReport duplicate(HostReport report, String other, boolean isSeen) {
+        private static Snapshot duplicate(Snapshot snapshot, String other, boolean isSeen) {
+            var host = snapshot.host();
             var why = new Problem(
                     ProblemCode.DUPLICATE_HOST,
                     "this is the same machine as %s by its machine id and counts under that name: remove one of them from the list"
                             .formatted(other));
-            return report.with(
-                    isSeen
-                            ? new Snapshot(
-                                    report.host(), List.of(), List.of(), List.of(), Set.of(), Set.of(), List.of(why))
-                            : Snapshot.unseen(report.host(), why));
+            var empty = isSeen
+                    ? new Snapshot(host, List.of(), List.of(), List.of(), Set.of(), Set.of(), List.of(why))
+                    : Snapshot.unseen(host, why);
+            return empty.with(snapshot.details());
         }
     }
 }

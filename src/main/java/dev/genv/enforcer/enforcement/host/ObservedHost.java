@@ -15,7 +15,7 @@ import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.membership.Listings;
@@ -60,6 +60,8 @@ public final class ObservedHost implements Host {
     /** As the last observation read it. */
     private StateFile devices = new StateFile.Absent();
 
+    private volatile Listings listings = Listings.NONE;
+
     public ObservedHost(ObserverSettings settings, Machine machine) {
         this.settings = settings;
         this.machine = machine;
@@ -72,12 +74,17 @@ public final class ObservedHost implements Host {
     }
 
     @Override
-    public void restore(Listings listings) {
-        observer.restore(listings);
+    public void restore(Listings remembered) {
+        observer.restore(remembered);
     }
 
     @Override
-    public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+    public Listings listings() {
+        return listings;
+    }
+
+    @Override
+    public Snapshot observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
         readOnlyReason = NOT_OBSERVED;
         var facts = machine.observe(new ObservationRequest(
                 verified,
@@ -89,11 +96,12 @@ public final class ObservedHost implements Host {
                 Stream.concat(verified.stream().map(ProcessId::pid), observer.unread().stream())
                         .toList(),
                 observer.subordinateUids()));
-        var observation = observer.observe(facts, verified);
+        var snapshot = observer.observe(facts, verified);
         devices = facts.state().devices();
-        readOnlyReason = observation.readOnlyReason();
+        readOnlyReason = snapshot.details().readOnlyReason();
+        listings = observer.listings();
         check.recordObservation();
-        return observation;
+        return snapshot;
     }
 
     @Override
@@ -140,7 +148,8 @@ public final class ObservedHost implements Host {
     }
 
     /** Examines these processes, and signals those that are still what the rules checked. */
-    private void terminate(List<ProcessId> processes, Map<ProcessId, Action.Terminate> open, BiConsumer<Action, Result> done)
+    private void terminate(
+            List<ProcessId> processes, Map<ProcessId, Action.Terminate> open, BiConsumer<Action, Result> done)
             throws UnreachableException, InterruptedException {
         var left = new ArrayList<>(processes);
         for (var attempt = 0; attempt < MAX_ATTEMPTS && !left.isEmpty(); attempt++) {

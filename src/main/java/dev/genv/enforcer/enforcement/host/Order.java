@@ -12,18 +12,19 @@ public sealed interface Order {
     record Run(PlannedAction planned) implements Order {}
 
     /**
-     * Do not execute it, and report this outcome with the reason.
+     * Do not execute it, and report this result.
      *
      * @param until what it waits for, and the earliest time of its execution; empty if no time alone leads to it
      */
-    record Hold(PlannedAction planned, Outcome outcome, String reason, Optional<Until> until) implements Order {
+    record Hold(PlannedAction planned, Result result, Optional<Until> until) implements Order {
         /** Holds an action back until something changes. */
         public Hold(PlannedAction planned, Outcome outcome, String reason) {
-            this(planned, outcome, reason, Optional.empty());
+            this(planned, new Result(outcome, reason), Optional.empty());
         }
 
-        public Result result() {
-            return new Result(outcome, reason);
+        /** Holds an action back for a time. */
+        public Hold(PlannedAction planned, Outcome outcome, String reason, Until until) {
+            this(planned, new Result(outcome, reason), Optional.of(until));
         }
     }
 

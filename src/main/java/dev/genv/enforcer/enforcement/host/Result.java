@@ -9,8 +9,16 @@ import org.jspecify.annotations.Nullable;
  * @param uncertain whether the action may have been executed although its answer was lost
  */
 public record Result(Outcome outcome, @Nullable String detail, boolean uncertain) {
+    /** The result of an action that was begun, as long as no other one is known. */
+    public static final Result UNKNOWN = lost("the service was stopped before it knew the result");
+
     public Result(Outcome outcome, @Nullable String detail) {
         this(outcome, detail, false);
+    }
+
+    /** Whether the action had an effect, or may have had one. */
+    public boolean mayHaveEffect() {
+        return outcome.hasEffect() || uncertain;
     }
 
     public static Result of(Outcome outcome) {

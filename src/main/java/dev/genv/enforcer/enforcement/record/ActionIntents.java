@@ -3,14 +3,15 @@ package dev.genv.enforcer.enforcement.record;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.Store.Attempt;
-import dev.genv.enforcer.enforcement.record.Store.Intent;
+import dev.genv.enforcer.enforcement.record.Store.ActionChanges;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
-import java.util.ArrayList;
-import java.util.Collection;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.SequencedMap;
+import java.util.Set;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The actions from their intent to the cycle that records their result. A result counts when it arrives, also if its cycle has ended or
@@ -24,11 +25,14 @@ public final class ActionIntents {
 
     private final Store store;
     private final Ticker ticker;
-    private final List<Intent> open = new ArrayList<>();
-    /** Those that no cycle has recorded. */
-    private final List<Attempt> ended = new ArrayList<>();
-    /** Those that a cycle has recorded, and that may not be stored. */
-    private final List<Attempt> unstored = new ArrayList<>();
+    /** Those without a result, by their number. */
+    private final SequencedMap<Long, ActionRecord> open = new LinkedHashMap<>();
+    /** Those whose result no cycle has recorded. */
+    private final SequencedMap<Long, ActionRecord> ended = new LinkedHashMap<>();
+    /** Those whose result a cycle has recorded, and that may not be stored. */
+    private final SequencedMap<Long, ActionRecord> unstored = new LinkedHashMap<>();
+    /** Those of which nothing is kept, and that may still be in the store. */
+    private final Set<Long> dropped = new LinkedHashSet<>();
 
     private long last;
 
@@ -40,86 +44,91 @@ public final class ActionIntents {
     }
 
     /** Records that these actions are about to be executed, in the store first. */
-    public void begin(List<PlannedAction> actions) {
-        if (!actions.isEmpty()) {
-            store.begin(add(actions));
+    public List<ActionRecord> begin(List<PlannedAction> actions) {
+        var begun = add(actions);
+        if (!begun.isEmpty()) {
+            store.begin(begun);
+        }
+        return begun;
+    }
+
+    private synchronized List<ActionRecord> add(List<PlannedAction> actions) {
+        var begun = actions.stream()
+                .map(planned -> new ActionRecord(++last, planned, Result.UNKNOWN, ticker.now()))
+                .toList();
+        begun.forEach(intent -> open.put(intent.id(), intent));
+        limit(open.keySet(), MAX_OPEN);
+        return begun;
+    }
+
+    /** Records an action with its result. One that has a result already is left alone. */
+    public synchronized void end(ActionRecord done) {
+        if (open.remove(done.id()) != null) {
+            ended.put(done.id(), done);
         }
     }
 
-    /** Records the result of an action; null if it was not executed. An action that has a result already is left alone. */
-    public synchronized void end(PlannedAction action, @Nullable Result result) {
-        open.removeIf(intent -> {
-            var isIt = intent.planned().equals(action);
-            if (isIt) {
-                ended.add(new Attempt(intent.id(), ticker.now(), action, result));
-            }
-            return isIt;
-        });
+    /** Records that an action without a result was not executed. */
+    public synchronized void abandon(ActionRecord intent) {
+        if (open.remove(intent.id()) != null) {
+            drop(intent.id());
+        }
     }
 
-    /** Records the result of an action of an earlier run. */
-    public synchronized void restore(Intent intent, Result result) {
-        ended.add(new Attempt(intent.id(), intent.at(), intent.planned(), result));
+    /** Records an action of an earlier run, whose result is unknown. */
+    public synchronized void restore(ActionRecord intent) {
+        ended.put(intent.id(), intent);
     }
 
     /** Returns the results that no cycle has recorded. */
     public synchronized List<ActionRecord> unrecorded() {
-        return ended.stream().flatMap(ActionIntents::record).toList();
+        return List.copyOf(ended.values());
     }
 
     /**
      * Records that a cycle has taken over results.
      *
      * @param all the results that it has taken over
-     * @param kept those and others that are to be kept
+     * @param kept those of them that are to be kept
      */
-    public synchronized void recorded(Collection<ActionRecord> all, Collection<ActionRecord> kept) {
-        var others = new ArrayList<>(kept);
-        ended.removeIf(attempt -> {
-            var record = record(attempt).findFirst().orElse(null);
-            if (record != null && !all.contains(record)) {
-                return false; // it arrived meanwhile
+    public synchronized void recorded(List<ActionRecord> all, List<ActionRecord> kept) {
+        var keeps = new HashSet<>(kept);
+        for (var done : all) {
+            var isKept = keeps.contains(done);
+            if (ended.remove(done.id()) != null) {
+                if (isKept || done.result().mayHaveEffect()) {
+                    unstored.put(done.id(), done);
+                } else {
+                    drop(done.id());
+                }
+            } else if (isKept && !done.result().outcome().isSkipped()) {
+                unstored.put(++last, new ActionRecord(last, done.planned(), done.result(), done.at()));
             }
-            var isKept = record != null && (others.remove(record) || mayHaveEffect(record.result()));
-            unstored.add(isKept ? attempt : new Attempt(attempt.id(), attempt.at(), attempt.planned(), null));
-            return true;
-        });
-        others.stream()
-                .filter(each -> !each.result().outcome().isSkipped())
-                .forEach(each -> unstored.add(new Attempt(++last, each.at(), each.planned(), each.result())));
-        unstored.subList(0, Math.max(0, unstored.size() - MAX_UNSTORED)).clear();
+        }
+        limit(unstored.keySet(), MAX_UNSTORED);
     }
 
-    private static boolean mayHaveEffect(Result result) {
-        return result.outcome().hasEffect() || result.uncertain();
+    private void drop(long id) {
+        dropped.add(id);
+        limit(dropped, MAX_UNSTORED);
     }
 
-    private static Stream<ActionRecord> record(Attempt attempt) {
-        var result = attempt.result();
-        return result == null ? Stream.of() : Stream.of(new ActionRecord(attempt.planned(), result, attempt.at()));
-    }
-
-    /** Returns the actions without a result. */
-    public synchronized List<Intent> open() {
-        return List.copyOf(open);
+    private static void limit(Set<Long> numbers, int most) {
+        var surplus = numbers.stream().limit(Math.max(0, numbers.size() - most)).toList();
+        surplus.forEach(numbers::remove);
     }
 
     /** Returns what is to be stored. */
-    public synchronized List<Attempt> unstored() {
-        return List.copyOf(unstored);
+    public synchronized ActionChanges unstored() {
+        return new ActionChanges(
+                Stream.concat(open.values().stream(), ended.values().stream()).toList(),
+                List.copyOf(unstored.values()),
+                List.copyOf(dropped));
     }
 
     /** Records that these are stored. */
-    public synchronized void stored(List<Attempt> attempts) {
-        unstored.removeAll(attempts);
-    }
-
-    private synchronized List<Intent> add(List<PlannedAction> actions) {
-        var added = actions.stream()
-                .map(action -> new Intent(++last, ticker.now(), action))
-                .toList();
-        open.addAll(added);
-        open.subList(0, Math.max(0, open.size() - MAX_OPEN)).clear();
-        return added;
+    public synchronized void stored(ActionChanges changes) {
+        changes.done().forEach(done -> unstored.remove(done.id()));
+        changes.dropped().forEach(dropped::remove);
     }
 }

@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement.record;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Problem;
 import java.time.Instant;
+import java.util.Map;
 
 /**
  * Something that happened.
@@ -14,20 +15,51 @@ import java.time.Instant;
 public record Event(long sequence, Instant at, EventContent content) {
 
     public sealed interface EventContent {
+        /** The kinds of events by their names, which are the same in the API and in the database. */
+        Map<String, Class<? extends EventContent>> TYPES = Map.of(
+                "violation_opened", ViolationOpened.class,
+                "action", ActionRecorded.class,
+                "violation_resolved", ViolationResolved.class,
+                "problem_began", ProblemBegan.class,
+                "problem_ended", ProblemEnded.class,
+                "service_started", ServiceStarted.class);
+
+        /** The name of the kind of event. */
+        default String type() {
+            return TYPES.entrySet().stream()
+                    .filter(type -> type.getValue().isInstance(this))
+                    .findFirst()
+                    .orElseThrow()
+                    .getKey();
+        }
+
+        /** What happened to a violation. */
+        sealed interface OfViolation extends EventContent {
+            /** The violation as it was then. */
+            ViolationRecord violation();
+        }
+
+        /** What happened to a problem of a host. */
+        sealed interface OfProblem extends EventContent {
+            String host();
+
+            Problem problem();
+        }
+
         /** A cycle found a violation for the first time. */
-        record ViolationOpened(ViolationRecord violation) implements EventContent {}
+        record ViolationOpened(ViolationRecord violation) implements OfViolation {}
 
         /** The result of an action on a violation, as it is then. An action for several violations has one event for each. */
-        record ActionRecorded(ViolationRecord violation, ActionNote action) implements EventContent {}
+        record ActionRecorded(ViolationRecord violation, ActionNote action) implements OfViolation {}
 
         /** A cycle found that a violation is over. */
-        record ViolationResolved(ViolationRecord violation) implements EventContent {}
+        record ViolationResolved(ViolationRecord violation) implements OfViolation {}
 
         /** A cycle found a problem for the first time. */
-        record ProblemBegan(String host, Problem problem) implements EventContent {}
+        record ProblemBegan(String host, Problem problem) implements OfProblem {}
 
         /** A cycle no longer found a problem. */
-        record ProblemEnded(String host, Problem problem) implements EventContent {}
+        record ProblemEnded(String host, Problem problem) implements OfProblem {}
 
         /** The service was started in the mode {@code enforce} or {@code audit}. */
         record ServiceStarted(String version, String mode) implements EventContent {}

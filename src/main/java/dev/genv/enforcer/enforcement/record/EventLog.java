@@ -10,6 +10,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /**
@@ -17,6 +18,7 @@ import org.jboss.logging.Logger;
  * reader; every reader reads at its own speed.
  */
 public final class EventLog {
+    private static final Logger LOG = Logger.getLogger(EventLog.class);
     /** The largest number of events in memory. */
     public static final int MAX_EVENTS = 10_000;
     /** The largest estimated heap of the events in memory. */
@@ -28,7 +30,10 @@ public final class EventLog {
     private final long maxBytes;
     private final UUID own = UUID.randomUUID();
     private final TreeMap<Long, Event> events = new TreeMap<>();
-    private final EventListeners listeners = new EventListeners();
+    private final Map<Object, Runnable> listeners = new ConcurrentHashMap<>();
+    /** Whether listeners are to be informed. */
+    private final AtomicBoolean isDue = new AtomicBoolean();
+
     private Supplier<UUID> store = () -> own;
     private long bytes;
     /** The position of the last event that is stored. */
@@ -84,7 +89,7 @@ public final class EventLog {
     public void publish(List<Event> numberedEvents) {
         if (!numberedEvents.isEmpty()) {
             add(numberedEvents);
-            listeners.inform();
+            inform();
         }
     }
 
@@ -102,9 +107,25 @@ public final class EventLog {
         add(earlier);
     }
 
-    /** Records that all events until this position are stored. */
-    public synchronized void confirm(long sequence) {
-        stored = sequence;
+    /** Returns the events to be stored: those in memory that are not, and these, which readers do not see yet. */
+    public synchronized List<Event> unstored(List<Event> numberedEvents) {
+        return Stream.concat(events.tailMap(stored, false).values().stream(), numberedEvents.stream())
+                .toList();
+    }
+
+    /** The position of the last event that is stored; 0 if there is none. */
+    public synchronized long stored() {
+        return stored;
+    }
+
+    /** Records that these unstored events are stored now, and returns how many before them were no longer in memory, and are lost. */
+    public synchronized long confirm(List<Event> written) {
+        if (written.isEmpty()) {
+            return 0;
+        }
+        var missing = written.getLast().sequence() - stored - written.size();
+        stored = written.getLast().sequence();
+        return missing;
     }
 
     /**
@@ -125,17 +146,34 @@ public final class EventLog {
         return new EventPage(page, !isNext);
     }
 
-    /** Returns all events in memory after a position. */
-    public synchronized List<Event> since(long sequence) {
-        return List.copyOf(events.tailMap(sequence, false).values());
-    }
-
     /**
      * Has a listener informed of new events until the result is closed. Several events in a short time give one call. A listener
      * must not block, because one thread informs all listeners; it is never the thread of a cycle.
      */
     public EventSubscription subscribe(Runnable listener) {
-        return listeners.add(listener);
+        var key = new Object();
+        listeners.put(key, listener);
+        return () -> listeners.remove(key);
+    }
+
+    /** Informs all listeners soon, on a thread of its own. A call during that time leads to another round. */
+    private void inform() {
+        if (!listeners.isEmpty() && isDue.compareAndSet(false, true)) {
+            Thread.ofVirtual().name("event-listeners").start(this::callListeners);
+        }
+    }
+
+    private void callListeners() {
+        synchronized (listeners) {
+            isDue.set(false); // before the calls, so that an event after them is not missed
+            for (var listener : listeners.values()) {
+                try {
+                    listener.run();
+                } catch (RuntimeException | Error e) {
+                    LOG.error("A listener of the events failed", e);
+                }
+            }
+        }
     }
 
     private synchronized void add(List<Event> more) {
@@ -153,13 +191,10 @@ public final class EventLog {
     private static long size(Event event) {
         return EVENT_BYTES
                 + switch (event.content()) {
-                    case EventContent.ViolationOpened(var violation) -> ViolationSize.of(violation);
-                    case EventContent.ActionRecorded(var violation, var _) -> ViolationSize.of(violation);
-                    case EventContent.ViolationResolved(var violation) -> ViolationSize.of(violation);
-                    case EventContent.ProblemBegan(var host, var problem) ->
-                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
-                    case EventContent.ProblemEnded(var host, var problem) ->
-                        ViolationSize.of(host) + ViolationSize.of(problem.detail());
+                    case EventContent.OfViolation its -> ViolationSize.of(its.violation());
+                    case EventContent.OfProblem its ->
+                        ViolationSize.of(its.host())
+                                + ViolationSize.of(its.problem().detail());
                     case EventContent.ServiceStarted(var version, var mode) ->
                         ViolationSize.of(version) + ViolationSize.of(mode);
                 };
@@ -180,38 +215,6 @@ public final class EventLog {
     public record EventPage(List<Event> events, boolean hasGap) {
         public EventPage {
             events = List.copyOf(events);
-        }
-    }
-
-    /** Informs listeners of new events on a virtual thread of its own, so that no listener runs on the thread of a cycle. */
-    static final class EventListeners {
-        private static final Logger LOG = Logger.getLogger(EventLog.class);
-
-        private final Map<Object, Runnable> listeners = new ConcurrentHashMap<>();
-        private final AtomicBoolean isDue = new AtomicBoolean();
-
-        EventSubscription add(Runnable listener) {
-            var key = new Object();
-            listeners.put(key, listener);
-            return () -> listeners.remove(key);
-        }
-
-        /** Informs all listeners soon. A call during that time leads to another round. */
-        void inform() {
-            if (!listeners.isEmpty() && isDue.compareAndSet(false, true)) {
-                Thread.ofVirtual().name("event-listeners").start(this::callAll);
-            }
-        }
-
-        private synchronized void callAll() {
-            isDue.set(false); // before the calls, so that an event after them is not missed
-            for (var listener : listeners.values()) {
-                try {
-                    listener.run();
-                } catch (RuntimeException | Error e) {
-                    LOG.error("A listener of the events failed", e);
-                }
-            }
         }
     }
 }

@@ -8,37 +8,25 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /** The saved entries of all kinds. */
-public final class SavedState {
+public record SavedState(Map<SavedKind<?, ?>, Map<? extends Record, ? extends Record>> all) {
     public static final SavedState EMPTY = new SavedState(Map.of());
 
-    private final Map<SavedKind<?, ?>, Map<? extends Record, ? extends Record>> entries;
-
-    private SavedState(Map<SavedKind<?, ?>, Map<? extends Record, ? extends Record>> entries) {
-        this.entries = entries;
-    }
-
     public <K extends Record, V extends Record> SavedState with(SavedKind<K, V> kind, Map<K, V> ofKind) {
-        var all = new LinkedHashMap<>(entries);
-        all.put(kind, Collections.unmodifiableMap(ofKind));
-        return new SavedState(all);
+        return with(new SavedState(Map.of(kind, Collections.unmodifiableMap(ofKind))));
     }
 
     public SavedState with(SavedState other) {
-        var all = new LinkedHashMap<>(entries);
-        all.putAll(other.entries);
-        return new SavedState(all);
+        var both = new LinkedHashMap<>(all);
+        both.putAll(other.all);
+        return new SavedState(Collections.unmodifiableMap(both));
     }
 
     public <K extends Record, V extends Record> Map<K, V> get(SavedKind<K, V> kind) {
         var typed = new LinkedHashMap<K, V>();
-        entries.getOrDefault(kind, Map.of())
+        all.getOrDefault(kind, Map.of())
                 .forEach((key, value) ->
                         typed.put(kind.keyType().cast(key), kind.valueType().cast(value)));
         return typed;
-    }
-
-    public Map<SavedKind<?, ?>, Map<? extends Record, ? extends Record>> all() {
-        return Collections.unmodifiableMap(entries);
     }
 
     /**

@@ -1,15 +1,12 @@
 package dev.genv.enforcer.enforcement.record;
 
-import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
-import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Where the service keeps what it did, and what it needs after a restart. No method throws because of the disk, and none waits longer than
@@ -23,7 +20,7 @@ public interface Store {
     Restored restore();
 
     /** Stores actions that are about to be executed. They are on the disk when it returns, unless the disk takes too long. */
-    void begin(List<Intent> intents);
+    void begin(List<ActionRecord> intents);
 
     /** Stores a cycle in one transaction. Returns whether it is on the disk; if not, the disk may still take it later. */
     boolean commit(CycleCommit cycle);
@@ -31,35 +28,30 @@ public interface Store {
     /** Returns what is wrong with the store at present, and once what was. */
     List<Problem> problems();
 
-    /** An action that is about to be executed; a later one has a higher number. */
-    record Intent(long id, Instant at, PlannedAction planned) {}
-
-    /**
-     * An action of the past.
-     *
-     * @param id the number of its intent, or a new number for what was only observed, such as an exit
-     * @param result null if nothing is to be kept, because the action was not executed, or repeats an earlier one without an effect
-     */
-    record Attempt(
-            long id,
-            Instant at,
-            PlannedAction planned,
-            @Nullable Result result) {}
-
     /**
      * What a cycle leaves. The store writes what changed. What an earlier commit may not have stored comes again.
      *
      * @param state what a later run continues with; users choose its size, so the store leaves out what is too large
      * @param active the active violations
-     * @param open the actions without a result
      */
     record CycleCommit(
             SavedCycle cycle,
             SavedState state,
             List<StoredViolation> active,
             List<Event> events,
-            List<Attempt> attempts,
-            List<Intent> open) {}
+            ActionChanges actions) {}
+
+    /**
+     * What changed of the actions.
+     *
+     * @param open those that were begun and whose result no cycle recorded
+     * @param done those whose result is to be kept
+     * @param dropped the numbers of those of which nothing is to be kept, because they were not executed, or repeat an earlier one without
+     *     an effect
+     */
+    record ActionChanges(List<ActionRecord> open, List<ActionRecord> done, List<Long> dropped) {
+        public static final ActionChanges NONE = new ActionChanges(List.of(), List.of(), List.of());
+    }
 
     /**
      * What the earlier runs left.
@@ -80,7 +72,7 @@ public interface Store {
             SavedState state,
             List<ViolationRecord> active,
             List<ViolationRecord> resolved,
-            List<Intent> intents,
+            List<ActionRecord> intents,
             List<Event> events,
             long lastEvent,
             long lastIntent,

@@ -3,7 +3,6 @@ package dev.genv.enforcer.enforcement.record;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
@@ -16,6 +15,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -125,39 +125,43 @@ public record ViolationRecord(
     }
 
     /** Creates the entry of a violation that a cycle found for the first time. */
-    public static ViolationRecord begin(Violation violation, RuleMode mode, Instant at, Recency recency) {
+    public static ViolationRecord begin(
+            Violation violation, RuleMode mode, Instant at, Recency recency, List<NextAction> next) {
         return new ViolationRecord(
-                UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), recency, List.of());
+                UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), recency, next);
     }
 
-    /** Returns this entry after another cycle found the violation. The wall clock may have been set back. */
-    ViolationRecord seenAgain(Violation now, RuleMode nowMode, Instant at, Instant latest) {
+    /**
+     * Returns this entry after more cycles found the violation, the last one at this time. The wall clock may have been set back.
+     *
+     * @param latest the latest time at which any entry was observed by then
+     */
+    public ViolationRecord continued(
+            int more, Violation now, RuleMode nowMode, Instant at, Instant latest, List<NextAction> following) {
         return new ViolationRecord(
                 id,
                 now,
                 nowMode,
-                true,
+                active,
                 firstSeen,
                 at.isBefore(firstSeen) ? firstSeen : at,
-                cycles + 1,
+                cycles + more,
                 actions,
                 new Recency(recency.number(), latest),
-                next);
+                following);
     }
 
-    ViolationRecord with(List<ActionNote> all) {
-        return new ViolationRecord(
-                id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), recency, next);
+    /** Returns this entry with one more action; only the latest ones are kept. */
+    ViolationRecord with(ActionNote action) {
+        var first = Math.max(0, actions.size() + 1 - ViolationRegistry.MAX_ACTIONS);
+        var all = Stream.concat(actions.stream().skip(first), Stream.of(action)).toList();
+        return new ViolationRecord(id, violation, mode, active, firstSeen, lastSeen, cycles, all, recency, next);
     }
 
-    ViolationRecord withNext(List<NextAction> other) {
+    /** Returns this entry after a cycle that did not find the violation. */
+    ViolationRecord notFound(boolean isOver) {
         return new ViolationRecord(
-                id, violation, mode, active, firstSeen, lastSeen, cycles, actions, recency, List.copyOf(other));
-    }
-
-    ViolationRecord resolved() {
-        return new ViolationRecord(
-                id, violation, mode, false, firstSeen, lastSeen, cycles, actions, recency, List.of());
+                id, violation, mode, !isOver, firstSeen, lastSeen, cycles, actions, recency, List.of());
     }
 
     /**
@@ -180,21 +184,6 @@ public record ViolationRecord(
         public @Nullable String signal() {
             return sent.map(Signal::name).orElse(null);
         }
-    }
-
-    /** Returns this entry after more cycles found the violation, of which this one was the last. */
-    public ViolationRecord continued(int more, SavedCycle last) {
-        return new ViolationRecord(
-                id,
-                violation,
-                mode,
-                active,
-                firstSeen,
-                last.at().isBefore(firstSeen) ? firstSeen : last.at(),
-                cycles + more,
-                actions,
-                new Recency(recency.number(), last.latest()),
-                next);
     }
 
     /**

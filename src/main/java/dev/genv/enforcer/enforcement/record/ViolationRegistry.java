@@ -3,7 +3,9 @@ package dev.genv.enforcer.enforcement.record;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
@@ -27,6 +29,9 @@ import java.util.stream.Stream;
 
 /** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
 public final class ViolationRegistry {
+    /** The largest number of actions of a violation, because a detachment may fail differently in every cycle. */
+    static final int MAX_ACTIONS = 100;
+
     private static final Comparator<ViolationRecord> NEWEST_FIRST = Comparator.comparingLong(
                     (ViolationRecord entry) -> entry.recency().number())
             .reversed();
@@ -34,7 +39,6 @@ public final class ViolationRegistry {
     private final Map<Violation.Key, ViolationRecord> active = new LinkedHashMap<>();
     private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MAX_BYTES);
     private final ResolvedViolations resolved;
-    private final ActionRecorder actionRecorder;
     private long appearances;
     private Instant latest = Instant.MIN;
     private int cycles;
@@ -45,7 +49,6 @@ public final class ViolationRegistry {
 
     public ViolationRegistry(int maxResolved) {
         resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_BYTES);
-        actionRecorder = new ActionRecorder(active, resolved);
     }
 
     /**
@@ -57,11 +60,8 @@ public final class ViolationRegistry {
     public record Update(
             List<ViolationRecord> appeared,
             List<ActionRecord> actions,
-            List<NotedAction> notes,
+            List<EventContent.ActionRecorded> notes,
             List<ViolationRecord> resolved) {}
-
-    /** An action that was recorded with a violation, which is as it was after the action. */
-    public record NotedAction(ViolationRecord violation, ViolationRecord.ActionNote note) {}
 
     /**
      * The result of a cycle besides its plan.
@@ -75,7 +75,7 @@ public final class ViolationRegistry {
             List<ActionRecord> actions, Set<HostProcess> ended, Instant at, Map<Violation.Key, List<NextAction>> next) {
         private List<NextAction> next(Violation.Key violation) {
             return next.getOrDefault(violation, List.of()).stream()
-                    .limit(ActionRecorder.MAX_ACTIONS)
+                    .limit(MAX_ACTIONS)
                     .toList();
         }
     }
@@ -105,10 +105,11 @@ public final class ViolationRegistry {
             var known = active.get(found.key());
             var violation =
                     known == null ? found : found.alsoOn(AbsentViolations.unseenHosts(known.violation(), fleet));
+            var next = cycleOutcome.next(violation.key());
             var entry = known == null
-                    ? ViolationRecord.begin(violation, mode, now, new ViolationRecord.Recency(++appearances, latest))
-                    : known.seenAgain(violation, mode, now, latest);
-            entry = entry.withNext(cycleOutcome.next(violation.key()));
+                    ? ViolationRecord.begin(
+                            violation, mode, now, new ViolationRecord.Recency(++appearances, latest), next)
+                    : known.continued(1, violation, mode, now, latest, next);
             if (known == null) {
                 appeared.add(entry);
             }
@@ -121,7 +122,7 @@ public final class ViolationRegistry {
                 if (AbsentViolations.isResolved(entry.violation(), cycleOutcome.ended(), fleet)) {
                     over.add(key);
                 } else {
-                    notFound.put(key, entry.withNext(List.of()));
+                    notFound.put(key, entry.notFound(false));
                 }
             }
         });
@@ -131,13 +132,58 @@ public final class ViolationRegistry {
         found = Set.copyOf(seen.keySet());
         // Before violations are resolved, so that the exit of a process is recorded with the violation that it
         // resolves.
-        var recorded = actionRecorder.record(cycleOutcome.actions(), modes);
+        var notes = new ArrayList<EventContent.ActionRecorded>();
+        var actions = new ArrayList<ActionRecord>();
+        for (var action : cycleOutcome.actions()) {
+            var noted = note(action, modes);
+            notes.addAll(noted);
+            if (!noted.isEmpty()) {
+                actions.add(action);
+            }
+        }
         var ended = over.stream()
                 .flatMap(key -> Stream.ofNullable(active.remove(key)))
-                .map(ViolationRecord::resolved)
+                .map(entry -> entry.notFound(true))
                 .toList();
         ended.forEach(resolved::add);
-        return new Update(appeared, recorded.actions(), recorded.notes(), ended);
+        return new Update(appeared, actions, notes, ended);
+    }
+
+    /** Records an action with the violations that caused it, and returns it for each of them; repetitions are left out. */
+    private List<EventContent.ActionRecorded> note(ActionRecord action, Function<RuleDefinition, RuleMode> modes) {
+        return action.planned().causes().stream()
+                .flatMap(cause -> note(action, cause, modes.apply(cause.rule())).stream())
+                .toList();
+    }
+
+    private Optional<EventContent.ActionRecorded> note(ActionRecord action, Violation cause, RuleMode mode) {
+        var entry = active.get(cause.key());
+        if (entry == null) {
+            return action.result().outcome() == Outcome.EXITED ? noteLateExit(action, cause) : Optional.empty();
+        }
+        var result = mode == RuleMode.ENFORCE || action.result().outcome().isSkipped()
+                ? action.result()
+                : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
+        var note = ActionNote.of(action.planned().action(), result, action.at());
+        var last = entry.actions().reversed().stream()
+                .filter(earlier -> earlier.target().equals(note.target()))
+                .findFirst();
+        if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
+            return Optional.empty();
+        }
+        var noted = entry.with(note);
+        active.put(cause.key(), noted);
+        return Optional.of(new EventContent.ActionRecorded(noted, note));
+    }
+
+    /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
+    private Optional<EventContent.ActionRecorded> noteLateExit(ActionRecord action, Violation cause) {
+        return resolved.remove(cause.key()).map(over -> {
+            var note = ActionNote.of(action.planned().action(), action.result(), action.at());
+            var noted = over.with(note);
+            resolved.add(noted);
+            return new EventContent.ActionRecorded(noted, note);
+        });
     }
 
     /** Shows to readers what was recorded. */
@@ -145,16 +191,13 @@ public final class ViolationRegistry {
         visible = entries().toList();
     }
 
-    /** Returns the active violations, to continue them in another run of the service. */
-    public synchronized List<StoredViolation> save() {
-        return active.values().stream()
+    /** Returns what another run of the service continues with. */
+    public synchronized Saved save() {
+        var violations = active.values().stream()
                 .map(entry -> new StoredViolation(
                         entry, found.contains(entry.violation().key())))
                 .toList();
-    }
-
-    public synchronized RegistryProgress progress() {
-        return new RegistryProgress(cycles, appearances, latest);
+        return new Saved(cycles, appearances, latest, violations);
     }
 
     /**
@@ -168,7 +211,8 @@ public final class ViolationRegistry {
         appearances = last.appearances();
         latest = last.latest();
         lastResolved.forEach(resolved::add);
-        var over = areOver ? lastActive.stream().map(ViolationRecord::resolved).toList() : List.<ViolationRecord>of();
+        var over =
+                areOver ? lastActive.stream().map(entry -> entry.notFound(true)).toList() : List.<ViolationRecord>of();
         over.forEach(resolved::add);
         if (!areOver) {
             lastActive.stream()
@@ -210,84 +254,15 @@ public final class ViolationRegistry {
     }
 
     /**
-     * How far a registry has come.
+     * What another run of the service continues with.
      *
      * @param appearances the number of violations that ever appeared
      * @param latest the latest time at which any violation was observed
      */
-    public record RegistryProgress(int cycles, long appearances, Instant latest) {}
+    public record Saved(int cycles, long appearances, Instant latest, List<StoredViolation> active) {}
 
     /** An active violation, and whether the last cycle found it. */
     public record StoredViolation(ViolationRecord entry, boolean isFound) {}
-
-    /** Records actions with the violations of the registry that caused them. */
-    static final class ActionRecorder {
-        /** A limit, because a detachment may fail differently in every cycle. */
-        static final int MAX_ACTIONS = 100;
-
-        private final Map<Violation.Key, ViolationRecord> active;
-        private final ResolvedViolations resolved;
-
-        ActionRecorder(Map<Violation.Key, ViolationRecord> active, ResolvedViolations resolved) {
-            this.active = active;
-            this.resolved = resolved;
-        }
-
-        /** The actions that are not repetitions, and the same once for each violation that caused them. */
-        record RecordedActions(List<ActionRecord> actions, List<NotedAction> notes) {}
-
-        /** Records the actions with the violations that caused them; repetitions are left out. */
-        RecordedActions record(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
-            var actions = new ArrayList<ActionRecord>();
-            var notes = new ArrayList<NotedAction>();
-            for (var each : records) {
-                var noted = each.planned().causes().stream()
-                        .flatMap(cause -> recordAction(each, cause, modes.apply(cause.rule())).stream())
-                        .toList();
-                notes.addAll(noted);
-                if (!noted.isEmpty()) {
-                    actions.add(each);
-                }
-            }
-            return new RecordedActions(actions, notes);
-        }
-
-        private Optional<NotedAction> recordAction(ActionRecord each, Violation cause, RuleMode mode) {
-            var entry = active.get(cause.key());
-            if (entry == null) {
-                return each.result().outcome() == Outcome.EXITED ? recordLateExit(each, cause) : Optional.empty();
-            }
-            var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
-                    ? each.result()
-                    : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
-            var note = ViolationRecord.ActionNote.of(each.planned().action(), done, each.at());
-            var last = entry.actions().reversed().stream()
-                    .filter(earlier -> earlier.target().equals(note.target()))
-                    .findFirst();
-            if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
-                return Optional.empty();
-            }
-            var noted = new NotedAction(entry.with(added(entry, note)), note);
-            active.put(cause.key(), noted.violation());
-            return Optional.of(noted);
-        }
-
-        /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
-        private Optional<NotedAction> recordLateExit(ActionRecord each, Violation cause) {
-            var note = ViolationRecord.ActionNote.of(each.planned().action(), each.result(), each.at());
-            return resolved.remove(cause.key()).map(over -> {
-                var noted = new NotedAction(over.with(added(over, note)), note);
-                resolved.add(noted.violation());
-                return noted;
-            });
-        }
-
-        private static List<ViolationRecord.ActionNote> added(ViolationRecord entry, ViolationRecord.ActionNote note) {
-            var actions = new ArrayList<>(entry.actions());
-            actions.add(note);
-            return actions.subList(Math.max(0, actions.size() - MAX_ACTIONS), actions.size());
-        }
-    }
 
     /** The latest resolved violations. Users influence their number and their texts, so both are bounded. */
     static final class ResolvedViolations {

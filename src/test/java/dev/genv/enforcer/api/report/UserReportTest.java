@@ -13,6 +13,7 @@ import dev.genv.enforcer.api.report.UsersResource.UserReport;
 import dev.genv.enforcer.api.report.UsersResource.UserView;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -37,17 +38,14 @@ class UserReportTest {
     private final ViolationRegistry registry = new ViolationRegistry(200);
     private final FakeHost one = new FakeHost(host("gpu-1").devices(4));
     private final FakeHost two = new FakeHost(host("gpu-2").devices(4));
-    private final Enforcer enforcer = new Enforcer(
-            EnforcerConfigBuilder.enforcerConfig(one, two)
-                    .rules(
-                            Map.of(
-                                    KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT,
-                                    KnownRules.MAX_DEVICES_PER_USER, RuleMode.AUDIT),
-                            new Limits(null, Map.of("raz", 1)))
-                    .build(),
-            NoStore.records(registry),
-            time.ticker(),
-            List.of());
+    private final EnforcerConfig config = EnforcerConfigBuilder.enforcerConfig(one, two)
+            .rules(
+                    Map.of(
+                            KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT,
+                            KnownRules.MAX_DEVICES_PER_USER, RuleMode.AUDIT),
+                    new Limits(null, Map.of("raz", 1)))
+            .build();
+    private final Enforcer enforcer = new Enforcer(config, NoStore.records(registry), time.ticker(), List.of());
 
     @Test
     void listsTheDevicesOfAllHosts() {
@@ -247,7 +245,7 @@ class UserReportTest {
     }
 
     private Optional<UserView> find(String name) {
-        return new UserReport(name, enforcer.policy(), registry, enforcer.latest()).view();
+        return new UserReport(name, config.policy(), registry, enforcer.latest()).view();
     }
 
     private UserView user(String name) {

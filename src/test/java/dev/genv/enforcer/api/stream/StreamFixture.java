@@ -118,6 +118,6 @@ abstract class StreamFixture {
                 "a",
                 List.of(0),
                 List.of(process(7).uses(0).build()));
-        return ViolationRecord.begin(violation, RuleMode.ENFORCE, AT, new ViolationRecord.Recency(1, AT));
+        return ViolationRecord.begin(violation, RuleMode.ENFORCE, AT, new ViolationRecord.Recency(1, AT), List.of());
     }
 }

@@ -121,9 +121,9 @@ class SoakIT {
             }
             replaceProcesses();
             var report = enforcer.runCycle().orElseThrow();
-            assertThat(report.result()).as("%s", report.hosts()).isNotEqualTo(CycleResult.FAILED);
-            assertThat(report.hosts().getFirst().isComplete())
-                    .as("%s", report.hosts())
+            assertThat(report.result()).as("%s", report.fleet().snapshots()).isNotEqualTo(CycleResult.FAILED);
+            assertThat(report.fleet().snapshots().getFirst().isObservedCompletely())
+                    .as("%s", report.fleet().snapshots())
                     .isTrue();
             for (var action : report.actions()) {
                 switch (action.planned().action()) {

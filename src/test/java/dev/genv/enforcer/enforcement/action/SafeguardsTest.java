@@ -5,17 +5,15 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.action.Safeguards.Orders;
-import dev.genv.enforcer.enforcement.history.Evidence;
-import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
 import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.SeenFleet;
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -48,6 +46,7 @@ class SafeguardsTest {
     private final Set<RuleDefinition> enforced = new HashSet<>(Set.of(KnownRules.ENV_DEVICES));
     private Duration gracePeriod = GRACE;
     private boolean isStopped = true;
+    private ObservationAge age = new ObservationAge(time.ticker(), Duration.ofSeconds(10), Duration.ZERO);
 
     @Test
     void theFirstSafeguardThatAppliesGivesTheReason() {
@@ -94,11 +93,11 @@ class SafeguardsTest {
         enforced.add(KnownRules.INACTIVE_ENV_PROCESSES);
         var orders = screen(job());
 
-        assertThat(orders.expiry().applies()).isFalse();
+        var planned = orders.getFirst().planned();
+        assertThat(Safeguards.tooOld(planned, age)).isEmpty();
         time.pass(Duration.ofSeconds(21));
-        assertThat(orders.expiry().applies()).isTrue();
-        var skip = orders.expiry().hold(orders.all().getFirst().planned());
-        assertThat(skip.outcome()).isEqualTo(Outcome.SKIPPED_GRACE);
+        assertThat(Safeguards.tooOld(planned, age))
+                .hasValueSatisfying(hold -> assertThat(hold.result().outcome()).isEqualTo(Outcome.SKIPPED_GRACE));
     }
 
     /** A process that is older than the environment that it names. */
@@ -106,40 +105,38 @@ class SafeguardsTest {
         return process(1).inEnvironment("a").uses(0);
     }
 
-    private Orders screen(GpuProcessBuilder... processes) {
-        var limits = new SafetyLimits(gracePeriod, null, 1);
-        var safeguards =
-                new Safeguards(new Safeguards.Config(mode, enforced::contains, signals, limits), time.ticker());
+    private List<Order> screen(GpuProcessBuilder... processes) {
+        var enforcement = new Enforcement(enforced::contains, signals, gracePeriod);
+        var safeguards = new Safeguards(mode, enforcement, 1, time.ticker());
         if (isStopped) {
             safeguards.stop();
         }
-        var evidence = evidence(host().devices(1).with(env("a")).with(processes));
-        var orders = safeguards.screen(evidence.plan().actions(), evidence);
-        for (var order : orders.all()) {
+        var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
+        age = new ObservationAge(time.ticker(), Duration.ofSeconds(10), Duration.ZERO);
+        age.observed();
+        // The environment appears only in the second observation.
+        history.record(observe(host().devices(1), 1_000_000_000), _ -> Listings.NONE);
+        var second = host().devices(1).with(env("a")).with(processes);
+        var fleet = history.record(observe(second, 1_000_001_000), _ -> Listings.NONE);
+        var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);
+        var plan = policy.check(fleet, Set.of());
+        history.record(plan);
+        var orders = safeguards.screen(plan.actions(), fleet, history);
+        for (var order : orders) {
             skips.add(pid(order.planned())
                     + switch (order) {
                         case Order.Run _ -> " run";
-                        case Order.Hold hold -> " " + hold.outcome().label() + " " + hold.reason();
+                        case Order.Hold hold ->
+                            " " + hold.result().outcome().label() + " "
+                                    + hold.result().detail();
                     });
         }
         return orders;
     }
 
-    /** The environment appears only in the second observation. */
-    private Evidence evidence(HostBuilder second) {
-        var enforcement = new Enforcement(enforced::contains, signals, gracePeriod);
-        var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
-        history.record(seen(host().devices(1), 1_000_000_000));
-        var seen = history.record(seen(second, 1_000_001_000));
-        var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);
-        return history.record(seen, policy.check(seen.fleet(), Set.of()));
-    }
-
-    private SeenFleet.Observed seen(HostBuilder host, long ticks) {
-        var age = new ObservationAge(time.ticker(), Duration.ofSeconds(10), Duration.ZERO);
-        age.observed();
-        var report = node.setSnapshot(host).setTicks(ticks).report();
-        return new SeenFleet.Observed(List.of(report), false, age, time.ticker().now());
+    private Fleet observe(HostBuilder host, long ticks) {
+        var snapshot = node.setSnapshot(host).setTicks(ticks).observe();
+        return new Fleet(List.of(snapshot), false, time.ticker().now());
     }
 
     private static int pid(PlannedAction planned) {

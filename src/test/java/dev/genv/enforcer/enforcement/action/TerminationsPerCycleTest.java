@@ -46,14 +46,16 @@ class TerminationsPerCycleTest extends TerminationFixture {
         assertThat(report.lines())
                 .filteredOn(line -> line.contains("(skipped_limit: the limit of 2 terminations in one cycle"))
                 .hasSize(3);
-        assertThat(report.hosts().getFirst().problems()).singleElement().satisfies(problem -> {
-            assertThat(problem.code()).isEqualTo(ProblemCode.TERMINATION_LIMIT_REACHED);
-            assertThat(problem.detail()).contains("5 processes", "3 wait");
-        });
+        assertThat(report.fleet().snapshots().getFirst().problems())
+                .singleElement()
+                .satisfies(problem -> {
+                    assertThat(problem.code()).isEqualTo(ProblemCode.TERMINATION_LIMIT_REACHED);
+                    assertThat(problem.detail()).contains("5 processes", "3 wait");
+                });
 
         runCycles(10);
         assertThat(signals()).containsExactly("1 TERM", "2 TERM", "3 TERM", "4 TERM");
-        assertThat(runCycles(20).hosts().getFirst().problems()).isEmpty();
+        assertThat(runCycles(20).fleet().snapshots().getFirst().problems()).isEmpty();
         assertThat(signals()).hasSize(5).last().isEqualTo("5 TERM");
     }
 

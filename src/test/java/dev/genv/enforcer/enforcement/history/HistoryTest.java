@@ -6,11 +6,12 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import dev.genv.enforcer.enforcement.history.Evidence.Enforcement;
-import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.host.ObservationAge;
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -68,20 +69,18 @@ class HistoryTest {
     @Test
     void duplicateHostHasNoPicture() {
         cycle(host().devices(1).with(env("a")));
-        var duplicate = node.setSnapshot(host().devices(1)).report().withProblems(List.of());
-        var snapshot = duplicate
-                .snapshot()
-                .withProblems(List.of(new Problem(ProblemCode.DUPLICATE_HOST, "it is another name of a machine")));
-        observe(new HostReport(snapshot, duplicate.answer(), null, Duration.ZERO, snapshot.problems(), List.of()));
+        observe(node.setSnapshot(host().devices(1))
+                .observe()
+                .withProblems(List.of(new Problem(ProblemCode.DUPLICATE_HOST, "it is another name of a machine"))));
         ticks += 1000;
         assertThat(cycle(broken())).as("not shielded").contains(Duration.ofSeconds(30));
     }
 
     @Test
     void planIsRecordedOnce() {
-        var seen = observe(report(broken()));
-        history.record(seen, Plan.EMPTY);
-        assertThatIllegalStateException().isThrownBy(() -> history.record(seen, Plan.EMPTY));
+        observe(snapshot(broken()));
+        history.record(Plan.EMPTY);
+        assertThatIllegalStateException().isThrownBy(() -> history.record(Plan.EMPTY));
     }
 
     private static HostBuilder broken() {
@@ -92,28 +91,27 @@ class HistoryTest {
 
     /** Returns how long the termination of the process must wait; empty if it may be executed. */
     private Optional<Duration> cycle(HostBuilder now) {
-        var seen = observe(report(now));
+        var fleet = observe(snapshot(now));
         var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, RuleMode.ENFORCE), Limits.NONE);
-        var plan = policy.check(seen.fleet(), Set.of());
-        var evidence = history.record(seen, plan);
+        var plan = policy.check(fleet, Set.of());
+        history.record(plan);
+        var left = plan.actions().stream().findFirst().flatMap(this::left);
         time.pass(INTERVAL);
         ticks += 1000;
-        return plan.actions().stream().findFirst().flatMap(planned -> left(evidence, planned));
+        return left;
     }
 
-    private static Optional<Duration> left(Evidence evidence, PlannedAction planned) {
-        var delay = evidence.delay(planned.causes().getFirst(), planned.action());
+    private Optional<Duration> left(PlannedAction planned) {
+        var delay = history.delay(planned.causes().getFirst(), planned.action());
         delay.ifPresent(its -> assertThat(its.left()).as("not shielded").isPresent());
-        return delay.flatMap(Evidence.Delay::left);
+        return delay.flatMap(History.Delay::left);
     }
 
-    private HostReport report(HostBuilder now) {
-        return node.setSnapshot(now).setTicks(ticks).report();
+    private Snapshot snapshot(HostBuilder now) {
+        return node.setSnapshot(now).setTicks(ticks).observe();
     }
 
-    private SeenFleet observe(HostReport report) {
-        var age = new ObservationAge(time.ticker(), INTERVAL, Duration.ZERO);
-        return history.record(new SeenFleet.Observed(
-                List.of(report), false, age, time.ticker().now()));
+    private Fleet observe(Snapshot snapshot) {
+        return history.record(new Fleet(List.of(snapshot), false), _ -> Listings.NONE);
     }
 }

@@ -9,7 +9,6 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
-import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -43,14 +42,14 @@ class DuplicateHostsTest {
                 .isEmpty();
         assertThat(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias"))))
                 .as("and it does not count as completely observed")
-                .noneMatch(HostReport::isComplete);
+                .noneMatch(Snapshot::isObservedCompletely);
     }
 
     @Test
     void unreachableDuplicateIsComplete() {
         duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")));
         var collapsed = duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias")));
-        assertThat(collapsed.getLast().snapshot().isComplete()).isTrue();
+        assertThat(collapsed.getLast().isComplete()).isTrue();
     }
 
     @Test
@@ -87,19 +86,18 @@ class DuplicateHostsTest {
                 .containsExactly("gpu-1");
     }
 
-    private static List<String> counted(List<HostReport> collapsed) {
+    private static List<String> counted(List<Snapshot> collapsed) {
         return collapsed.stream()
-                .filter(report -> !report.snapshot().environments().isEmpty())
-                .map(HostReport::host)
+                .filter(snapshot -> !snapshot.environments().isEmpty())
+                .map(Snapshot::host)
                 .toList();
     }
 
-    private static HostReport reachable(String name, @Nullable String machine) {
-        return new FakeHost(host(name).with(env("a"))).setMachine(machine).report();
+    private static Snapshot reachable(String name, @Nullable String machine) {
+        return new FakeHost(host(name).with(env("a"))).setMachine(machine).observe();
     }
 
-    private static HostReport unreachable(String name) {
-        return HostReport.unreachable(
-                Snapshot.unseen(name, new Problem(ProblemCode.UNREACHABLE, "down")), null, Duration.ZERO);
+    private static Snapshot unreachable(String name) {
+        return Snapshot.unseen(name, new Problem(ProblemCode.UNREACHABLE, "down"));
     }
 }

@@ -10,6 +10,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
@@ -35,8 +36,8 @@ class ObservationCollectorTest {
     @Test
     void reportsHostsInListOrder() throws InterruptedException {
         hosts.addAll(List.of(other, fine));
-        assertThat(collect()).extracting(HostReport::host).containsExactly("other", "fine");
-        assertThat(collect()).allMatch(HostReport::isComplete);
+        assertThat(collect()).extracting(Snapshot::host).containsExactly("other", "fine");
+        assertThat(collect()).allMatch(Snapshot::isObservedCompletely);
     }
 
     @Test
@@ -46,12 +47,12 @@ class ObservationCollectorTest {
         })));
         var reports = collect();
         assertThat(reports.getFirst().isComplete()).isTrue();
-        assertThat(reports.getLast().reached()).isFalse();
+        assertThat(reports.getLast().isReached()).isFalse();
         assertThat(reports.getLast().problems())
                 .containsExactly(new Problem(ProblemCode.HOST_KEY_CHANGED, "it shows another key"));
-        assertThat(reports.getLast().lastObserved()).isNull();
+        assertThat(reports.getLast().details().lastObserved()).isNull();
         other.setSnapshot(host("other"));
-        assertThat(collect().getLast().lastObserved()).isNotNull();
+        assertThat(collect().getLast().details().lastObserved()).isNotNull();
     }
 
     @Test
@@ -75,7 +76,7 @@ class ObservationCollectorTest {
                 .as("and is left out while it does")
                 .containsExactly(ProblemCode.BUSY);
         release.countDown();
-        await().untilAsserted(() -> assertThat(collect()).allMatch(HostReport::reached));
+        await().untilAsserted(() -> assertThat(collect()).allMatch(Snapshot::isReached));
     }
 
     @Test
@@ -86,7 +87,7 @@ class ObservationCollectorTest {
         });
         collect();
         other.setSnapshot(host("other"));
-        await().untilAsserted(() -> assertThat(collect()).allMatch(HostReport::reached));
+        await().untilAsserted(() -> assertThat(collect()).allMatch(Snapshot::isReached));
         var begun = new CountDownLatch(1);
         other.observeWith(() -> {
             begun.countDown();
@@ -97,7 +98,7 @@ class ObservationCollectorTest {
             awaitQuietly(begun);
             release.countDown();
         });
-        assertThat(collect()).allMatch(HostReport::reached);
+        assertThat(collect()).allMatch(Snapshot::isReached);
     }
 
     /** No other host waits for it. */
@@ -119,7 +120,7 @@ class ObservationCollectorTest {
             awaitQuietly(begun);
             release.countDown();
         });
-        assertThat(collect()).allMatch(HostReport::reached);
+        assertThat(collect()).allMatch(Snapshot::isReached);
     }
 
     @Test
@@ -127,9 +128,9 @@ class ObservationCollectorTest {
         hosts.add(fine);
         collect();
         hosts.add(other);
-        assertThat(collect()).extracting(HostReport::host).containsExactly("fine", "other");
+        assertThat(collect()).extracting(Snapshot::host).containsExactly("fine", "other");
         hosts.remove(fine);
-        assertThat(collect()).extracting(HostReport::host).containsExactly("other");
+        assertThat(collect()).extracting(Snapshot::host).containsExactly("other");
         assertThat(workers.worker("fine")).isNull();
     }
 
@@ -166,19 +167,19 @@ class ObservationCollectorTest {
         var process = new ProcessId(7, 70);
         hosts.addAll(List.of(fine.setExited(process), other.setExited(process)));
         var reports = collector.collect(workers.update(_ -> Listings.NONE), Set.of(new HostProcess("other", process)));
-        assertThat(reports.getFirst().ended()).isEmpty();
-        assertThat(reports.getLast().ended()).containsExactly(process);
+        assertThat(reports.getFirst().details().ended()).isEmpty();
+        assertThat(reports.getLast().details().ended()).containsExactly(process);
     }
 
     @Test
     void aMachineWithTwoNamesCountsOnce() throws InterruptedException {
         hosts.addAll(List.of(fine.setMachine("m1"), other.setMachine("m1")));
         var reports = collect();
-        assertThat(reports.getFirst().snapshot().environments()).hasSize(1);
-        assertThat(reports.getLast().snapshot().environments()).isEmpty();
+        assertThat(reports.getFirst().environments()).hasSize(1);
+        assertThat(reports.getLast().environments()).isEmpty();
     }
 
-    private List<HostReport> collect() throws InterruptedException {
+    private List<Snapshot> collect() throws InterruptedException {
         return collector.collect(workers.update(_ -> Listings.NONE), Set.of());
     }
 

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry.ActionRecorder;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
@@ -67,10 +66,10 @@ class ViolationActionsTest extends RegistryFixture {
     @Test
     void keepsAtMostTheMaximumOfActions() {
         var stray = strayOn("gpu-1", 1);
-        for (var i = 0; i < 3 * ActionRecorder.MAX_ACTIONS; i++) {
+        for (var i = 0; i < 3 * ViolationRegistry.MAX_ACTIONS; i++) {
             update(List.of(record(1, i % 2 == 0 ? Outcome.DENIED : Outcome.FAILED, stray)), stray);
         }
-        assertThat(all().getFirst().actions()).hasSize(ActionRecorder.MAX_ACTIONS);
+        assertThat(all().getFirst().actions()).hasSize(ViolationRegistry.MAX_ACTIONS);
     }
 
     private Outcome outcome(RuleDefinition rule) {

@@ -139,10 +139,8 @@ class ActionTableTest {
         var programs = node.settings().programs().stream()
                 .map(program -> program.path().toString())
                 .toList();
-        var agent = new LocalAgent(
-                proc.root(), etc, folder.resolve("run"), state, tool.path(), LOCK_LIMIT, programs);
-        return new ObservedHost(
-                node.settings(), new Meddling(hands == Hands.NODE ? node.machine() : agent.machine()));
+        var agent = new LocalAgent(proc.root(), etc, folder.resolve("run"), state, tool.path(), LOCK_LIMIT, programs);
+        return new ObservedHost(node.settings(), new Meddling(hands == Hands.NODE ? node.machine() : agent.machine()));
     }
 
     /** The hands, with what happens directly before each action. */
@@ -172,8 +170,7 @@ class ActionTableTest {
         }
 
         @Override
-        public SwapResult swapDevices(String digest, byte[] content)
-                throws UnreachableException, InterruptedException {
+        public SwapResult swapDevices(String digest, byte[] content) throws UnreachableException, InterruptedException {
             happen(meanwhile);
             return machine.swapDevices(digest, content);
         }
@@ -197,7 +194,7 @@ class ActionTableTest {
     }
 
     private GpuProcess observe() throws Exception {
-        return host.observe(Set.of()).snapshot().processes().stream()
+        return host.observe(Set.of()).processes().stream()
                 .filter(each -> each.pid() == child.pid())
                 .findFirst()
                 .orElseThrow();
@@ -209,8 +206,9 @@ class ActionTableTest {
 
     private List<Result> execute(Action... actions) throws Exception {
         var results = new HashMap<Action, Result>();
-        host.execute(List.of(actions), (action, result) -> assertThat(results.put(action, result))
-                .isNull());
+        host.execute(
+                List.of(actions),
+                (action, result) -> assertThat(results.put(action, result)).isNull());
         return Stream.of(actions).map(results::get).toList();
     }
 
@@ -256,7 +254,7 @@ class ActionTableTest {
             try (var other = Child.withEnvironment(Map.of())) {
                 tool.noProcesses().process(0, other.pid(), "1");
                 process(other.pid()).environ("GENV_ENVIRONMENT_ID=" + id);
-                var seen = host.observe(Set.of()).snapshot().processes().getFirst();
+                var seen = host.observe(Set.of()).processes().getFirst();
                 assertThat(terminate(seen)).isEqualTo(SIGNALLED);
                 assertThat(other.awaitExit()).isEqualTo(143);
             }
@@ -270,9 +268,9 @@ class ActionTableTest {
             tool.process(0, other.pid(), "1").process(1, third.pid(), "1");
             process(other.pid());
             var changing = process(third.pid());
-            var actions = host.observe(Set.of()).snapshot().processes().stream()
-                    .sorted(Comparator.comparingInt(each -> List.of(child.pid(), other.pid(), third.pid())
-                            .indexOf(each.pid())))
+            var actions = host.observe(Set.of()).processes().stream()
+                    .sorted(Comparator.comparingInt(each ->
+                            List.of(child.pid(), other.pid(), third.pid()).indexOf(each.pid())))
                     .map(each -> new Action.Terminate("gpu-1", each))
                     .toArray(Action[]::new);
             process.startTime(1);
@@ -319,7 +317,7 @@ class ActionTableTest {
         var thread = CurrentProcess.otherThread();
         process(thread);
         tool.process(0, thread, "1");
-        var seen = host.observe(Set.of()).snapshot().processes().stream()
+        var seen = host.observe(Set.of()).processes().stream()
                 .filter(each -> each.pid() == thread)
                 .findFirst()
                 .orElseThrow();
@@ -357,8 +355,7 @@ class ActionTableTest {
 
     @Test
     void processThatLeftItsEnvironmentIsNotSignalled() throws Exception {
-        assertNotSignalled(
-                CHANGED, () -> process.environ("X=1"), () -> process.environ("GENV_ENVIRONMENT_ID=15971"));
+        assertNotSignalled(CHANGED, () -> process.environ("X=1"), () -> process.environ("GENV_ENVIRONMENT_ID=15971"));
     }
 
     /** While it exits or executes another program, the kernel shows an empty environ. */
@@ -550,7 +547,8 @@ class ActionTableTest {
         var terminate = new Action.Terminate("gpu-1", observe());
         assertThat(execute(detach("a", 0), terminate, detach("a", 1), detach("c", 0), detach("b", 1)))
                 .containsExactly(DETACHED, SIGNALLED, DETACHED, ALREADY_DETACHED, ALREADY_DETACHED);
-        assertThat(devices).hasContent(new StateFiles(state).device(0, "b").device(1).devicesJson());
+        assertThat(devices)
+                .hasContent(new StateFiles(state).device(0, "b").device(1).devicesJson());
     }
 
     @Test
@@ -643,7 +641,9 @@ class ActionTableTest {
         }
         Files.delete(lock);
         Files.createSymbolicLink(lock, folder.resolve("nowhere"));
-        assertThat(execute(detach("a", 0)).getFirst().detail()).contains("genv.lock").contains("is a symbolic link");
+        assertThat(execute(detach("a", 0)).getFirst().detail())
+                .contains("genv.lock")
+                .contains("is a symbolic link");
         assertThat(folder.resolve("nowhere")).doesNotExist();
         assertThat(devices).hasContent(files("a", "b").devicesJson());
         Files.delete(lock);
@@ -671,7 +671,8 @@ class ActionTableTest {
             Files.createSymbolicLink(state, folder.resolve("elsewhere"));
         }));
         assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
-        assertThat(folder.resolve("elsewhere/devices.json")).hasContent(files("a", "b").devicesJson());
+        assertThat(folder.resolve("elsewhere/devices.json"))
+                .hasContent(files("a", "b").devicesJson());
     }
 
     @Test

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation.table;
 
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.Observation;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -15,13 +15,13 @@ final class FactRow {
     final List<Step> steps = new ArrayList<>();
     final List<String> problems = new ArrayList<>();
     final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
-    Consumer<Observation> check = _ -> {};
+    Consumer<Snapshot> check = _ -> {};
 
     @Nullable
     Difference difference;
 
     /** What is observed through the agent instead, and why. */
-    record Difference(String why, Consumer<Observation> check) {}
+    record Difference(String why, Consumer<Snapshot> check) {}
 
     /** A change of the machine. */
     interface Step {
@@ -56,13 +56,13 @@ final class FactRow {
         return this;
     }
 
-    FactRow check(Consumer<Observation> expectation) {
+    FactRow check(Consumer<Snapshot> expectation) {
         check = expectation;
         return this;
     }
 
     /** Expects another observation through the agent, for the reason that is given in one sentence. */
-    FactRow agentDiffers(String why, Consumer<Observation> expectation) {
+    FactRow agentDiffers(String why, Consumer<Snapshot> expectation) {
         difference = new Difference(why, expectation);
         return this;
     }

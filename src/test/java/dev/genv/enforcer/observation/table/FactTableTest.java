@@ -3,7 +3,7 @@ package dev.genv.enforcer.observation.table;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.ObservedHost;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
@@ -65,7 +65,7 @@ class FactTableTest {
      *
      * @param last through the adapter
      */
-    private record Observed(String alone, String throughAdapter, Observation last) {}
+    private record Observed(String alone, String throughAdapter, Snapshot last) {}
 
     private Observed observe(FactRow row, Adapter adapter) throws Exception {
         Requirements.root();
@@ -77,8 +77,8 @@ class FactTableTest {
     private Observed observe(FactRow row, Adapter adapter, DescribedMachine machine) throws Exception {
         Observer observer = null;
         ObservedHost host = null;
-        Observation alone = null;
-        Observation throughAdapter = null;
+        Snapshot alone = null;
+        Snapshot throughAdapter = null;
         for (var step : row.steps) {
             step.change(machine);
             observer = observer == null ? new Observer(machine.settings()) : observer;
@@ -88,13 +88,13 @@ class FactTableTest {
         }
         var state = machine.state.toString();
         assertThat(problems(alone, state)).isEqualTo(row.problems);
-        assertThat(alone.snapshot().missing()).isEqualTo(row.missing);
+        assertThat(alone.missing()).isEqualTo(row.missing);
         row.check.accept(alone);
         return new Observed(describe(alone, state), describe(throughAdapter, state), throughAdapter);
     }
 
-    private List<String> problems(Observation observation, String state) {
-        return observation.snapshot().problems().stream()
+    private List<String> problems(Snapshot observation, String state) {
+        return observation.problems().stream()
                 .map(problem -> "%s: %s"
                         .formatted(problem.code(), problem.detail())
                         .replace(state, "STATE")
@@ -102,24 +102,23 @@ class FactTableTest {
                 .toList();
     }
 
-    private String describe(Observation observation, String state) {
-        var snapshot = observation.snapshot();
+    private String describe(Snapshot observation, String state) {
         return String.join(
                 "\n",
                 List.of(
-                        snapshot.processes().toString(),
-                        snapshot.unlisted().processes().toString(),
-                        snapshot.unlisted().memory().toString(),
-                        snapshot.environments().toString(),
-                        snapshot.devices().toString(),
-                        snapshot.listedDevices().stream().sorted().toList().toString(),
-                        new TreeMap<>(snapshot.uidsOfPids()).toString(),
-                        String.valueOf(snapshot.subordinateUids().ownerOf(100_001L)),
-                        snapshot.missing().stream().sorted().toList().toString(),
+                        observation.processes().toString(),
+                        observation.unlisted().processes().toString(),
+                        observation.unlisted().memory().toString(),
+                        observation.environments().toString(),
+                        observation.devices().toString(),
+                        observation.listedDevices().stream().sorted().toList().toString(),
+                        new TreeMap<>(observation.uidsOfPids()).toString(),
+                        String.valueOf(observation.subordinateUids().ownerOf(100_001L)),
+                        observation.missing().stream().sorted().toList().toString(),
                         String.join("\n", problems(observation, state)),
-                        observation.missingPrivileges().toString(),
-                        String.valueOf(observation.readOnlyReason()),
-                        String.valueOf(observation.driver()),
-                        String.valueOf(observation.machine())));
+                        observation.details().missingPrivileges().toString(),
+                        String.valueOf(observation.details().readOnlyReason()),
+                        String.valueOf(observation.details().driver()),
+                        String.valueOf(observation.details().machine())));
     }
 }

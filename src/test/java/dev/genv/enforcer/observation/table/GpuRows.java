@@ -20,16 +20,14 @@ final class GpuRows {
 
     static final List<FactRow> ROWS = List.of(
             row("a process on a device", _ -> {})
-                    .check(seen -> assertThat(seen.snapshot().processes()).hasSize(1)),
+                    .check(seen -> assertThat(seen.processes()).hasSize(1)),
             row("no process", machine -> machine.listProcesses("", 0)),
             row("a process on two devices", machine -> machine.listProcesses("GPU-0, 812, 5\nGPU-1, 812, 7\n", 0))
-                    .check(seen -> assertThat(
-                                    seen.snapshot().processes().getFirst().devices())
-                            .containsExactly(0, 1)),
+                    .check(seen ->
+                            assertThat(seen.processes().getFirst().devices()).containsExactly(0, 1)),
             row("unknown memory", machine -> machine.listProcesses("GPU-0, 812, [N/A]\n", 0))
-                    .check(seen -> assertThat(
-                                    seen.snapshot().processes().getFirst().memoryOn(0))
-                            .isNull()),
+                    .check(seen ->
+                            assertThat(seen.processes().getFirst().memoryOn(0)).isNull()),
             row("no device", machine -> {
                         machine.listProcesses("No devices were found\n", 6);
                         machine.listDevices("No devices were found\n", 6);
@@ -113,8 +111,7 @@ final class GpuRows {
                     .then(_ -> {})
                     .problem("GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096"
                             + " MiB on device 1 belong to no listed process")
-                    .check(seen ->
-                            assertThat(seen.snapshot().unlisted().processes()).hasSize(1)),
+                    .check(seen -> assertThat(seen.unlisted().processes()).hasSize(1)),
             row("a process that holds a GPU and has overwritten its environ", machine -> {
                         machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0);
                         machine.process(901, DescribedMachine.BOB, "GENV_ENVIRONMENT_ID=a");
@@ -131,7 +128,7 @@ final class GpuRows {
                     .then(_ -> {})
                     .problem("GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096"
                             + " MiB on device 1 belong to no listed process")
-                    .check(seen -> assertThat(seen.snapshot().unlisted().processes())
+                    .check(seen -> assertThat(seen.unlisted().processes())
                             .singleElement()
                             .satisfies(process -> {
                                 assertThat(process.membership()).isEqualTo(new Membership.InEnvironment("a"));

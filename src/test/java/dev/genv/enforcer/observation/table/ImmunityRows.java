@@ -9,7 +9,7 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -123,8 +123,8 @@ final class ImmunityRows {
                             "On another machine only the agent itself is immune, whose pid is known when it runs.",
                             ImmunityRows::isNotImmune),
             row("a subordinate uid", machine -> machine.process(812, 100_001, "GENV_ENVIRONMENT_ID=a"))
-                    .check(seen -> assertThat(seen.snapshot().subordinateUids().ownerOf(100_001L))
-                            .isEqualTo(ALICE)),
+                    .check(seen ->
+                            assertThat(seen.subordinateUids().ownerOf(100_001L)).isEqualTo(ALICE)),
             row("no capabilities", machine -> machine.access(0, "pid:[4026531836]", ""))
                     .problem("MISSING_PRIVILEGE: SYS_PTRACE: the environment variables of other users' processes cannot"
                             + " be read: run as root with --cap-add SYS_PTRACE")
@@ -144,7 +144,7 @@ final class ImmunityRows {
                     .problem("MISSING_PRIVILEGE: HOST_PID: this is not the host's PID namespace, so the pids of GPU"
                             + " processes refer to other processes here: run with --pid=host")
                     .missing(PROCESSES)
-                    .check(seen -> assertThat(seen.readOnlyReason())
+                    .check(seen -> assertThat(seen.details().readOnlyReason())
                             .isEqualTo("this is not the host's PID namespace: run with --pid=host")));
 
     private ImmunityRows() {}
@@ -153,17 +153,17 @@ final class ImmunityRows {
         machine.runs(812, machine.protect(SERVER, "alice"), Reading.of(DescribedMachine.file(SERVER)));
     }
 
-    private static Immunity immunity(Observation observation) {
-        var immunity = observation.snapshot().processes().getFirst().immunity();
+    private static Immunity immunity(Snapshot observation) {
+        var immunity = observation.processes().getFirst().immunity();
         assertThat(immunity).isNotNull();
         return immunity;
     }
 
-    private static Consumer<Observation> isProtected(String reason) {
+    private static Consumer<Snapshot> isProtected(String reason) {
         return seen -> assertThat(immunity(seen)).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, reason));
     }
 
-    private static void isNotImmune(Observation seen) {
-        assertThat(seen.snapshot().processes().getFirst().immunity()).isNull();
+    private static void isNotImmune(Snapshot seen) {
+        assertThat(seen.processes().getFirst().immunity()).isNull();
     }
 }

@@ -11,7 +11,7 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -115,8 +115,8 @@ final class MembershipRows {
         return machine.process(900, uid, variable);
     }
 
-    private static Consumer<Observation> membership(String eid, MembershipSource by) {
-        return seen -> assertThat(seen.snapshot().processes()).singleElement().satisfies(process -> {
+    private static Consumer<Snapshot> membership(String eid, MembershipSource by) {
+        return seen -> assertThat(seen.processes()).singleElement().satisfies(process -> {
             assertThat(process.membership()).isEqualTo(new Membership.InEnvironment(eid));
             assertThat(process.membershipBy()).isEqualTo(by);
         });

@@ -15,7 +15,7 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -123,12 +123,12 @@ final class ProcessRows {
                     .missing(EVERY_PROCESS),
             row("a zombie", machine -> machine.process(812, ALICE, ID + "a").state('Z'))
                     .check(seen -> {
-                        assertThat(seen.snapshot().processes()).isEmpty();
-                        assertThat(seen.snapshot().environments()).hasSize(1);
+                        assertThat(seen.processes()).isEmpty();
+                        assertThat(seen.environments()).hasSize(1);
                     }),
             row("a process that has exited", machine -> machine.noProcess(812)).check(seen -> {
-                assertThat(seen.snapshot().processes()).isEmpty();
-                assertThat(seen.snapshot().environments()).isEmpty();
+                assertThat(seen.processes()).isEmpty();
+                assertThat(seen.environments()).isEmpty();
             }),
             row("a first thread that has exited", machine -> {
                         var process =
@@ -143,13 +143,10 @@ final class ProcessRows {
             row(
                             "a process that was started after the listing",
                             machine -> machine.process(812, ALICE, ID + "a").startTime(4_000_000_000_000L))
-                    .check(seen -> assertThat(seen.snapshot().processes()).isEmpty()),
+                    .check(seen -> assertThat(seen.processes()).isEmpty()),
             row("a process of another user", machine -> machine.process(812, BOB, ID + "a"))
-                    .check(seen -> assertThat(seen.snapshot()
-                                    .environments()
-                                    .getFirst()
-                                    .ownership()
-                                    .isDisputed())
+                    .check(seen -> assertThat(
+                                    seen.environments().getFirst().ownership().isDisputed())
                             .isTrue()),
             row(
                             "a name with parentheses",
@@ -159,7 +156,7 @@ final class ProcessRows {
                         machine.process(813, BOB, ID + "b");
                         machine.listProcesses("GPU-0, 812, 1\nGPU-1, 813, 1\nGPU-1, 814, 1\n", 0);
                     })
-                    .check(seen -> assertThat(seen.snapshot().processes())
+                    .check(seen -> assertThat(seen.processes())
                             .extracting(GpuProcess::pid)
                             .containsExactly(812, 813)));
 
@@ -180,11 +177,11 @@ final class ProcessRows {
         return all;
     }
 
-    private static GpuProcess process(Observation observation) {
-        return observation.snapshot().processes().getFirst();
+    private static GpuProcess process(Snapshot observation) {
+        return observation.processes().getFirst();
     }
 
-    private static Consumer<Observation> membership(Membership expected) {
+    private static Consumer<Snapshot> membership(Membership expected) {
         return seen -> assertThat(process(seen).membership()).isEqualTo(expected);
     }
 }

@@ -41,7 +41,7 @@ class ReusedPidTest {
     }
 
     private Snapshot observe() throws IOException {
-        return observer.observe(machine.facts(), Set.of()).snapshot();
+        return observer.observe(machine.facts(), Set.of());
     }
 
     private FakeProcess bob(long startTime) throws IOException {
@@ -177,12 +177,12 @@ class ReusedPidTest {
     void processWithThePidOfAnExitedOneIsFoundAsAHolder(boolean byAgent) throws Exception {
         var host = byAgent ? machine.agentHost() : machine.host();
         for (var i = 0; i < 4; i++) {
-            assertThat(host.observe(Set.of()).snapshot().processes()).isEmpty();
+            assertThat(host.observe(Set.of()).processes()).isEmpty();
         }
         bob(1);
         machine.holdsGpu(900);
         host.observe(Set.of());
-        var snapshot = host.observe(Set.of()).snapshot();
+        var snapshot = host.observe(Set.of());
         assertThat(snapshot.processes()).isEmpty();
         assertThat(snapshot.unlisted().processes()).extracting(GpuProcess::pid).containsExactly(900);
     }

@@ -33,7 +33,7 @@ final class StateRows {
                         machine.noFile("envs.json");
                         machine.noFile("devices.json");
                     })
-                    .check(seen -> assertThat(seen.snapshot().environments()).isEmpty()),
+                    .check(seen -> assertThat(seen.environments()).isEmpty()),
             row("a torn envs.json", machine -> machine.file("envs.json", "{\"envs\": ["))
                     .problem("STATE_UNREADABLE: envs.json is not JSON: it ends too early (line 1, column 11)")
                     .missing(ENVIRONMENTS),
@@ -78,7 +78,7 @@ final class StateRows {
                     .missing(ATTACHMENTS)
                     .agentDiffers(
                             "Two readings of both state files must fit into one answer of the agent, so its limit is a third of the node's.",
-                            seen -> assertThat(seen.snapshot().problems())
+                            seen -> assertThat(seen.problems())
                                     .extracting(Problem::detail)
                                     .containsExactly("devices.json: is larger than 2097152 bytes")),
             row("no devices.json", machine -> machine.noFile("devices.json"))
@@ -95,22 +95,19 @@ final class StateRows {
                     .problem(
                             "DEVICE_UNLISTED: active environments are attached to the device(s) [7], which nvidia-smi does not list"),
             row("a recorded user with another uid", machine -> machine.envs(env("a", ALICE, "bob", "812")))
-                    .check(seen -> assertThat(seen.snapshot()
-                                    .environments()
-                                    .getFirst()
-                                    .ownership()
-                                    .dispute())
+                    .check(seen -> assertThat(
+                                    seen.environments().getFirst().ownership().dispute())
                             .isNotNull()),
             row("an environment without live pids", machine -> machine.envs(env("a", ALICE, "alice", "4000000")))
-                    .check(seen -> assertThat(seen.snapshot().environments()).isEmpty()),
+                    .check(seen -> assertThat(seen.environments()).isEmpty()),
             row("a running kernel", machine -> {
                         machine.process(51, ALICE).arguments("python", "-f", "/run/kernel-k.json");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                         machine.kernels = new Kernels(Set.of("kernel-k.json"), "");
                     })
-                    .check(seen -> assertThat(seen.snapshot().environments()).hasSize(1)),
+                    .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("a kernel that does not run", machine -> machine.envs(env("a", ALICE, "alice", "", "\"k\"")))
-                    .check(seen -> assertThat(seen.snapshot().environments()).isEmpty()),
+                    .check(seen -> assertThat(seen.environments()).isEmpty()),
             row("arguments that do not answer", machine -> {
                         ProcessRows.hang(machine, 51, ALICE, "cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
@@ -131,7 +128,7 @@ final class StateRows {
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                         machine.kernels = new Kernels(Set.of("kernel-k.json"), "");
                     })
-                    .check(seen -> assertThat(seen.snapshot().environments()).hasSize(1)),
+                    .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("unreadable arguments", machine -> {
                         var arguments = machine.process(51, ALICE).file("cmdline");
                         Files.delete(arguments);

@@ -21,11 +21,11 @@ class UnresolvedUsersTest {
             machine.exempt.add("alice");
             var host = machine.host();
             machine.passwd(TOO_LARGE);
-            assertThat(host.observe(Set.of()).readOnlyReason()).contains("/etc/passwd");
+            assertThat(host.observe(Set.of()).details().readOnlyReason()).contains("/etc/passwd");
             machine.passwd(ACCOUNTS);
-            assertThat(host.observe(Set.of()).readOnlyReason()).isNull();
+            assertThat(host.observe(Set.of()).details().readOnlyReason()).isNull();
             machine.passwd(TOO_LARGE);
-            assertThat(host.observe(Set.of()).readOnlyReason())
+            assertThat(host.observe(Set.of()).details().readOnlyReason())
                     .as("the last accounts are used")
                     .isNull();
         }
@@ -36,7 +36,8 @@ class UnresolvedUsersTest {
         try (var machine = new DescribedMachine(folder)) {
             machine.exempt.add("1003");
             machine.passwd(TOO_LARGE);
-            assertThat(machine.host().observe(Set.of()).readOnlyReason()).isNull();
+            assertThat(machine.host().observe(Set.of()).details().readOnlyReason())
+                    .isNull();
         }
     }
 }

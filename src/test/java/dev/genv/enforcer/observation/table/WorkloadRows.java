@@ -9,7 +9,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import java.io.IOException;
 import java.util.List;
 import java.util.Objects;
@@ -70,15 +70,13 @@ final class WorkloadRows {
         Objects.requireNonNull(machine.processes.get(812)).cgroup(path);
     }
 
-    private static Consumer<Observation> account(@Nullable String account) {
-        return observation -> assertThat(
-                        observation.snapshot().processes().getFirst().account())
-                .isEqualTo(account);
+    private static Consumer<Snapshot> account(@Nullable String account) {
+        return observation ->
+                assertThat(observation.processes().getFirst().account()).isEqualTo(account);
     }
 
-    private static Consumer<Observation> workload(@Nullable Workload workload) {
-        return observation -> assertThat(
-                        observation.snapshot().processes().getFirst().workload())
-                .isEqualTo(workload);
+    private static Consumer<Snapshot> workload(@Nullable Workload workload) {
+        return observation ->
+                assertThat(observation.processes().getFirst().workload()).isEqualTo(workload);
     }
 }

@@ -52,7 +52,7 @@ class AgentActionProgressTest {
 
     private void plan() throws Exception {
         agent = machine.agent();
-        var snapshot = agent.observe(machine.python, Set.of()).snapshot();
+        var snapshot = agent.observe(machine.python, Set.of());
         actions = new ArrayList<>();
         for (var child : List.of(first, second)) {
             snapshot.processes().stream()

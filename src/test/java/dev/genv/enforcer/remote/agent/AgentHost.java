@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.Connection.CommandResult;
@@ -42,7 +42,7 @@ final class AgentHost {
         return stops;
     }
 
-    Observation observe(Machine.Answering other, Set<ProcessId> verified)
+    Snapshot observe(Machine.Answering other, Set<ProcessId> verified)
             throws UnreachableException, InterruptedException {
         connection = other;
         return host.observe(verified);

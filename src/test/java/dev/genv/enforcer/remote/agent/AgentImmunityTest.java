@@ -37,9 +37,8 @@ class AgentImmunityTest {
     void processOfExemptUserIsImmuneWithTheReason() throws Exception {
         try (var child = Child.withEnvironment(Map.of())) {
             machine.nvidiaSmi.process(0, child.pid(), "1");
-            var snapshot = machine.exemptUsers(CurrentProcess.name(), "nosuchuser")
-                    .observe()
-                    .snapshot();
+            var snapshot =
+                    machine.exemptUsers(CurrentProcess.name(), "nosuchuser").observe();
             assertThat(process(snapshot, child).immunity())
                     .isEqualTo(new Immunity(
                             Immunity.Kind.EXEMPT,
@@ -65,9 +64,8 @@ class AgentImmunityTest {
                 machine.nvidiaSmi.process(0, child.pid(), "1");
             }
             for (var path : List.of("server", "link")) {
-                var snapshot = machine.protectPrograms(folder.resolve(path).toString())
-                        .observe()
-                        .snapshot();
+                var snapshot =
+                        machine.protectPrograms(folder.resolve(path).toString()).observe();
                 assertThat(process(snapshot, immunityCheck).immunity())
                         .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs " + folder.resolve(path)));
                 for (var child : List.of(copy, renamed, users)) {
@@ -75,13 +73,11 @@ class AgentImmunityTest {
                 }
                 assertThat(codes(snapshot)).isEmpty();
             }
-            var snapshot =
-                    machine.protectPrograms(program + "@nobody").observe().snapshot();
+            var snapshot = machine.protectPrograms(program + "@nobody").observe();
             assertThat(process(snapshot, users).immunity()).isNotNull();
             Files.createLink(folder.resolve("another"), program);
             snapshot = machine.protectPrograms(folder.resolve("another").toString())
-                    .observe()
-                    .snapshot();
+                    .observe();
             assertThat(process(snapshot, immunityCheck).immunity()).isNotNull();
             assertThat(process(snapshot, copy).immunity()).isNull();
         }
@@ -102,7 +98,7 @@ class AgentImmunityTest {
                     .equals("mps\n"));
             machine.nvidiaSmi.process(0, immunityCheck.pid(), "1");
             var agent = machine.protectPrograms(program.toString()).agent();
-            var process = process(agent.observe(machine.python, Set.of()).snapshot(), immunityCheck);
+            var process = process(agent.observe(machine.python, Set.of()), immunityCheck);
             assertThat(process.immunity()).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs " + program));
         }
     }

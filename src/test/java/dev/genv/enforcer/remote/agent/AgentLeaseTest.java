@@ -6,7 +6,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
@@ -52,14 +52,15 @@ class AgentLeaseTest {
 
     @Test
     void secondServiceIsReadOnly() throws Exception {
-        assertThat(observe(first).readOnlyReason()).isNull();
+        assertThat(observe(first).details().readOnlyReason()).isNull();
         var observation = observe(second);
-        assertThat(observation.readOnlyReason()).isEqualTo(READ_ONLY_REASON);
-        assertThat(observation.snapshot().problems())
+        assertThat(observation.details().readOnlyReason()).isEqualTo(READ_ONLY_REASON);
+        assertThat(observation.problems())
                 .contains(new Problem(ProblemCode.SECOND_ENFORCER, READ_ONLY_REASON + ": this one only observes"));
-        assertThat(observe(first).readOnlyReason()).isNull();
+        assertThat(observe(first).details().readOnlyReason()).isNull();
         assertThat(terminate(second, observe(second))).isEqualTo(Result.failed(READ_ONLY_REASON));
-        assertThat(observe(machine.auditOnly().agent()).readOnlyReason()).isNull();
+        assertThat(observe(machine.auditOnly().agent()).details().readOnlyReason())
+                .isNull();
     }
 
     /** Between the look and the call the lease may pass to another; nobody's users can move it away. */
@@ -85,14 +86,13 @@ class AgentLeaseTest {
         }
     }
 
-    private Observation observe(AgentHost agent) throws Exception {
+    private Snapshot observe(AgentHost agent) throws Exception {
         return agent.observe(machine.python, Set.of());
     }
 
-    private Result terminate(AgentHost agent, Observation observation) throws Exception {
+    private Result terminate(AgentHost agent, Snapshot observation) throws Exception {
         var results = new HashMap<Action, Result>();
-        var action =
-                new Action.Terminate("gpu-1", observation.snapshot().processes().getFirst());
+        var action = new Action.Terminate("gpu-1", observation.processes().getFirst());
         agent.execute(machine.python, List.of(action), results::put);
         return Objects.requireNonNull(results.get(action));
     }

@@ -47,13 +47,12 @@ class AgentObservationTest {
                     .device(1)
                     .write();
             var observation = machine.observe();
-            assertThat(observation.readOnlyReason()).isNull();
-            assertThat(observation.ended()).isEmpty();
-            var snapshot = observation.snapshot();
-            assertThat(snapshot.host()).isEqualTo("gpu-1");
-            assertOneEnvironmentObserved(snapshot, child);
-            assertThat(snapshot.environments().getFirst().ownership().uids()).containsExactly(CurrentProcess.uid());
-            assertComplete(snapshot);
+            assertThat(observation.details().readOnlyReason()).isNull();
+            assertThat(observation.details().ended()).isEmpty();
+            assertThat(observation.host()).isEqualTo("gpu-1");
+            assertOneEnvironmentObserved(observation, child);
+            assertThat(observation.environments().getFirst().ownership().uids()).containsExactly(CurrentProcess.uid());
+            assertComplete(observation);
         }
     }
 
@@ -67,7 +66,7 @@ class AgentObservationTest {
                     .device(0)
                     .device(1)
                     .write();
-            var snapshot = machine.observe().snapshot();
+            var snapshot = machine.observe();
             assertThat(process(snapshot, outside).membership()).isEqualTo(new Membership.Outside());
             assertThat(process(snapshot, listed).membership()).isInstanceOf(Membership.Unknown.class);
         }
@@ -75,11 +74,11 @@ class AgentObservationTest {
 
     @Test
     void machineWithoutStateIsComplete() throws Exception {
-        assertComplete(machine.observe().snapshot());
+        assertComplete(machine.observe());
         assertThat(machine.state.resolve("genv.lock")).doesNotExist();
         var absent = new Machine(Files.createDirectory(folder.resolve("other")));
         Files.delete(absent.state);
-        assertComplete(absent.observe().snapshot());
+        assertComplete(absent.observe());
         assertThat(absent.state).doesNotExist();
     }
 
@@ -91,9 +90,9 @@ class AgentObservationTest {
             ProcessId gone;
             try (var other = Child.inEnvironment("15971")) {
                 gone = new ProcessId(other.pid(), other.startTime());
-                assertThat(machine.observe(alive, gone).ended()).isEmpty();
+                assertThat(machine.observe(alive, gone).details().ended()).isEmpty();
             }
-            assertThat(machine.observe(alive, former, gone).ended()).isEqualTo(Set.of(former, gone));
+            assertThat(machine.observe(alive, former, gone).details().ended()).isEqualTo(Set.of(former, gone));
         }
     }
 
@@ -112,17 +111,16 @@ class AgentObservationTest {
             Files.writeString(machine.etc.resolve("passwd"), "raz:x:%d:0::/:/bin/sh\n".formatted(CurrentProcess.uid()));
             assertThat(dispute(agent)).isNull();
             Files.delete(machine.etc.resolve("passwd"));
-            var snapshot = agent.observe(machine.python, Set.of()).snapshot();
+            var snapshot = agent.observe(machine.python, Set.of());
             assertThat(codes(snapshot)).containsExactly(ProblemCode.PASSWD_UNREADABLE);
             assertThat(snapshot.environments().getFirst().ownership().dispute()).isNull();
             Files.write(machine.etc.resolve("passwd"), new byte[3 << 20]);
-            assertThat(codes(agent.observe(machine.python, Set.of()).snapshot()))
-                    .containsExactly(ProblemCode.PASSWD_UNREADABLE);
+            assertThat(codes(agent.observe(machine.python, Set.of()))).containsExactly(ProblemCode.PASSWD_UNREADABLE);
         }
     }
 
     private @Nullable String dispute(AgentHost agent) throws Exception {
-        var snapshot = agent.observe(machine.python, Set.of()).snapshot();
+        var snapshot = agent.observe(machine.python, Set.of());
         return snapshot.environments().getFirst().ownership().dispute();
     }
 
@@ -147,11 +145,11 @@ class AgentObservationTest {
                         "kernel-%s.json\nx".formatted(three))) {
             assertThat(List.of(first, second, none))
                     .allSatisfy(child -> assertThat(child.isAlive()).isTrue());
-            var snapshot = machine.observe().snapshot();
+            var snapshot = machine.observe();
             assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly("1", "2");
             assertComplete(snapshot);
         }
-        assertThat(machine.observe().snapshot().environments()).isEmpty();
+        assertThat(machine.observe().environments()).isEmpty();
     }
 
     /** It runs once it has become the shell: until then the kernel shows the arguments of the JVM's helper. */
@@ -174,9 +172,9 @@ class AgentObservationTest {
         var envs = machine.state.resolve("envs.json");
         Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
         try (var _ = startKernel("/run/kernel-%s.json".formatted(id))) {
-            assertThat(machine.observe().snapshot().environments()).hasSize(1);
+            assertThat(machine.observe().environments()).hasSize(1);
         }
-        assertThat(machine.observe().snapshot().environments()).isEmpty();
+        assertThat(machine.observe().environments()).isEmpty();
     }
 
     private static GpuProcess process(Snapshot snapshot, Child child) {

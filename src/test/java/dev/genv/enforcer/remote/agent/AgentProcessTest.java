@@ -9,8 +9,8 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -56,9 +56,9 @@ class AgentProcessTest {
         process(8).state('Z');
         machine.setGpuProcesses(7, 8, 9);
         var observation = observe();
-        assertThat(observation.snapshot().processes()).isEmpty();
-        assertThat(observation.snapshot().missing()).isEmpty();
-        assertThat(observation.snapshot().problems()).isEmpty();
+        assertThat(observation.processes()).isEmpty();
+        assertThat(observation.missing()).isEmpty();
+        assertThat(observation.problems()).isEmpty();
     }
 
     /** A process can lay its memory where nobody answers. Then it alone is not known. */
@@ -72,10 +72,10 @@ class AgentProcessTest {
         process(8).environ(VARIABLE_A);
         process(10).environ(VARIABLE_A);
         var observation = observe();
-        assertThat(observation.snapshot().processes())
+        assertThat(observation.processes())
                 .extracting(GpuProcess::membership)
                 .containsExactly(SILENT, inEnvironment("a"), SILENT, inEnvironment("a"));
-        assertThat(observe().snapshot().processes())
+        assertThat(observe().processes())
                 .extracting(GpuProcess::membership)
                 .containsExactly(SILENT, inEnvironment("a"), SILENT, inEnvironment("a"));
         assertThat(Machine.request(machine.python.requests().getLast()).path("skip"))
@@ -85,7 +85,7 @@ class AgentProcessTest {
         Files.delete(folder.resolve("proc/7/environ"));
         process(7).environ(VARIABLE_A);
         machine.nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
-        assertThat(observe().snapshot().processes())
+        assertThat(observe().processes())
                 .extracting(GpuProcess::membership)
                 .containsExactly(inEnvironment("a"), inEnvironment("a"), SILENT, inEnvironment("a"));
     }
@@ -97,7 +97,7 @@ class AgentProcessTest {
         Fifo.at(silent.file("environ"));
         assertThat(onlyProcess(observe()).membership()).isEqualTo(SILENT);
         machine.setGpuProcesses();
-        assertThat(observe().snapshot().processes()).isEmpty();
+        assertThat(observe().processes()).isEmpty();
         Files.delete(silent.file("environ"));
         silent.startTime(2000).environ(VARIABLE_A);
         machine.setGpuProcesses(7);
@@ -117,14 +117,14 @@ class AgentProcessTest {
                 .device(1)
                 .write();
         for (var i = 0; i < 2; i++) {
-            var snapshot = observe().snapshot();
+            var snapshot = observe();
             assertThat(snapshot.environments()).hasSize(1);
             assertThat(snapshot.problems()).extracting(Problem::code).containsExactly(ProblemCode.KERNELS_UNKNOWN);
         }
         Files.delete(silent.file("cmdline"));
         silent.arguments("python");
         machine.nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
-        var snapshot = observe().snapshot();
+        var snapshot = observe();
         assertThat(snapshot.environments()).isEmpty();
         assertThat(snapshot.problems()).isEmpty();
     }
@@ -133,7 +133,7 @@ class AgentProcessTest {
     void initAndKernelThreadsAreImmune() throws Exception {
         process(1).environ();
         process(7).kernelThread();
-        assertThat(observe().snapshot().processes())
+        assertThat(observe().processes())
                 .extracting(GpuProcess::immunity)
                 .containsExactly(
                         new Immunity(Immunity.Kind.PROTECTED, "it is the first process of the machine"),
@@ -144,18 +144,16 @@ class AgentProcessTest {
     void requireHostPidMakesOtherPidNamespacesReadOnly() throws Exception {
         process(7).environ(VARIABLE_A);
         proc.pidNamespace(4026532281L);
-        assertThat(observe().readOnlyReason()).isNull();
+        assertThat(observe().details().readOnlyReason()).isNull();
         var ofTheHost = new ProcessId(8, 1);
-        assertThat(machine.observe(ofTheHost).ended()).containsExactly(ofTheHost);
+        assertThat(machine.observe(ofTheHost).details().ended()).containsExactly(ofTheHost);
         var observation = machine.requireHostPid().observe(ofTheHost);
-        assertThat(observation.ended()).isEmpty();
-        assertThat(observation.snapshot().processes()).isEmpty();
-        assertThat(observation.snapshot().missing()).containsExactly(SnapshotPart.PROCESSES);
-        assertThat(observation.missingPrivileges()).containsExactly("HOST_PID");
-        assertThat(observation.readOnlyReason()).contains("not in the host's PID namespace");
-        assertThat(observation.snapshot().problems())
-                .extracting(Problem::code)
-                .containsExactly(ProblemCode.MISSING_PRIVILEGE);
+        assertThat(observation.details().ended()).isEmpty();
+        assertThat(observation.processes()).isEmpty();
+        assertThat(observation.missing()).containsExactly(SnapshotPart.PROCESSES);
+        assertThat(observation.details().missingPrivileges()).containsExactly("HOST_PID");
+        assertThat(observation.details().readOnlyReason()).contains("not in the host's PID namespace");
+        assertThat(observation.problems()).extracting(Problem::code).containsExactly(ProblemCode.MISSING_PRIVILEGE);
     }
 
     @Test
@@ -168,15 +166,19 @@ class AgentProcessTest {
             machine.useRealProc();
             Files.setPosixFilePermissions(machine.state, PosixFilePermissions.fromString("rwxr-xr-x"));
             var observation = machine.agent().observe(ordinary, Set.of());
-            assertThat(observation.missingPrivileges())
+            assertThat(observation.details().missingPrivileges())
                     .containsExactly("SYS_PTRACE", "DAC_READ_SEARCH", "KILL", "STATE_WRITE");
             assertThat(onlyProcess(observation).membership()).isEqualTo(Membership.NOT_PERMITTED);
-            assertThat(observation.snapshot().problems())
+            assertThat(observation.problems())
                     .filteredOn(problem -> problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                     .extracting(Problem::detail)
                     .contains(
                             "KILL: processes of other users cannot be signalled: log in as root, or let sudo give it");
-            assertThat(machine.auditOnly().agent().observe(ordinary, Set.of()).missingPrivileges())
+            assertThat(machine.auditOnly()
+                            .agent()
+                            .observe(ordinary, Set.of())
+                            .details()
+                            .missingPrivileges())
                     .containsExactly("SYS_PTRACE", "DAC_READ_SEARCH");
         }
     }
@@ -187,12 +189,12 @@ class AgentProcessTest {
         return proc.process(pid);
     }
 
-    private Observation observe() throws Exception {
+    private Snapshot observe() throws Exception {
         return agent.observe(machine.python, Set.of());
     }
 
-    private static GpuProcess onlyProcess(Observation observation) {
-        assertThat(observation.snapshot().processes()).hasSize(1);
-        return observation.snapshot().processes().getFirst();
+    private static GpuProcess onlyProcess(Snapshot observation) {
+        assertThat(observation.processes()).hasSize(1);
+        return observation.processes().getFirst();
     }
 }

@@ -43,8 +43,8 @@ class AgentProgramTest {
         });
         try (var child = Child.inEnvironment("1")) {
             machine.nvidiaSmi.process(0, child.pid(), "1");
-            assertThat(machine.observe().snapshot().processes()).hasSize(1);
-            assertThat(machine.observe().snapshot().missing()).isEmpty();
+            assertThat(machine.observe().processes()).hasSize(1);
+            assertThat(machine.observe().missing()).isEmpty();
         }
     }
 
@@ -122,8 +122,7 @@ class AgentProgramTest {
                 .device(1)
                 .write();
         var snapshot = other.protectPrograms(odd.resolve("server").toString().replace("\n", ""))
-                .observe()
-                .snapshot();
+                .observe();
         assertThat(snapshot.environments()).hasSize(1);
         assertThat(snapshot.missing()).isEmpty();
         assertThat(snapshot.listedDevices()).hasSize(2);

@@ -33,7 +33,7 @@ class AgentStatusTest {
     @Test
     void reportsWhatIsMeasuredOnTheDevices() throws Exception {
         machine.readStatus().files().device(0).device(1).write();
-        var status = machine.observe().status();
+        var status = machine.observe().details();
         assertThat(status.hasGenv()).isTrue();
         assertThat(status.devices())
                 .containsExactly(
@@ -43,8 +43,8 @@ class AgentStatusTest {
 
     @Test
     void reportsNothingUnlessItIsAskedFor() throws Exception {
-        assertThat(machine.observe().status().devices()).isEmpty();
-        assertThat(machine.observe().status().hasGenv()).isFalse();
+        assertThat(machine.observe().details().devices()).isEmpty();
+        assertThat(machine.observe().details().hasGenv()).isFalse();
     }
 
     @Test
@@ -52,11 +52,11 @@ class AgentStatusTest {
         machine.useFakeProc(folder.resolve("proc")); // with all privileges
         machine.readStatus().nvidiaSmi.fault("case $1 in *temperature*) echo 'no such field'; exit 2 ;; esac");
         var observation = machine.observe();
-        assertThat(observation.snapshot().isComplete()).isTrue();
-        assertThat(observation.snapshot().listedDevices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(observation.snapshot().problems())
+        assertThat(observation.isComplete()).isTrue();
+        assertThat(observation.listedDevices()).containsExactlyInAnyOrder(0, 1);
+        assertThat(observation.problems())
                 .containsExactly(
                         new Problem(ProblemCode.DEVICE_STATUS_UNKNOWN, "nvidia-smi exited with 2: no such field"));
-        assertThat(observation.status().devices()).isEmpty();
+        assertThat(observation.details().devices()).isEmpty();
     }
 }

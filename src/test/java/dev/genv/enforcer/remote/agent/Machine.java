@@ -6,7 +6,7 @@ import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
@@ -235,7 +235,7 @@ final class Machine {
                         AgentOutput.checksum(json));
     }
 
-    Observation observe(ProcessId... pending) throws UnreachableException, InterruptedException {
+    Snapshot observe(ProcessId... pending) throws UnreachableException, InterruptedException {
         return agent().observe(python, Set.of(pending));
     }
 }

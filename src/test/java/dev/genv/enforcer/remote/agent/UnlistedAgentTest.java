@@ -100,7 +100,7 @@ class UnlistedAgentTest extends UnlistedSuite {
         for (var i = 0; i < 4; i++) {
             host.observe(limited, Set.of());
         }
-        var found = host.observe(limited, Set.of()).snapshot().unlisted().processes();
+        var found = host.observe(limited, Set.of()).unlisted().processes();
         assertThat(found).extracting(GpuProcess::pid).containsExactly(4_000_001);
     }
 
@@ -121,7 +121,7 @@ class UnlistedAgentTest extends UnlistedSuite {
 
     @Override
     protected Snapshot observe() throws Exception {
-        return host.observe(machine.python, Set.of()).snapshot();
+        return host.observe(machine.python, Set.of());
     }
 
     @Override

@@ -7,14 +7,13 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
@@ -135,16 +134,16 @@ class ManyHostsTest {
     }
 
     private static List<String> reachedHosts(CycleReport report) {
-        return report.hosts().stream()
-                .filter(HostReport::reached)
-                .map(HostReport::host)
+        return report.fleet().snapshots().stream()
+                .filter(Snapshot::isReached)
+                .map(Snapshot::host)
                 .toList();
     }
 
     /** Requests an echo. */
     private record EchoHost(String name, CommandConnection connection, Supplier<Duration> timeout) implements Host {
         @Override
-        public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+        public Snapshot observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
             var answer = connection.run(new CommandRequest("echo", name, timeout.get(), 1 << 10));
             if (answer.interruption() != null) {
                 throw new UnreachableException(

@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -41,7 +42,8 @@ record FleetShuffle(RandomGenerator random) {
                 snapshot.uidsOfPids(),
                 snapshot.subordinateUids(),
                 snapshot.missing(),
-                shuffled(snapshot.problems()));
+                shuffled(snapshot.problems()),
+                HostDetails.NONE);
     }
 
     private <T> List<T> shuffled(List<T> list) {

@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
@@ -126,7 +127,8 @@ public final class HostBuilder {
                 uidsOfPids,
                 new SubordinateUids(subordinates),
                 missing,
-                List.of());
+                List.of(),
+                HostDetails.NONE);
     }
 
     private Unlisted unlisted() {

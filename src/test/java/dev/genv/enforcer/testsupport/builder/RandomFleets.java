@@ -14,6 +14,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
@@ -136,7 +137,8 @@ public final class RandomFleets {
                 Map.of(),
                 SubordinateUids.NONE,
                 missing(),
-                List.of());
+                List.of(),
+                HostDetails.NONE);
     }
 
     private Unlisted unlisted(int devices, List<Environment> environments, List<Device> described) {

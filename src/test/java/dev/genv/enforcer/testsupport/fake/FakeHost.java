@@ -1,20 +1,18 @@
 package dev.genv.enforcer.testsupport.fake;
 
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.Observation.MachineStatus;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -37,7 +35,8 @@ public final class FakeHost implements Host {
     private volatile Duration lockWait;
     private volatile Listings listings = Listings.NONE;
     private volatile Accounts accounts = Accounts.NONE;
-    private volatile MachineStatus status = MachineStatus.UNKNOWN;
+    private volatile Boolean hasGenv;
+    private volatile List<DeviceStatus> devices = List.of();
     private volatile List<String> missingPrivileges = List.of();
     public final List<Action> executed = new ArrayList<>();
 
@@ -99,8 +98,9 @@ public final class FakeHost implements Host {
     }
 
     /** Sets what is observed only for those who watch it. */
-    public FakeHost setStatus(MachineStatus observed) {
-        status = observed;
+    public FakeHost setStatus(Boolean isGenvs, List<DeviceStatus> ofDevices) {
+        hasGenv = isGenvs;
+        devices = ofDevices;
         return this;
     }
 
@@ -121,6 +121,7 @@ public final class FakeHost implements Host {
     }
 
     /** The listings that it continues with. */
+    @Override
     public Listings listings() {
         return listings;
     }
@@ -136,22 +137,24 @@ public final class FakeHost implements Host {
     }
 
     @Override
-    public Observation observe(Set<ProcessId> pending) throws UnreachableException, InterruptedException {
+    public Snapshot observe(Set<ProcessId> pending) throws UnreachableException, InterruptedException {
         try {
             var snapshot = snapshotSource.call();
             var ended = pending.stream().filter(this.exited::contains).collect(Collectors.toSet());
-            return new Observation(
-                    snapshot,
+            return snapshot.with(new HostDetails(
+                    true,
                     null,
+                    Duration.ZERO,
+                    machine,
                     ticks,
                     ended,
                     missingPrivileges,
                     readOnlyReason,
-                    machine,
                     lockWait,
-                    listings,
+                    null,
                     accounts,
-                    status);
+                    hasGenv,
+                    devices));
         } catch (UnreachableException | InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {
@@ -167,10 +170,10 @@ public final class FakeHost implements Host {
         }
     }
 
-    /** Observes it, and returns the report of a cycle. */
-    public HostReport report() {
+    /** Observes it. */
+    public Snapshot observe() {
         try {
-            return HostReport.observed(observe(Set.of()), Instant.EPOCH, Duration.ZERO);
+            return observe(Set.of());
         } catch (UnreachableException | InterruptedException e) {
             throw new AssertionError(e);
         }

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.testsupport.fake;
 
 import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
-import dev.genv.enforcer.enforcement.record.Store.Intent;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
@@ -29,7 +29,7 @@ public final class NoStore implements Store {
     }
 
     @Override
-    public void begin(List<Intent> intents) {
+    public void begin(List<ActionRecord> intents) {
         // nothing is kept
     }
 

@@ -9,13 +9,11 @@ import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
-import dev.genv.enforcer.observation.Observation.MachineStatus;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Whether genv has recorded something on a machine. */
-class MachineStatusTest {
+class GenvPresenceTest {
     private static final Directory PRESENT = new Directory.Present(new FileId(1, 2), 0);
     private static final StateFile ABSENT = new StateFile.Absent();
     private static final StateFile FILE = new StateFile.Present(Bytes.EMPTY);
@@ -45,6 +43,6 @@ class MachineStatusTest {
 
     private static @Nullable Boolean hasGenv(Directory directory, StateFile envs, StateFile devices) {
         var facts = new StateFacts(directory, LockFacts.NOT_ATTEMPTED, envs, devices);
-        return MachineStatus.of(facts, List.of()).hasGenv();
+        return Observer.hasGenv(facts);
     }
 }
