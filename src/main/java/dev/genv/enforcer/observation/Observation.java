@@ -8,7 +8,6 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.membership.Listings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;

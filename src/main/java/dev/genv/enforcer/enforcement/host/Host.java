@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.membership.Listings;
 import dev.genv.enforcer.policy.Action;
 import java.util.List;
 import java.util.Set;

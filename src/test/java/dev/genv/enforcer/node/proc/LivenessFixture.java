@@ -6,7 +6,7 @@ import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;
+import dev.genv.enforcer.observation.LiveState.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;
+import dev.genv.enforcer.observation.LiveState.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
-import dev.genv.enforcer.observation.state.StateParser.LockProblem;
+import dev.genv.enforcer.observation.StateParser.LockProblem;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
