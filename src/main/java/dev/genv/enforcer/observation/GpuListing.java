@@ -3,19 +3,20 @@ package dev.genv.enforcer.observation;
 import dev.genv.enforcer.gpu.GpuQuery;
 import dev.genv.enforcer.gpu.GpuQuery.GpuDevices;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLine;
+import dev.genv.enforcer.gpu.GpuQuery.GpuLines;
 import dev.genv.enforcer.gpu.GpuQuery.GpuToolProblems;
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.host.HostFacts.GpuFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Device.DeviceStatus;
-import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -31,9 +32,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param usage by pid
  * @param memory the memory of the devices, in any order
+ * @param missing the parts that this answer does not show
  */
-public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage, List<DeviceMemory> memory) {
-    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of(), List.of());
+public record GpuListing(
+        Set<Integer> devices,
+        Map<Integer, List<DeviceUsage>> usage,
+        List<DeviceMemory> memory,
+        List<Problem> problems,
+        Set<SnapshotPart> missing) {
     private static final String HUNG =
             "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while";
 
@@ -46,49 +52,57 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
             String uuid, int index, @Nullable Memory used) {}
 
     /** Interprets the answers. Without valid answers, the processes are missing. */
-    public static Found<GpuListing> of(GpuFacts facts, DeviceOrder order) {
+    public static GpuListing of(GpuFacts facts, DeviceOrder order) {
         try {
             return parse(facts, order);
         } catch (ToolException e) {
-            return Found.of(NONE)
-                    .with(new Problem(e.code(), String.valueOf(e.getMessage())))
-                    .without(SnapshotPart.PROCESSES);
+            return none(List.of(new Problem(e.code(), String.valueOf(e.getMessage()))), Set.of());
         }
+    }
+
+    /** Returns a listing in which the processes are missing, besides these parts. */
+    static GpuListing none(List<Problem> problems, Set<SnapshotPart> missing) {
+        var all = EnumSet.of(SnapshotPart.PROCESSES);
+        all.addAll(missing);
+        return new GpuListing(Set.of(), Map.of(), List.of(), problems, all);
     }
 
     /** Returns the same without the use of devices by these pids. */
-    public GpuListing without(Set<Integer> pids) {
+    GpuListing without(Set<Integer> pids) {
         var others = new LinkedHashMap<>(usage);
         others.keySet().removeAll(pids);
-        return new GpuListing(devices, others, memory);
+        return new GpuListing(devices, others, memory, problems, missing);
     }
 
-    private static Found<GpuListing> parse(GpuFacts facts, DeviceOrder order) throws ToolException {
+    private static GpuListing parse(GpuFacts facts, DeviceOrder order) throws ToolException {
         var processes = output(facts.processes());
-        var lines = GpuLine.parse(lines(processes));
-        var devices = GpuDevices.parse(lines(output(facts.devices())));
-        devices.requireSame(!GpuQuery.foundNoDevices(
-                processes.exitCode(), processes.stdout().text()));
+        var lines = GpuLines.parse(GpuQuery.lines(processes));
+        var devices = GpuDevices.parse(GpuQuery.lines(output(facts.devices())));
+        var byUuid = devices.byUuid();
+        if (GpuQuery.foundNoDevices(processes) && !byUuid.isEmpty()) { // they appeared in between
+            throw new ToolException("nvidia-smi found no devices at first, and then " + byUuid.size());
+        }
         var problems = new ArrayList<>(lines.problems());
         problems.addAll(devices.problems()); // they apply as long as the list that has them
-        var lost = order.findLost(devices.byUuid());
+        var lost = order.findLost(byUuid);
         if (devices.problems().isEmpty()) { // otherwise another problem already reports an unknown device
             lost.ifPresent(problems::add);
         }
-        var moved = order.compare(devices.byUuid());
-        var listing = new GpuListing(devices.indices(), usage(lines.value(), devices, problems), memory(devices));
-        var found = Found.of(listing, problems);
+        var moved = order.compare(byUuid);
+        var usage = usage(lines.lines(), byUuid, problems);
+        var missing = EnumSet.noneOf(SnapshotPart.class);
         if (!problems.isEmpty()) {
-            found = found.without(SnapshotPart.EVERY_PROCESS);
+            missing.add(SnapshotPart.EVERY_PROCESS);
         }
-        return moved.isEmpty() ? found : found.with(moved.get()).without(SnapshotPart.ATTACHMENTS);
-    }
-
-    private static List<DeviceMemory> memory(GpuDevices devices) {
-        return devices.byUuid().entrySet().stream()
+        moved.ifPresent(problem -> {
+            problems.add(problem);
+            missing.add(SnapshotPart.ATTACHMENTS);
+        });
+        var memory = byUuid.entrySet().stream()
                 .map(device -> new DeviceMemory(
                         device.getKey(), device.getValue(), devices.used().get(device.getKey())))
                 .toList();
+        return new GpuListing(Set.copyOf(byUuid.values()), usage, memory, problems, missing);
     }
 
     private static ToolOutput output(Reading<ToolOutput> reading) throws ToolException {
@@ -104,17 +118,12 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
         };
     }
 
-    private static List<String> lines(ToolOutput output) throws ToolException {
-        return GpuQuery.lines(
-                output.exitCode(), output.stdout().text(), output.stderr().text());
-    }
-
     private static Map<Integer, List<DeviceUsage>> usage(
-            List<GpuLine> lines, GpuDevices devices, List<Problem> problems) {
+            List<GpuLine> lines, Map<String, Integer> indices, List<Problem> problems) {
         var byPid = new TreeMap<Integer, Map<Integer, DeviceUsage>>();
         for (var line : lines) {
-            var index = devices.indexOf(line.uuid());
-            if (index.isEmpty()) {
+            var index = indices.get(line.uuid());
+            if (index == null) {
                 GpuToolProblems.add(
                         problems,
                         ProblemCode.DEVICE_UNKNOWN,
@@ -123,7 +132,7 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
             } else {
                 // With MIG a process can have several lines for one device.
                 byPid.computeIfAbsent(line.pid(), _ -> new TreeMap<>())
-                        .merge(index.get(), line.usage(index.get()), DeviceUsage::plus);
+                        .merge(index, new DeviceUsage(index, line.memory()), DeviceUsage::plus);
             }
         }
         var usage = new LinkedHashMap<Integer, List<DeviceUsage>>();
@@ -141,7 +150,7 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
         private String boot = "";
 
         /** Forgets the GPUs after a reboot, which changes the id: a GPU that was removed before is not lost. */
-        public void recordBoot(String id) {
+        void recordBoot(String id) {
             if (!boot.equals(id)) {
                 firstIndices.clear();
                 boot = id;
@@ -169,7 +178,7 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
         }
 
         /** Returns a problem if a GPU has another index than before. */
-        public Optional<Problem> compare(Map<String, Integer> now) {
+        Optional<Problem> compare(Map<String, Integer> now) {
             var moved = new TreeMap<Integer, Integer>();
             now.forEach((uuid, index) -> {
                 var before = first.putIfAbsent(uuid, index);
@@ -190,7 +199,7 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
      * Whether this container could use the GPUs since the service was started. Access that worked returns with a new container. Access that
      * never worked does not, so restarts would follow each other for ever.
      */
-    public static final class GpuAccess {
+    static final class GpuAccess {
         private static final String ADVICE =
                 "this container has had no access to the GPUs since the service was started: set no-cgroups = false in"
                         + " /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with"
@@ -199,65 +208,52 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
         private boolean worked;
 
         /** Records a listing, and returns it with another problem if the access to the GPUs was denied and never worked. */
-        public Found<GpuListing> review(Found<GpuListing> found, GpuFacts facts, boolean driverIsLoaded) {
-            worked |= !found.value().devices().isEmpty();
-            var denial = worked ? Optional.<String>empty() : denial(facts, driverIsLoaded);
-            return denial.map(reason -> denied(found, reason)).orElse(found);
+        GpuListing review(GpuListing listing, GpuFacts facts, boolean driverIsLoaded) {
+            worked |= !listing.devices.isEmpty();
+            return worked || !(facts.processes() instanceof Reading.Value<ToolOutput>(var output))
+                    ? listing
+                    : GpuQuery.denial(output, driverIsLoaded)
+                            .map(reason -> denied(listing, reason))
+                            .orElse(listing);
         }
 
-        private static Found<GpuListing> denied(Found<GpuListing> found, String reason) {
+        private static GpuListing denied(GpuListing listing, String reason) {
             var problem = new Problem(ProblemCode.GPU_ACCESS_DENIED, reason + ": " + ADVICE);
-            var problems = found.problems().stream()
+            var problems = listing.problems.stream()
                     .map(other -> isReplaced(other.code()) ? problem : other)
                     .toList();
-            return new Found<>(found.value(), problems, found.missing());
+            return new GpuListing(listing.devices, listing.usage, listing.memory, problems, listing.missing);
         }
 
         private static boolean isReplaced(ProblemCode code) {
             return code == ProblemCode.GPU_TOOL_FAILED || code == ProblemCode.GPU_NEEDS_NEW_CONTAINER;
         }
-
-        private static Optional<String> denial(GpuFacts facts, boolean driverIsLoaded) {
-            return facts.processes() instanceof Reading.Value<ToolOutput>(var output)
-                    ? GpuQuery.denial(
-                            output.exitCode(),
-                            output.stdout().text(),
-                            output.stderr().text(),
-                            driverIsLoaded)
-                    : Optional.empty();
-        }
     }
 
     /** Interprets what nvidia-smi answered about the temperature, the utilization and the memory of the GPUs. Nothing else depends on it. */
-    public static final class DeviceStatuses {
+    static final class DeviceStatuses {
         private static final int FIELDS = 5;
         private static final int PERCENT = 100;
 
         private DeviceStatuses() {}
 
         /** Returns the status of each device, in the order of the indices; none if it was not asked for it. */
-        public static Found<List<DeviceStatus>> of(GpuFacts facts) {
-            return switch (facts.status()) {
-                case Reading.Value<ToolOutput>(var output) -> of(output);
-                case Reading.Failed<ToolOutput>(var _, var reason) ->
-                    reason.isEmpty() ? Found.of(List.of()) : unknown(reason);
-            };
-        }
-
-        private static Found<List<DeviceStatus>> of(ToolOutput output) {
+        static List<DeviceStatus> of(GpuFacts facts, Findings findings) {
             try {
-                return Found.of(parse(GpuQuery.lines(
-                        output.exitCode(),
-                        output.stdout().text(),
-                        output.stderr().text())));
+                switch (facts.status()) {
+                    case Reading.Value<ToolOutput>(var output) -> {
+                        return parse(GpuQuery.lines(output));
+                    }
+                    case Reading.Failed<ToolOutput>(var _, var reason) -> {
+                        if (!reason.isEmpty()) {
+                            findings.add(ProblemCode.DEVICE_STATUS_UNKNOWN, reason);
+                        }
+                    }
+                }
             } catch (ToolException e) {
-                return unknown(String.valueOf(e.getMessage()));
+                findings.add(ProblemCode.DEVICE_STATUS_UNKNOWN, String.valueOf(e.getMessage()));
             }
-        }
-
-        private static Found<List<DeviceStatus>> unknown(String reason) {
-            List<DeviceStatus> none = List.of();
-            return Found.of(none).with(new Problem(ProblemCode.DEVICE_STATUS_UNKNOWN, reason));
+            return List.of();
         }
 
         /**
@@ -283,13 +279,8 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
                     index,
                     number(fields[3], "-?[0-9]{1,3}"),
                     utilization == null || utilization > PERCENT ? null : utilization,
-                    memory(fields[1]),
-                    memory(fields[2])));
-        }
-
-        private static @Nullable Memory memory(String field) {
-            var text = field.strip();
-            return text.matches("[0-9]{1,12}") ? Memory.ofMebibytes(Long.parseLong(text)) : null;
+                    GpuQuery.mebibytes(fields[1]),
+                    GpuQuery.mebibytes(fields[2])));
         }
 
         private static @Nullable Integer number(String field, String form) {

@@ -4,7 +4,6 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Accounts;
-import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -14,7 +13,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -73,45 +71,40 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
      * @param history their earlier files, to which these are added
      * @throws IllegalArgumentException if not all programs are in it
      */
-    public static Found<ImmunityRules> of(
+    public static ImmunityRules of(
             List<String> exemptUsers,
             List<ProtectedExecutable> executables,
             int ownPid,
             Accounts accounts,
             List<Reading<ProgramFile>> files,
-            ProgramHistory history) {
+            ProgramHistory history,
+            Findings findings) {
         if (files.size() != executables.size()) {
             throw new IllegalArgumentException("not all protected programs are in it");
         }
-        var users = new ConfiguredUsers(accounts);
+        var users = new ConfiguredUsers(accounts, findings);
         var exempt = users.exempt(exemptUsers);
-        var problems = new ArrayList<Problem>(exempt.problems());
         var programs = new ArrayList<ProtectedProgram>();
         for (var i = 0; i < files.size(); i++) {
             var executable = executables.get(i);
             var owner = users.owner(executable);
-            problems.addAll(owner.problems());
             switch (files.get(i)) {
                 case Reading.Value<ProgramFile>(var file) ->
                     programs.add(new ProtectedProgram(
-                            executable, file, history.record(executable.path(), file), owner.value(), false));
+                            executable, file, history.record(executable.path(), file), owner, false));
                 case Reading.Failed<ProgramFile>(var failure, var reason) -> {
-                    switch (failure) {
-                        case ABSENT -> executable.absent().ifPresent(problems::add);
-                        case UNTRUSTED -> problems.add(executable.unusable(reason));
-                        default -> problems.add(executable.unexamined(reason));
-                    }
+                    executable.problem(failure, reason).ifPresent(findings::add);
                     // Its processes may still run, for example while an upgrade replaces the file, and they must stay
                     // immune.
                     var isUnknown = failure != Failure.ABSENT && failure != Failure.UNTRUSTED;
                     var known = history.known(executable.path());
                     if (isUnknown || !known.isEmpty()) {
-                        programs.add(new ProtectedProgram(executable, null, known, owner.value(), isUnknown));
+                        programs.add(new ProtectedProgram(executable, null, known, owner, isUnknown));
                     }
                 }
             }
         }
-        return Found.of(new ImmunityRules(ownPid, exempt.value(), programs), problems);
+        return new ImmunityRules(ownPid, exempt, programs);
     }
 
     /** Returns why a process is never terminated; null if it may be. */
@@ -138,10 +131,10 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
     }
 
     private @Nullable String whatItIs(ObservedProcess process) {
-        if (process.id().pid() == FIRST_PROCESS) {
+        if (process.pid() == FIRST_PROCESS) {
             return "it is the first process of the machine";
         }
-        if (process.id().pid() == ownPid) {
+        if (process.pid() == ownPid) {
             return "it is genv-enforcer itself";
         }
         return process.kernelThread() ? "it is a kernel thread" : whatItRuns(process);
@@ -154,7 +147,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
         if (candidates.isEmpty()) {
             return null;
         }
-        switch (process.executable()) {
+        switch (process.facts().executable()) {
             case Reading.Value<ProgramFile>(var running) -> {
                 for (var candidate : candidates) {
                     if (candidate.isRunBy(running)) {
@@ -177,12 +170,11 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
     }
 
     /** Resolves the users that settings name, by name or uid, with the accounts of one machine. */
-    public record ConfiguredUsers(Accounts accounts) {
+    record ConfiguredUsers(Accounts accounts, Findings findings) {
         private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
-        private static final String EXEMPT = "GENV_ENFORCER_EXEMPT_USERS";
 
         /** Whether the settings give a user by name, which only the accounts of the machine can resolve. */
-        public static boolean areNamed(Collection<String> exempt, Collection<ProtectedExecutable> programs) {
+        static boolean areNamed(Collection<String> exempt, Collection<ProtectedExecutable> programs) {
             return Stream.concat(
                             exempt.stream(),
                             programs.stream()
@@ -192,37 +184,31 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
         }
 
         /** Returns the exempt uids. */
-        public Found<Set<Long>> exempt(Collection<String> users) {
-            var problems = new ArrayList<Problem>();
-            var uids = new HashSet<Long>();
-            for (var user : users) {
-                var uid = uid(user, EXEMPT);
-                uid.value().ifPresent(uids::add);
-                problems.addAll(uid.problems());
-            }
-            return Found.of(uids, problems);
+        Set<Long> exempt(Collection<String> users) {
+            return users.stream()
+                    .flatMap(user -> uid(user, "GENV_ENFORCER_EXEMPT_USERS").stream())
+                    .collect(Collectors.toSet());
         }
 
         /** Returns the uid for which a program is protected besides root; root's uid if there is none. */
-        public Found<Long> owner(ProtectedExecutable program) {
-            if (program.isForAllUsers()) {
-                return Found.of(ProtectedExecutable.ROOT_UID);
-            }
-            var uid = uid(program.user(), ProtectedExecutable.SETTING);
-            return Found.of(uid.value().orElse(ProtectedExecutable.ROOT_UID), uid.problems());
+        long owner(ProtectedExecutable program) {
+            return program.isForAllUsers()
+                    ? ProtectedExecutable.ROOT_UID
+                    : uid(program.user(), ProtectedExecutable.SETTING).orElse(ProtectedExecutable.ROOT_UID);
         }
 
-        private Found<Optional<Long>> uid(String user, String setting) {
+        private Optional<Long> uid(String user, String setting) {
             if (UID.matcher(user).matches()) {
-                return Found.of(Optional.of(Long.valueOf(user)));
+                return Optional.of(Long.valueOf(user));
             }
-            var uid = Found.of(accounts.uidOf(user));
-            return uid.value().isPresent()
-                    ? uid
-                    : uid.with(new Problem(
-                            ProblemCode.SETTING_USER_UNKNOWN,
-                            "user %s of %s is not in this host's /etc/passwd: give the uid instead"
-                                    .formatted(user, setting)));
+            var uid = accounts.uidOf(user);
+            if (uid.isEmpty()) {
+                findings.add(
+                        ProblemCode.SETTING_USER_UNKNOWN,
+                        "user %s of %s is not in this host's /etc/passwd: give the uid instead"
+                                .formatted(user, setting));
+            }
+            return uid;
         }
     }
 
@@ -296,26 +282,19 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             return user.equals(EVERYBODY);
         }
 
-        public Optional<Problem> absent() {
-            return BUILT_IN.contains(this)
-                    ? Optional.empty()
-                    : Optional.of(unusable("there is no such file on this host"));
-        }
-
-        /** Returns the problem that a user other than root can replace the file. */
-        public Problem unusable(String why) {
-            return new Problem(
+        /** Returns the problem of a file that was not identified; empty if a built-in one does not exist, as on most machines. */
+        Optional<Problem> problem(Failure failure, String reason) {
+            if (failure == Failure.ABSENT && BUILT_IN.contains(this)) {
+                return Optional.empty();
+            }
+            var consequence = "%s cannot be examined, so no process that may run it is terminated: %s";
+            if (failure == Failure.ABSENT || failure == Failure.UNTRUSTED) {
+                consequence = "%s protects no process (it must be a file of root that no other user can write): %s";
+            }
+            var why = failure == Failure.ABSENT ? "there is no such file on this host" : reason;
+            return Optional.of(new Problem(
                     ProblemCode.PROTECTED_UNUSABLE,
-                    "%s protects no process (it must be a file of root that no other user can write): %s; correct it, or remove it from %s"
-                            .formatted(path, why, SETTING));
-        }
-
-        /** Returns the problem that the file cannot be identified; its processes may run. */
-        public Problem unexamined(String why) {
-            return new Problem(
-                    ProblemCode.PROTECTED_UNUSABLE,
-                    "%s cannot be examined, so no process that may run it is terminated: %s; correct it, or remove it from %s"
-                            .formatted(path, why, SETTING));
+                    (consequence + "; correct it, or remove it from %s").formatted(path, why, SETTING)));
         }
 
         /**

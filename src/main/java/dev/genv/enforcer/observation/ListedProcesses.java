@@ -6,8 +6,6 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
-import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -28,7 +26,7 @@ import java.util.stream.Collectors;
  * Decides which process a listed pid belongs to. The driver lists the pid that opened {@code /dev/nvidiactl} as long as any process has
  * that file open: also after its process has exited, when another process can have the pid.
  */
-public final class ListedProcesses {
+final class ListedProcesses {
     private static final long NONE = -1;
 
     /**
@@ -48,15 +46,15 @@ public final class ListedProcesses {
      * @param processes those that exist
      * @param listing without the pids whose processes have exited in an earlier observation too
      */
-    public record Present(List<ObservedProcess> processes, Found<GpuListing> listing) {}
+    record Present(List<ObservedProcess> processes, GpuListing listing) {}
 
     /** Returns the listed pids that belonged to other processes at the last observation. */
-    public Set<Integer> reused() {
+    Set<Integer> reused() {
         return reused;
     }
 
     /** Whether the next observation must read the used memory of the devices anew, because a listed process has exited. */
-    public boolean needsDeviceMemory() {
+    boolean needsDeviceMemory() {
         return !absent.isEmpty();
     }
 
@@ -64,23 +62,23 @@ public final class ListedProcesses {
      * Decides it for a listing. If that is missing, nothing is forgotten. If it is incomplete, nothing is forgotten of the pids in the last
      * complete one: the lines of a GPU that cannot be read now may contain them.
      */
-    public Found<Present> observe(Found<GpuListing> listing, HostFacts facts) {
+    Present observe(GpuListing listing, HostFacts facts, Findings findings) {
         if (!boot.equals(facts.machine().bootId())) {
             boot = facts.machine().bootId();
             latestStarts = Map.of(); // start times count from the boot
             lastComplete = Set.of();
         }
         if (listing.missing().contains(SnapshotPart.PROCESSES)) {
-            return Found.of(new Present(List.of(), listing));
+            return new Present(List.of(), listing);
         }
         var beforeListing = facts.machine().beforeListing();
         var byPid = facts.processes().stream()
                 .collect(Collectors.toMap(ProcessFacts::pid, Function.identity(), (first, _) -> first));
-        var found = Found.of(new ArrayList<ObservedProcess>());
+        var present = new ArrayList<ObservedProcess>();
         var starts = new HashMap<Integer, Long>();
         var gone = new HashSet<Integer>();
         var others = new HashSet<Integer>();
-        for (var pid : listing.value().usage().keySet()) {
+        for (var pid : listing.usage().keySet()) {
             var latest = latestStarts.get(pid);
             if (latest != null) {
                 starts.put(pid, latest);
@@ -90,20 +88,20 @@ public final class ListedProcesses {
                     starts.put(pid, NONE);
                     gone.add(pid);
                 }
-                case ProcessIdentity.Unreadable(var reason) ->
-                    found = found.with(new Problem(
-                                    ProblemCode.PROCESS_UNREADABLE, "process %d: %s".formatted(pid, reason)))
-                            .without(SnapshotPart.EVERY_PROCESS);
+                case ProcessIdentity.Unreadable(var reason) -> {
+                    findings.add(ProblemCode.PROCESS_UNREADABLE, "process %d: %s".formatted(pid, reason));
+                    findings.miss(SnapshotPart.EVERY_PROCESS);
+                }
                 case ProcessIdentity.Present(var process) -> {
                     var start = process.id().startTime();
                     if (latest != null && start > latest) {
                         others.add(pid);
-                        found = found.with(problem(process));
+                        reportReused(process, findings);
                     } else {
                         // It may have been started and listed after the clock was read. The next observation shows it.
                         starts.put(pid, start);
                         if (start <= beforeListing) {
-                            found.value().add(process);
+                            present.add(process);
                         }
                     }
                 }
@@ -114,30 +112,23 @@ public final class ListedProcesses {
                     .filter(entry -> lastComplete.contains(entry.getKey()))
                     .forEach(entry -> starts.putIfAbsent(entry.getKey(), entry.getValue()));
         } else {
-            lastComplete = Set.copyOf(listing.value().usage().keySet());
+            lastComplete = Set.copyOf(listing.usage().keySet());
         }
         gone.addAll(others);
-        var present = new Present(
-                List.copyOf(found.value()),
-                new Found<>(listing.value().without(both(gone, absent)), listing.problems(), listing.missing()));
+        var exited = new HashSet<>(gone);
+        exited.retainAll(absent);
         latestStarts = Map.copyOf(starts);
         absent = Set.copyOf(gone);
         reused = Set.copyOf(others);
-        return new Found<>(present, found.problems(), found.missing());
+        return new Present(List.copyOf(present), listing.without(exited));
     }
 
-    private static Set<Integer> both(Set<Integer> now, Set<Integer> before) {
-        var both = new HashSet<>(now);
-        both.retainAll(before);
-        return both;
-    }
-
-    private static Problem problem(ObservedProcess process) {
-        return new Problem(
+    private static void reportReused(ObservedProcess process, Findings findings) {
+        findings.add(
                 ProblemCode.PID_REUSED,
                 "process %d of uid %s (%s) was started after its pid was listed: the listed process has exited"
                         .formatted(
-                                process.id().pid(),
+                                process.pid(),
                                 process.uid() == null ? "unknown" : process.uid(),
                                 SafeText.escape(process.command())));
     }
@@ -146,16 +137,15 @@ public final class ListedProcesses {
      * The processes whose environs were not read because no time or no reader was left. They are read first in the next
      * observation.
      */
-    public static final class UnreadProcesses {
+    static final class UnreadProcesses {
         private List<Integer> pids = List.of();
 
         /** Returns their pids. Those that wait the longest come first, so every process is read in some observation. */
-        public List<Integer> pids() {
+        List<Integer> pids() {
             return pids;
         }
 
-        /** Finds them, and returns their number. */
-        public Found<Integer> observe(List<ProcessFacts> processes) {
+        void observe(List<ProcessFacts> processes, Findings findings) {
             var unread = new LinkedHashMap<Integer, String>();
             for (var process : processes) {
                 if (process.before() instanceof Reading.Value<Bytes>
@@ -168,16 +158,14 @@ public final class ListedProcesses {
             inOrder.retainAll(unread.keySet());
             inOrder.addAll(unread.keySet());
             pids = List.copyOf(inOrder);
-            var found = Found.of(unread.size());
-            if (unread.isEmpty()) {
-                return found;
+            if (!unread.isEmpty()) {
+                var example = unread.firstEntry();
+                findings.miss(SnapshotPart.EVERY_ENVIRON);
+                findings.add(
+                        ProblemCode.PROCESSES_UNREAD,
+                        "%d of %d processes were not read, such as process %d: %s"
+                                .formatted(unread.size(), processes.size(), example.getKey(), example.getValue()));
             }
-            var example = unread.firstEntry();
-            return found.without(SnapshotPart.EVERY_ENVIRON)
-                    .with(new Problem(
-                            ProblemCode.PROCESSES_UNREAD,
-                            "%d of %d processes were not read, such as process %d: %s"
-                                    .formatted(unread.size(), processes.size(), example.getKey(), example.getValue())));
         }
     }
 }

@@ -1,8 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.observation.RelatedProcesses.RelatedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -53,13 +52,8 @@ public record Listings(
      *     boot, at most ten minutes before it last did; 0 if the service never observed that
      */
     public record Listing(Optional<String> eid, @Nullable Long owner, long named) {
-        private boolean isNamedBy(RelatedProcess witness) {
-            return owner != null
-                    && owner == witness.uid()
-                    && eid.isPresent()
-                    && witness.named()
-                            .filter(new Membership.InEnvironment(eid.get())::equals)
-                            .isPresent();
+        private boolean isNamedBy(ObservedProcess witness) {
+            return owner != null && owner.equals(witness.uid()) && eid.isPresent() && witness.names(eid.get());
         }
 
         private Listing namedAt(long ticks) {
@@ -121,31 +115,31 @@ public record Listings(
     }
 
     /** Whether a process is older than the first reading: an environment may have listed its relatives before. */
-    boolean isOlder(RelatedProcess process) {
+    boolean isOlder(ObservedProcess process) {
         return since == null || process.id().startTime() < since;
     }
 
-    Optional<Listing> of(RelatedProcess process) {
+    Optional<Listing> of(ObservedProcess process) {
         return Optional.ofNullable(byPid.get(process.pid()));
     }
 
     /** Whether an environment lists this process, or did. Then its environ does not show that it names none. */
-    boolean mayHaveEnvironment(RelatedProcess process) {
+    boolean mayHaveEnvironment(ObservedProcess process) {
         return byPid.containsKey(process.pid()) || hadEnvironment(process);
     }
 
     /** Whether an environment may have listed this process before. */
-    boolean hadEnvironment(RelatedProcess process) {
+    boolean hadEnvironment(ObservedProcess process) {
         return former.containsKey(process.pid()) || process.id().startTime() <= overflow;
     }
 
     /** Whether an environment lists or listed the leader of its session, which may have exited. Its pid is in use as long as the session. */
-    boolean mayLeaderHaveEnvironment(RelatedProcess process) {
+    boolean mayLeaderHaveEnvironment(ObservedProcess process) {
         return byPid.containsKey(process.session()) || hadLeaderEnvironment(process);
     }
 
     /** Whether an environment may have listed the leader of its session before. */
-    boolean hadLeaderEnvironment(RelatedProcess process) {
+    boolean hadLeaderEnvironment(ObservedProcess process) {
         return former.containsKey(process.session());
     }
 }

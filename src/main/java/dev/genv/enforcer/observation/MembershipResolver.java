@@ -5,8 +5,8 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.Listings.Listing;
-import dev.genv.enforcer.observation.RelatedProcesses.ProgramEnviron;
-import dev.genv.enforcer.observation.RelatedProcesses.RelatedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -52,7 +52,7 @@ public final class MembershipResolver {
             this.evidence = evidence;
         }
 
-        public Decision decide(RelatedProcess process) {
+        public Decision decide(ObservedProcess process) {
             return switch (process.environ().content()) {
                 case ProgramEnviron.Content.Intact(var named) -> {
                     var decision = new Decision(named, MembershipSource.ENVIRON);
@@ -65,7 +65,7 @@ public final class MembershipResolver {
             };
         }
 
-        private Decision infer(RelatedProcess process) {
+        private Decision infer(ObservedProcess process) {
             if (evidence == null) {
                 return Decision.unknown("it is unknown which environments list its ancestors");
             }
@@ -82,7 +82,7 @@ public final class MembershipResolver {
             return evidence.isIncomplete(process) ? Decision.unknown(NOTHING_FOUND) : unresolved(NOTHING_FOUND);
         }
 
-        private Decision recorded(RelatedProcess process, Decision decision) {
+        private Decision recorded(ObservedProcess process, Decision decision) {
             if (!(decision.membership() instanceof Membership.Unknown)) {
                 memory.record(process, decision);
             }
@@ -132,20 +132,11 @@ public final class MembershipResolver {
     }
 
     /** A membership, and by what it was decided. An unknown one is final: no other source can decide it. */
-    public record Decision(Membership membership, MembershipSource by) {
-        private static final Membership.Unknown UID_UNKNOWN = new Membership.Unknown("its real uid cannot be read");
-
+    record Decision(Membership membership, MembershipSource by) {
         /** Returns the unknown membership of a process that has overwritten its environ; an environment may list its pid. */
         static Decision unknown(String reason, boolean listed) {
             return new Decision(
                     new Membership.Unknown("it has overwritten its environ, and " + reason, listed),
-                    MembershipSource.UNKNOWN);
-        }
-
-        /** Returns the decision about a process whose environ or uid could not be read. */
-        public static Decision unavailable(ProgramEnviron environ) {
-            return new Decision(
-                    environ.content() instanceof ProgramEnviron.Content.Unavailable(var reason) ? reason : UID_UNKNOWN,
                     MembershipSource.UNKNOWN);
         }
 
@@ -183,7 +174,7 @@ public final class MembershipResolver {
             }
         }
 
-        void record(RelatedProcess process, Decision decision) {
+        void record(ObservedProcess process, Decision decision) {
             var before = entries.get(process.id());
             entries.put(
                     process.id(),
@@ -199,7 +190,7 @@ public final class MembershipResolver {
         }
 
         /** Returns the decision about the same program of a process that has overwritten its environ. */
-        Optional<Decision> recall(RelatedProcess process) {
+        Optional<Decision> recall(ObservedProcess process) {
             var entry = entries.get(process.id());
             if (entry == null) {
                 return Optional.empty();
@@ -234,10 +225,12 @@ public final class MembershipResolver {
          * environment and both processes have the same user, and if a fact agrees that no other user can write: an intact environ in the
          * session of one of them names the environment too, or did so while the environment listed the pid.
          */
-        private Optional<Decision> listing(RelatedProcess ancestor, RelatedProcess process) {
+        private Optional<Decision> listing(ObservedProcess ancestor, ObservedProcess process) {
             return listings.of(ancestor).map(listing -> {
                 var eid = listing.eid().orElse("");
-                var isOwned = listing.eid().isPresent() && listing.owner() != null && listing.owner() == process.uid();
+                var isOwned = listing.eid().isPresent()
+                        && listing.owner() != null
+                        && listing.owner().equals(process.uid());
                 return isOwned && (wasNamed(listing, ancestor) || isNamed(eid, ancestor, process))
                         ? new Decision(new Membership.InEnvironment(eid), MembershipSource.LISTED)
                         : Decision.unknown(
@@ -250,22 +243,20 @@ public final class MembershipResolver {
         }
 
         /** Before the start of the ancestor, another process had its pid. */
-        private static boolean wasNamed(Listing listing, RelatedProcess ancestor) {
+        private static boolean wasNamed(Listing listing, ObservedProcess ancestor) {
             return listing.named() > ancestor.id().startTime();
         }
 
-        private boolean isNamed(String eid, RelatedProcess ancestor, RelatedProcess process) {
+        private boolean isNamed(String eid, ObservedProcess ancestor, ObservedProcess process) {
             return Stream.of(List.of(ancestor), processes.session(process), processes.session(ancestor))
                     .flatMap(List::stream)
-                    .anyMatch(witness -> witness.named()
-                            .filter(new Membership.InEnvironment(eid)::equals)
-                            .isPresent());
+                    .anyMatch(witness -> witness.names(eid));
         }
 
         /** Returns what witnesses say that all agree; empty if there are none, or if one cannot be read. */
         private Optional<Decision> agreement(
-                RelatedProcess process, Collection<RelatedProcess> witnesses, MembershipSource by, String who) {
-            if (witnesses.stream().anyMatch(RelatedProcess::isUnavailable)) {
+                ObservedProcess process, Collection<ObservedProcess> witnesses, MembershipSource by, String who) {
+            if (witnesses.stream().anyMatch(ObservedProcess::isUnavailable)) {
                 return Optional.empty();
             }
             var named = witnesses.stream()
@@ -278,7 +269,7 @@ public final class MembershipResolver {
         }
 
         /** Returns what a witness says; empty if its environ is overwritten, or cannot show the environment that it may have been given. */
-        private Optional<Membership> said(RelatedProcess witness) {
+        private Optional<Membership> said(ObservedProcess witness) {
             return witness.named()
                     .filter(named -> !(named instanceof Membership.Outside) || !listings.mayHaveEnvironment(witness));
         }
@@ -288,7 +279,7 @@ public final class MembershipResolver {
          * and no user of it may have one, because genv gives the id to running shells, whose environs never show it. A relative of a process
          * that is older than the first reading may have had one.
          */
-        private Optional<Decision> accept(Membership named, RelatedProcess process, MembershipSource by) {
+        private Optional<Decision> accept(Membership named, ObservedProcess process, MembershipSource by) {
             if (!(named instanceof Membership.Outside)) {
                 return Optional.of(new Decision(named, by));
             }
@@ -307,7 +298,7 @@ public final class MembershipResolver {
          * Whether more could have been found about a process about which nothing was: a relative was not read, or is no longer listed. Every
          * user can arrange both, so that they do not show that the process belongs to no environment.
          */
-        boolean isIncomplete(RelatedProcess process) {
+        boolean isIncomplete(ObservedProcess process) {
             return !processes.areComplete(process)
                     || process.relations() == null
                     || listings.hadEnvironment(process)
@@ -316,7 +307,7 @@ public final class MembershipResolver {
                             .anyMatch(relative -> relative.isUnavailable() || listings.hadEnvironment(relative));
         }
 
-        private boolean mayHaveEnvironment(RelatedProcess witness) {
+        private boolean mayHaveEnvironment(ObservedProcess witness) {
             return witness.isUnavailable()
                     || listings.mayHaveEnvironment(witness)
                     || witness.named()
@@ -325,7 +316,7 @@ public final class MembershipResolver {
         }
 
         /** Returns what the first of these facts decides about a process which has overwritten its environ; empty if none says anything. */
-        Optional<Decision> infer(RelatedProcess process) {
+        Optional<Decision> infer(ObservedProcess process) {
             return ofAncestors(process).or(() -> ofSession(process)).or(() -> ofCgroup(process));
         }
 
@@ -333,8 +324,8 @@ public final class MembershipResolver {
          * The nearest ancestor that an environment lists, or whose environ is intact. A process that lost its parent is adopted by another one,
          * such as the manager of a user's services (PR_SET_CHILD_SUBREAPER of prctl(2)). That one says nothing about it.
          */
-        private Optional<Decision> ofAncestors(RelatedProcess process) {
-            var passed = new ArrayList<RelatedProcess>();
+        private Optional<Decision> ofAncestors(ObservedProcess process) {
+            var passed = new ArrayList<ObservedProcess>();
             var current = process;
             while (passed.size() <= RelatedProcesses.MOST_ANCESTORS) {
                 var found = ofAncestor(current, process, passed);
@@ -354,7 +345,7 @@ public final class MembershipResolver {
         }
 
         private Optional<Decision> ofAncestor(
-                RelatedProcess ancestor, RelatedProcess process, List<RelatedProcess> between) {
+                ObservedProcess ancestor, ObservedProcess process, List<ObservedProcess> between) {
             var listed = listing(ancestor, process);
             if (listed.isPresent() || ancestor.pid() == process.pid()) {
                 return listed;
@@ -371,26 +362,26 @@ public final class MembershipResolver {
         }
 
         /** Whether a process that names no environment was not given one, and did not adopt the other one. */
-        private boolean isTrueAncestor(RelatedProcess ancestor, RelatedProcess process) {
+        private boolean isTrueAncestor(ObservedProcess ancestor, ObservedProcess process) {
             return ancestor.isInSessionOf(process)
                     && !ancestor.firstOfNamespace()
                     && !listings.mayHaveEnvironment(ancestor);
         }
 
         /** A process in the session of another one got it from its true parent. One that began a session may have been adopted afterwards. */
-        private static boolean mayHaveAdopted(RelatedProcess parent, RelatedProcess child) {
+        private static boolean mayHaveAdopted(ObservedProcess parent, ObservedProcess child) {
             return !parent.isInSessionOf(child) && !child.leadsSession();
         }
 
         /** The leader of its session and the members of its process group, which a process keeps when it loses its parent. */
-        private Optional<Decision> ofSession(RelatedProcess process) {
+        private Optional<Decision> ofSession(ObservedProcess process) {
             return processes.areComplete(process)
                     ? agreement(process, processes.leaderAndGroup(process), MembershipSource.SESSION, "its session")
                     : Optional.empty();
         }
 
         /** The processes in its container, or in its scope or service of systemd. */
-        private Optional<Decision> ofCgroup(RelatedProcess process) {
+        private Optional<Decision> ofCgroup(ObservedProcess process) {
             return processes.areComplete(process) && process.cgroup().isUnit()
                     ? agreement(process, processes.unit(process), MembershipSource.CGROUP, "its cgroup")
                     : Optional.empty();

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.genv.GenvJson;
@@ -28,6 +29,8 @@ public final class StateParser {
     /** In bytes; the parsed content of larger files is not kept. */
     private static final int LARGEST_KEPT = 16 << 10;
 
+    private static final int LONGEST_SHOWN = 200;
+    private static final int MAX_HOLDERS = 3;
     private static final String WITHOUT_LOCK = ". The state is read without it; nothing can be detached";
 
     private final String path;
@@ -53,15 +56,18 @@ public final class StateParser {
     }
 
     private State parse(StateFacts facts) {
-        return DirectoryProblem.of(path, facts.directory())
-                .map(State::unreadable)
-                .orElseGet(() -> facts.directory() instanceof Directory.Absent ? State.ABSENT : files(facts));
+        if (facts.directory() instanceof Directory.Absent) {
+            return State.ABSENT;
+        }
+        return directoryProblem(path, facts.directory())
+                .map(problem -> new State(new State.File.Unreadable<>(problem), new State.File.Unreadable<>(problem)))
+                .orElseGet(() -> files(facts));
     }
 
     private State files(StateFacts facts) {
         var state =
                 parsed(facts.envs(), facts.devices()).withLockWait(facts.lock().waited());
-        return LockProblem.of(facts.lock())
+        return lockProblem(facts.lock())
                 .map(problem -> state.with(new Problem(problem.code(), problem.detail() + WITHOUT_LOCK)))
                 .orElse(state);
     }
@@ -72,7 +78,8 @@ public final class StateParser {
             return before.state;
         }
         last = null; // its memory is free while the new files are parsed
-        var state = State.parse(file(envs, "envs.json"), file(devices, "devices.json"));
+        var state =
+                new State(parsed(envs, "envs.json", EnvsFile::of), parsed(devices, "devices.json", DevicesFile::of));
         last = size(envs) + size(devices) <= LARGEST_KEPT ? new Parsed(envs, devices, state) : null;
         return state;
     }
@@ -81,14 +88,26 @@ public final class StateParser {
         return file instanceof StateFile.Present(var content) ? content.length() : 0;
     }
 
-    private static State.File<byte[]> file(StateFile file, String name) {
+    private interface Parser<T> {
+        T parse(JsonNode root) throws UnreadableException;
+    }
+
+    private static <T> State.File<T> parsed(StateFile file, String name, Parser<T> parser) {
         return switch (file) {
             case StateFile.Absent _ -> new State.File.Absent<>();
-            case StateFile.Present(var content) -> new State.File.Present<>(content.array());
-            case StateFile.Unreadable unreadable ->
-                new State.File.Unreadable<>(
-                        new Problem(ProblemCode.STATE_UNREADABLE, name + ": " + clause(unreadable)));
+            case StateFile.Unreadable unreadable -> unreadable(name + ": " + clause(unreadable));
+            case StateFile.Present(var content) -> {
+                try {
+                    yield new State.File.Present<>(parser.parse(GenvJson.read(content.array())));
+                } catch (UnreadableException e) {
+                    yield unreadable(name + " " + e.getMessage());
+                }
+            }
         };
+    }
+
+    private static <T> State.File<T> unreadable(String why) {
+        return new State.File.Unreadable<>(new Problem(ProblemCode.STATE_UNREADABLE, why));
     }
 
     /** Returns why a state file was not read, as a clause without a subject. */
@@ -137,90 +156,70 @@ public final class StateParser {
         }
     }
 
-    /** Why the state directory is not read. */
-    public static final class DirectoryProblem {
-        private static final int LONGEST = 200;
-
-        private DirectoryProblem() {}
-
-        /** Returns the problem; empty if the directory was read or does not exist. */
-        public static Optional<Problem> of(String path, Directory directory) {
-            return switch (directory) {
-                case Directory.Present _, Directory.Absent _ -> Optional.empty();
-                case Directory.UserMount mount -> Optional.of(userMount(path, mount));
-                case Directory.Stale(var onHost) ->
-                    Optional.of(new Problem(
-                            ProblemCode.STATE_DIRECTORY_MOVED,
-                            onHost.isEmpty()
-                                    ? path
-                                            + " was removed, and only the mount still leads there: recreate the"
-                                            + " container"
-                                    : "%s is a mount of a directory that the host no longer has at %s: recreate the container"
-                                            .formatted(path, onHost)));
-                case Directory.Unreadable(var failure, var reason) ->
-                    Optional.of(
-                            failure == Failure.TIMEOUT
-                                    ? new Problem(
-                                            ProblemCode.STATE_TIMEOUT, "%s does not answer: %s".formatted(path, reason))
-                                    : new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + reason));
-            };
-        }
-
-        /** The user decides what is read there and whether there is an answer, so the service accesses nothing there. */
-        static Problem userMount(String path, Directory.UserMount mount) {
-            return new Problem(
-                    ProblemCode.STATE_USER_MOUNT,
-                    "%s is not read: user %d has mounted a file system of the type %s on %s: unmount it (umount -l) and terminate the process that serves it"
-                            .formatted(
-                                    path,
-                                    mount.uid(),
-                                    SafeText.escape(mount.type(), LONGEST),
-                                    SafeText.escape(mount.point(), LONGEST)));
-        }
+    /** Returns why the state directory is not read; empty if it was read or does not exist. */
+    public static Optional<Problem> directoryProblem(String path, Directory directory) {
+        return switch (directory) {
+            case Directory.Present _, Directory.Absent _ -> Optional.empty();
+            // The user decides what is read there and whether there is an answer, so the service accesses nothing
+            // there.
+            case Directory.UserMount(var uid, var type, var point) ->
+                Optional.of(new Problem(
+                        ProblemCode.STATE_USER_MOUNT,
+                        "%s is not read: user %d has mounted a file system of the type %s on %s: unmount it (umount -l) and terminate the process that serves it"
+                                .formatted(
+                                        path,
+                                        uid,
+                                        SafeText.escape(type, LONGEST_SHOWN),
+                                        SafeText.escape(point, LONGEST_SHOWN))));
+            case Directory.Stale(var onHost) ->
+                Optional.of(new Problem(
+                        ProblemCode.STATE_DIRECTORY_MOVED,
+                        onHost.isEmpty()
+                                ? path + " was removed, and only the mount still leads there: recreate the container"
+                                : "%s is a mount of a directory that the host no longer has at %s: recreate the container"
+                                        .formatted(path, onHost)));
+            case Directory.Unreadable(var failure, var reason) ->
+                Optional.of(
+                        failure == Failure.TIMEOUT
+                                ? new Problem(
+                                        ProblemCode.STATE_TIMEOUT, "%s does not answer: %s".formatted(path, reason))
+                                : new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + reason));
+        };
     }
 
-    /** Why genv's lock is not available, and which process holds it. */
-    public static final class LockProblem {
-        private static final String NAME = "genv.lock";
-        private static final int MAX_NAMED = 3;
+    /** Returns why genv's lock is not available, and which process holds it; empty if it was taken, or if that was not attempted. */
+    public static Optional<Problem> lockProblem(LockFacts lock) {
+        return switch (lock.outcome()) {
+            case HELD, NOT_ATTEMPTED -> Optional.empty();
+            case TIMEOUT ->
+                Optional.of(new Problem(
+                        ProblemCode.LOCK_TIMEOUT,
+                        "genv.lock is held by another program, for longer than %d ms: %s"
+                                .formatted(lock.limit().toMillis(), holders(lock.holders()))));
+            case UNUSABLE -> Optional.of(new Problem(ProblemCode.LOCK_UNUSABLE, "genv.lock " + lock.reason()));
+        };
+    }
 
-        private LockProblem() {}
-
-        /** Returns the problem; empty if the lock was taken, or if that was not attempted. */
-        public static Optional<Problem> of(LockFacts lock) {
-            return switch (lock.outcome()) {
-                case HELD, NOT_ATTEMPTED -> Optional.empty();
-                case TIMEOUT ->
-                    Optional.of(new Problem(
-                            ProblemCode.LOCK_TIMEOUT,
-                            "%s is held by another program, for longer than %d ms: %s"
-                                    .formatted(NAME, lock.limit().toMillis(), holders(lock.holders()))));
-                case UNUSABLE -> Optional.of(new Problem(ProblemCode.LOCK_UNUSABLE, NAME + " " + lock.reason()));
-            };
+    private static String holders(@Nullable List<LockFacts.Holder> holders) {
+        if (holders == null) {
+            return "the holder cannot be read";
         }
-
-        private static String holders(@Nullable List<LockFacts.Holder> holders) {
-            if (holders == null) {
-                return "the holder cannot be read";
-            }
-            if (holders.isEmpty()) {
-                return "/proc/locks does not show the holder";
-            }
-            var named = holders.stream().limit(MAX_NAMED).map(LockProblem::name).collect(Collectors.joining(", "));
-            var more = holders.size() - MAX_NAMED;
-            return more > 0 ? named + " and %d more".formatted(more) : named;
+        if (holders.isEmpty()) {
+            return "/proc/locks does not show the holder";
         }
+        var named = holders.stream().limit(MAX_HOLDERS).map(StateParser::holder).collect(Collectors.joining(", "));
+        var more = holders.size() - MAX_HOLDERS;
+        return more > 0 ? named + " and %d more".formatted(more) : named;
+    }
 
-        private static String name(LockFacts.Holder holder) {
-            if (holder.pid() <= 0) {
-                return "a process of another PID namespace";
-            }
-            var stat = Optional.ofNullable(holder.stat()).map(Bytes::text).flatMap(ProcStat::tryParse);
-            return stat.isEmpty() || holder.uid() == null
-                    ? "process %d, which has exited; a child of it may still hold the lock".formatted(holder.pid())
-                    : "process %d (%s) of uid %d"
-                            .formatted(holder.pid(), stat.get().command(), holder.uid());
+    private static String holder(LockFacts.Holder holder) {
+        if (holder.pid() <= 0) {
+            return "a process of another PID namespace";
         }
+        var stat = Optional.ofNullable(holder.stat()).map(Bytes::text).flatMap(ProcStat::tryParse);
+        return stat.isEmpty() || holder.uid() == null
+                ? "process %d, which has exited; a child of it may still hold the lock".formatted(holder.pid())
+                : "process %d (%s) of uid %d".formatted(holder.pid(), stat.get().command(), holder.uid());
     }
 
     /**
@@ -277,16 +276,6 @@ public final class StateParser {
             };
         }
 
-        public static State unreadable(Problem why) {
-            return new State(new File.Unreadable<>(why), new File.Unreadable<>(why));
-        }
-
-        public static State parse(File<byte[]> envs, File<byte[]> devices) {
-            return new State(
-                    parsed(envs, "envs.json", bytes -> EnvsFile.of(GenvJson.read(bytes))),
-                    parsed(devices, "devices.json", bytes -> DevicesFile.of(GenvJson.read(bytes))));
-        }
-
         /** A file that is present, absent or unreadable. */
         public sealed interface File<T> {
             record Present<T>(T content) implements File<T> {}
@@ -294,25 +283,6 @@ public final class StateParser {
             record Absent<T>() implements File<T> {}
 
             record Unreadable<T>(Problem problem) implements File<T> {}
-        }
-
-        private static <T> File<T> parsed(File<byte[]> file, String name, Parser<T> parser) {
-            return switch (file) {
-                case File.Absent<byte[]>() -> new File.Absent<>();
-                case File.Unreadable<byte[]>(var problem) -> new File.Unreadable<>(problem);
-                case File.Present<byte[]>(var bytes) -> {
-                    try {
-                        yield new File.Present<>(parser.parse(bytes));
-                    } catch (UnreadableException e) {
-                        yield new File.Unreadable<>(
-                                new Problem(ProblemCode.STATE_UNREADABLE, name + " " + e.getMessage()));
-                    }
-                }
-            };
-        }
-
-        private interface Parser<T> {
-            T parse(byte[] bytes) throws UnreadableException;
         }
     }
 }

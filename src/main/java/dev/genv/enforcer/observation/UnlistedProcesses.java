@@ -4,12 +4,10 @@ import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.HolderFacts.Holder;
-import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SafeText;
@@ -62,33 +60,29 @@ public final class UnlistedProcesses {
         return unexplained.isLasting();
     }
 
-    /** Interprets the facts. The member function resolves the membership of a process that may use these devices. */
-    public Found<Unlisted> observe(
+    /** Interprets the facts. The function resolves a process that may use these devices. */
+    Unlisted observe(
             HostFacts facts,
-            Found<GpuListing> listing,
+            GpuListing listing,
             int ownPid,
-            BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> member) {
+            BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver,
+            Findings findings) {
         var wereSought = needsDeviceHolders();
         if (listing.missing().contains(SnapshotPart.EVERY_PROCESS)) {
             unexplained.forget();
         } else if (!listing.missing().contains(SnapshotPart.PROCESSES)) {
-            unexplained.record(listing.value(), facts.gpu().devicesAreCurrent());
+            unexplained.record(listing, facts.gpu().devicesAreCurrent());
         }
         var amounts = unexplained.lasting();
         if (!wereSought || amounts.isEmpty() || listing.missing().contains(SnapshotPart.PROCESSES)) {
             since = Map.of();
             mapped = Map.of();
-            return Found.of(Unlisted.NONE);
+            return Unlisted.NONE;
         }
         var devices = devicesByMinor(facts.holders().gpus(), amounts);
-        var unlisted = interpret(facts, amounts, devices, listing.value(), ownPid, member);
-        return Found.of(
-                unlisted,
-                problems(
-                        unlisted,
-                        amounts,
-                        Set.copyOf(devices.values()),
-                        facts.holders().incomplete()));
+        var unlisted = interpret(facts, amounts, devices, listing, ownPid, resolver);
+        report(unlisted, amounts, Set.copyOf(devices.values()), facts.holders().incomplete(), findings);
+        return unlisted;
     }
 
     private Unlisted interpret(
@@ -97,7 +91,7 @@ public final class UnlistedProcesses {
             Map<Integer, Integer> devices,
             GpuListing listing,
             int ownPid,
-            BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> member) {
+            BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver) {
         var found = new ArrayList<Unlisted.Holder>();
         var before = since;
         var mappings = new HashMap<ProcessId, Set<Integer>>();
@@ -124,7 +118,7 @@ public final class UnlistedProcesses {
                 var earlier = mapped.getOrDefault(process.id(), Set.of());
                 var now = holder.mapped().stream().filter(held::contains).collect(Collectors.toUnmodifiableSet());
                 found.add(new Unlisted.Holder(
-                        member.apply(process, uses), first, used(process, earlier, now, devices, descent)));
+                        resolver.apply(process, uses), first, used(process, earlier, now, devices, descent)));
                 mappings.put(process.id(), now);
             }
         }
@@ -147,35 +141,42 @@ public final class UnlistedProcesses {
                 .filter(earlier::contains)
                 .map(devices::get)
                 .filter(Objects::nonNull)
-                .filter(device -> !descent.mayHaveInherited(process.id().pid(), device))
+                .filter(device -> !descent.mayHaveInherited(process.pid(), device))
                 .sorted()
                 .toList();
     }
 
-    /** Returns a problem for each process and device, and one for each device without such a process. */
-    private static List<Problem> problems(
-            Unlisted unlisted, Map<String, Amount> amounts, Set<Integer> withFile, String incomplete) {
-        var problems = new ArrayList<Problem>();
-        for (var amount : new TreeMap<>(amounts).values()) {
+    /** Reports each process and device, and each device without such a process. */
+    private static void report(
+            Unlisted unlisted,
+            Map<String, Amount> amounts,
+            Set<Integer> withFile,
+            String incomplete,
+            Findings findings) {
+        for (var amount : amounts.values()) {
+            var memory = "%d MiB on device %d belong to no listed process"
+                    .formatted(amount.first().mebibytes(), amount.index());
             var holders = unlisted.processes().stream()
                     .filter(process -> process.uses(amount.index()) && !isProtected(process))
                     .toList();
             holders.stream()
                     .limit(MOST_REPORTED)
-                    .map(process -> problem("process %d of uid %s (%s) holds device %d, but is not listed; %s"
-                            .formatted(
-                                    process.pid(),
-                                    process.uid() == null ? "unknown" : process.uid(),
-                                    SafeText.escape(process.command()),
-                                    amount.index(),
-                                    text(amount))))
-                    .forEach(problems::add);
+                    .forEach(process -> findings.add(
+                            ProblemCode.GPU_UNLISTED,
+                            "process %d of uid %s (%s) holds device %d, but is not listed; %s"
+                                    .formatted(
+                                            process.pid(),
+                                            process.uid() == null ? "unknown" : process.uid(),
+                                            SafeText.escape(process.command()),
+                                            amount.index(),
+                                            memory)));
             if (holders.isEmpty()) {
-                problems.add(problem("%s, and no process was found that holds it, except protected programs%s"
-                        .formatted(text(amount), unexamined(withFile.contains(amount.index()), incomplete))));
+                findings.add(
+                        ProblemCode.GPU_UNLISTED,
+                        "%s, and no process was found that holds it, except protected programs%s"
+                                .formatted(memory, unexamined(withFile.contains(amount.index()), incomplete)));
             }
         }
-        return problems;
     }
 
     private static String unexamined(boolean hasFile, String incomplete) {
@@ -187,15 +188,6 @@ public final class UnlistedProcesses {
 
     private static boolean isProtected(GpuProcess process) {
         return process.immunity() != null && process.immunity().kind() == Immunity.Kind.PROTECTED;
-    }
-
-    private static String text(Amount amount) {
-        return "%d MiB on device %d belong to no listed process"
-                .formatted(amount.first().mebibytes(), amount.index());
-    }
-
-    private static Problem problem(String detail) {
-        return new Problem(ProblemCode.GPU_UNLISTED, detail);
     }
 
     /** Returns the indices of these devices by the minor numbers of their files. */
@@ -225,7 +217,7 @@ public final class UnlistedProcesses {
             for (var holder : holders) {
                 if (ProcessIdentity.of(holder.process()) instanceof ProcessIdentity.Present(var process)
                         && process.relations() != null) {
-                    parents.put(process.id().pid(), process.relations().parent());
+                    parents.put(process.pid(), process.relations().parent());
                 }
             }
             return new Descent(parents, listing);

@@ -9,12 +9,10 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.Workloads.CgroupPath.CgroupFinding;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -24,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * Attributes processes to workloads. A process hardly ever changes its cgroup once it uses a GPU, so its cgroup is remembered and read
  * again only in every {@value #PERIOD}th observation. One thread at a time uses it.
  */
-public final class Workloads {
+final class Workloads {
     static final int PERIOD = 16;
     /** Incomplete observations forget nothing, and users choose the number of processes. */
     static final int MOST_REMEMBERED = 10_000;
@@ -37,49 +35,53 @@ public final class Workloads {
     /**
      * A process.
      *
-     * @param cgroup null if it was never read
+     * @param cgroup what its cgroup shows; null if it was never read
      * @param slurmJob the job that its environ named when it was last intact; empty if it named none
      */
-    private record Entry(@Nullable CgroupFinding cgroup, String slurmJob) {
-        static final Entry NEW = new Entry(null, "");
-
+    private record Entry(@Nullable Workload cgroup, String slurmJob) {
+        @Nullable
         Workload workload() {
-            var found = cgroup == null ? CgroupFinding.NONE : cgroup;
+            var found = cgroup == null ? Workload.NONE : cgroup;
             var claimed = slurmJob.isEmpty() ? null : new SlurmJob(slurmJob, WorkloadSource.ENVIRON);
             return new Workload(
-                    found.unit(),
-                    found.container(),
-                    found.pod() == null ? null : new Pod(found.pod()),
-                    found.job() == null ? claimed : found.job());
+                            found.unit(),
+                            found.container(),
+                            found.pod(),
+                            found.slurmJob() == null ? claimed : found.slurmJob())
+                    .orNull();
         }
     }
 
-    public void begin() {
+    void begin() {
         observations++;
     }
 
-    /** Returns the workload of a process; null if nothing is known. */
-    public @Nullable Workload resolve(ProcessId process, WorkloadReadings readings) {
-        var entry = Optional.ofNullable(entries.get(process)).orElse(Entry.NEW);
-        var found = readings.finding();
-        entry = found == null ? entry : new Entry(found, entry.slurmJob());
-        entry = readings.slurmJob() == null ? entry : new Entry(entry.cgroup(), readings.slurmJob());
+    /**
+     * Returns the workload of a process; null if nothing is known.
+     *
+     * @param slurmJob the job that its environ names, empty if it names none; null if its environ says nothing
+     */
+    @Nullable
+    Workload resolve(ProcessId process, Reading<Bytes> cgroup, @Nullable String slurmJob) {
+        var known = entries.getOrDefault(process, new Entry(null, ""));
+        var found = ofCgroup(cgroup);
+        var entry = new Entry(found == null ? known.cgroup : found, slurmJob == null ? known.slurmJob : slurmJob);
         entries.put(process, entry);
         if (entries.size() > MOST_REMEMBERED) {
             entries.pollFirstEntry();
         }
-        return entry.workload().orNull();
+        return entry.workload();
     }
 
     /** Returns the processes whose cgroups need not be read in the next observation. */
-    public Set<ProcessId> known() {
+    Set<ProcessId> known() {
         return entries.entrySet().stream()
                 .filter(entry -> entry.getValue().cgroup() != null && !isDue(entry.getKey()))
                 .map(Map.Entry::getKey)
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    public void retain(Set<ProcessId> processes) {
+    void retain(Set<ProcessId> processes) {
         entries.keySet().retainAll(processes);
     }
 
@@ -88,29 +90,15 @@ public final class Workloads {
         return (observations + process.pid()) % PERIOD == 0;
     }
 
-    /**
-     * What was read about the workload of a process.
-     *
-     * @param cgroup the content of {@code /proc/PID/cgroup}
-     * @param slurmJob the number of the job that its environ names, empty if it names none; null if its environ says nothing
-     */
-    public record WorkloadReadings(
-            Reading<Bytes> cgroup, @Nullable String slurmJob) {
-        /** Of a process of which nothing was read. */
-        public static final WorkloadReadings NONE =
-                new WorkloadReadings(Reading.failed(Reading.Failure.SKIPPED, ""), null);
-
-        /** Returns what the cgroup shows; null if it was not read. */
-        @Nullable
-        CgroupFinding finding() {
-            if (!(cgroup instanceof Reading.Value<Bytes>(var content))) {
-                return null;
-            }
-            var text = content.text();
-            var isWhole = content.length() < ProcessFacts.LARGEST_CGROUP;
-            return CgroupFinding.parse(
-                    isWhole ? text : text.substring(0, Math.min(text.length(), ProcessFacts.LARGEST_CGROUP)), isWhole);
+    /** Returns what {@code /proc/PID/cgroup} shows; null if it was not read. */
+    private static @Nullable Workload ofCgroup(Reading<Bytes> cgroup) {
+        if (!(cgroup instanceof Reading.Value<Bytes>(var content))) {
+            return null;
         }
+        var text = content.text();
+        return content.length() < ProcessFacts.LARGEST_CGROUP
+                ? CgroupPath.parseFile(text, true)
+                : CgroupPath.parseFile(text.substring(0, Math.min(text.length(), ProcessFacts.LARGEST_CGROUP)), false);
     }
 
     /**
@@ -119,6 +107,9 @@ public final class Workloads {
      * what rootless engines create is recognized, as a claim. A slice cannot be delegated.
      */
     static final class CgroupPath {
+        /** The controllers of the hierarchies in which systemd keeps its units. */
+        private static final Set<String> OF_SYSTEMD = Set.of("", "name=systemd");
+
         private static final Pattern CONTAINER = Pattern.compile(
                 "(?:(?<engine>docker|cri-containerd|crio|libpod|libpod-payload|nerdctl)-)?(?<id>[0-9a-f]{64})(?:\\.scope)?");
         private static final Map<String, String> ENGINES = Map.of(
@@ -164,15 +155,45 @@ public final class Workloads {
         private boolean isDelegated;
         private @Nullable String unit;
         private @Nullable Container container;
-        private @Nullable String pod;
+        private @Nullable Pod pod;
         private @Nullable SlurmJob job;
 
         private CgroupPath(boolean isRelative) {
             this.isRelative = isRelative;
         }
 
+        /** Parses {@code /proc/PID/cgroup}, see cgroups(7). A text that is not whole may end within a line. */
+        static Workload parseFile(String text, boolean isWhole) {
+            // The first names of a path count even if the last ones are missing.
+            var known = isWhole ? text : text.substring(0, Math.max(text.lastIndexOf('/'), 0));
+            return known.lines().map(CgroupPath::parseLine).reduce(Workload.NONE, CgroupPath::combine);
+        }
+
+        private static Workload parseLine(String line) {
+            var parts = line.split(":", 3);
+            if (parts.length < 3) {
+                return Workload.NONE;
+            }
+            var found = parse(parts[2]);
+            return OF_SYSTEMD.contains(parts[1])
+                    ? found
+                    : new Workload(null, found.container(), found.pod(), found.slurmJob());
+        }
+
+        /** With version 1, some hierarchies may show more than others. */
+        private static Workload combine(Workload one, Workload other) {
+            var isClaim = one.container() != null && one.container().by() == WorkloadSource.DELEGATED_CGROUP;
+            return new Workload(
+                    one.unit() == null ? other.unit() : one.unit(),
+                    one.container() == null || (isClaim && other.container() != null)
+                            ? other.container()
+                            : one.container(),
+                    one.pod() == null ? other.pod() : one.pod(),
+                    one.slurmJob() == null ? other.slurmJob() : one.slurmJob());
+        }
+
         /** Interprets a path as {@code /proc/PID/cgroup} shows it. */
-        static CgroupFinding parse(String path) {
+        static Workload parse(String path) {
             var names = names(path.endsWith(DELETED) ? path.substring(0, path.length() - DELETED.length()) : path);
             var isRelative = !names.isEmpty() && names.getFirst().equals("..");
             var parser = new CgroupPath(isRelative);
@@ -202,9 +223,9 @@ public final class Workloads {
             return container != null || job != null;
         }
 
-        private CgroupFinding finding() {
+        private Workload finding() {
             var isOfEngine = container != null && unit != null && ENGINE_SERVICES.contains(unit);
-            return new CgroupFinding(isOfEngine ? null : unit, container, pod, job);
+            return new Workload(isOfEngine ? null : unit, container, pod, job);
         }
 
         private void accept(String name) {
@@ -252,14 +273,14 @@ public final class Workloads {
             return match.matches() ? new Container(match.group("id"), "lxc", WorkloadSource.CGROUP) : null;
         }
 
-        private @Nullable String pod(String name) {
+        private @Nullable Pod pod(String name) {
             var slice = POD_SLICE.matcher(name);
             if (slice.matches()) {
-                return slice.group("uid").replace('_', '-');
+                return new Pod(slice.group("uid").replace('_', '-'));
             }
             var plain = POD.matcher(name);
             var isInKubernetes = before.contains(KUBEPODS) || (isRelative && before.isEmpty());
-            return isInKubernetes && plain.matches() ? plain.group("uid") : null;
+            return isInKubernetes && plain.matches() ? new Pod(plain.group("uid")) : null;
         }
 
         private @Nullable SlurmJob job(String name) {
@@ -276,55 +297,6 @@ public final class Workloads {
 
         private String previous() {
             return before.isEmpty() ? "" : before.getLast();
-        }
-
-        /**
-         * What the cgroup of a process shows.
-         *
-         * @param unit the scope or service of systemd
-         */
-        record CgroupFinding(
-                @Nullable String unit,
-                @Nullable Container container,
-                @Nullable String pod,
-                @Nullable SlurmJob job) {
-            static final CgroupFinding NONE = new CgroupFinding(null, null, null, null);
-
-            /** The controllers of the hierarchies in which systemd keeps its units. */
-            private static final Set<String> OF_SYSTEMD = Set.of("", "name=systemd");
-
-            /** Parses {@code /proc/PID/cgroup}, see cgroups(7). A text that is not whole may end within a line. */
-            static CgroupFinding parse(String text, boolean isWhole) {
-                // The first names of a path count even if the last ones are missing.
-                var known = isWhole ? text : text.substring(0, Math.max(text.lastIndexOf('/'), 0));
-                return known.lines().map(CgroupFinding::ofLine).reduce(NONE, CgroupFinding::plus);
-            }
-
-            private static CgroupFinding ofLine(String line) {
-                var parts = line.split(":", 3);
-                if (parts.length < 3) {
-                    return NONE;
-                }
-                var found = CgroupPath.parse(parts[2]);
-                return OF_SYSTEMD.contains(parts[1])
-                        ? found
-                        : new CgroupFinding(null, found.container, found.pod, found.job);
-            }
-
-            /** With version 1, some hierarchies may show more than others. */
-            private CgroupFinding plus(CgroupFinding other) {
-                return new CgroupFinding(
-                        unit == null ? other.unit : unit,
-                        container == null || (isClaim(container) && other.container != null)
-                                ? other.container
-                                : container,
-                        pod == null ? other.pod : pod,
-                        job == null ? other.job : job);
-            }
-
-            private static boolean isClaim(Container container) {
-                return container.by() == WorkloadSource.DELEGATED_CGROUP;
-            }
         }
     }
 }

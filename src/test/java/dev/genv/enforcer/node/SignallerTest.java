@@ -15,7 +15,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.NodeMachine.Signaller;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.ImmunityRules;
-import dev.genv.enforcer.observation.RelatedProcesses.ProgramEnviron;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;

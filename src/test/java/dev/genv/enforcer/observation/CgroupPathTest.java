@@ -2,11 +2,12 @@ package dev.genv.enforcer.observation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.observation.Workloads.CgroupPath;
-import dev.genv.enforcer.observation.Workloads.CgroupPath.CgroupFinding;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -27,7 +28,7 @@ class CgroupPathTest {
      *
      * @param source where this form comes from
      */
-    record Row(String source, String path, CgroupFinding finding) {
+    record Row(String source, String path, Workload finding) {
         @Override
         public String toString() {
             return source + ": " + path;
@@ -99,7 +100,7 @@ class CgroupPathTest {
                         burstable + "/cri-containerd-" + ID + ".scope/docker/" + OTHER,
                         pod("containerd", UID)),
                 row("kind", "/docker/" + ID + "/kubepods/besteffort/pod" + UID + "/" + OTHER, container("docker")),
-                row("a pod without container", burstable, new CgroupFinding(null, null, UID, null)));
+                row("a pod without container", burstable, new Workload(null, null, new Pod(UID), null)));
     }
 
     /** The service runs in a cgroup namespace of its own: the paths begin at its own cgroup. */
@@ -114,7 +115,7 @@ class CgroupPathTest {
                 row("Docker", "/../docker-" + ID + ".scope", container("docker")),
                 row("Slurm", "/../slurmstepd.scope/job_123/step_0/user/task_0", job("123")),
                 row("a session", "/../../user.slice/user-1000.slice/session-2.scope", unit("session-2.scope")),
-                row("its own", "/", CgroupFinding.NONE));
+                row("its own", "/", Workload.NONE));
     }
 
     private static Stream<Row> slurm() {
@@ -124,10 +125,10 @@ class CgroupPathTest {
                 row("pam_slurm_adopt", "/system.slice/slurmstepd.scope/job_42/step_extern/user", job("42")),
                 row("version 1", "/slurm/uid_1000/job_280678/step_interactive/task_0", job("280678")),
                 row("version 1, several slurmd", "/slurm_n1/uid_1000/job_7/step_0", job("7")),
-                row("no job", "/system.slice/slurmstepd.scope/system", CgroupFinding.NONE),
-                row("no number", "/system.slice/slurmstepd.scope/job_0x7", CgroupFinding.NONE),
-                row("too long", "/system.slice/slurmstepd.scope/job_12345678901", CgroupFinding.NONE),
-                row("deeper", "/system.slice/slurmstepd.scope/system/job_7", CgroupFinding.NONE));
+                row("no job", "/system.slice/slurmstepd.scope/system", Workload.NONE),
+                row("no number", "/system.slice/slurmstepd.scope/job_0x7", Workload.NONE),
+                row("too long", "/system.slice/slurmstepd.scope/job_12345678901", Workload.NONE),
+                row("deeper", "/system.slice/slurmstepd.scope/system/job_7", Workload.NONE));
     }
 
     private static Stream<Row> units() {
@@ -142,8 +143,8 @@ class CgroupPathTest {
                         "/machine.slice/libpod-conmon-" + ID + ".scope",
                         unit("libpod-conmon-" + ID + ".scope")),
                 row("virtual machine", "/machine.slice/machine-qemu.scope", unit("machine-qemu.scope")),
-                row("nothing", "/", CgroupFinding.NONE),
-                row("a slice", "/user.slice", CgroupFinding.NONE));
+                row("nothing", "/", Workload.NONE),
+                row("a slice", "/user.slice", Workload.NONE));
     }
 
     /** What users can create: names below a cgroup that was delegated to them. */
@@ -169,14 +170,14 @@ class CgroupPathTest {
                 row("a job, version 1", USER + "/slurm/uid_0/job_1", unit("user@1000.service")),
                 row("an engine's service", USER + "/containerd.service/" + ID, unit("user@1000.service")),
                 row("LXC", USER + "/lxc.payload.web", unit("user@1000.service")),
-                row("pam_cgfs", "/user/alice/0/docker/" + ID, CgroupFinding.NONE),
+                row("pam_cgfs", "/user/alice/0/docker/" + ID, Workload.NONE),
                 row("a claim in a container", "/docker/" + ID + "/slurm/uid_0/job_1", container("docker")),
                 row("a pod in a container", "/docker/" + ID + "/kubepods/pod" + UID, container("docker")),
-                row("63 digits", "/docker/" + ID.substring(1), CgroupFinding.NONE),
-                row("upper case", "/docker/" + ID.toUpperCase(java.util.Locale.ROOT), CgroupFinding.NONE),
-                row("no path", "", CgroupFinding.NONE),
-                row("only dots", "/../..", CgroupFinding.NONE),
-                row("a name of LXC with blanks", "/lxc.payload.a b", CgroupFinding.NONE));
+                row("63 digits", "/docker/" + ID.substring(1), Workload.NONE),
+                row("upper case", "/docker/" + ID.toUpperCase(java.util.Locale.ROOT), Workload.NONE),
+                row("no path", "", Workload.NONE),
+                row("only dots", "/../..", Workload.NONE),
+                row("a name of LXC with blanks", "/lxc.payload.a b", Workload.NONE));
     }
 
     @ParameterizedTest
@@ -189,61 +190,62 @@ class CgroupPathTest {
     void findsThePodInAnyHierarchyOfVersion1AndTheUnitInThatOfSystemd() {
         var text =
                 "11:devices:/kubepods/pod" + UID + "/" + ID + "\n1:name=systemd:/system.slice/docker.service\n0::/\n";
-        assertThat(CgroupFinding.parse(text, true))
-                .isEqualTo(new CgroupFinding("docker.service", pod(null, UID).container(), UID, null));
+        assertThat(CgroupPath.parseFile(text, true))
+                .isEqualTo(new Workload("docker.service", pod(null, UID).container(), new Pod(UID), null));
     }
 
     @Test
     void findsTheJobOfVersion1BesidesTheServiceOfSystemd() {
         var text = "11:cpuset:/slurm/uid_1000/job_195428/step_batch\n1:name=systemd:/system.slice/slurmd.service\n";
-        assertThat(CgroupFinding.parse(text, true))
-                .isEqualTo(new CgroupFinding(
-                        "slurmd.service", null, null, job("195428").job()));
+        assertThat(CgroupPath.parseFile(text, true))
+                .isEqualTo(
+                        new Workload("slurmd.service", null, null, job("195428").slurmJob()));
     }
 
     @Test
     void prefersAFactToAClaim() {
         var text = "2:pids:" + USER + "/docker-" + OTHER + ".scope\n1:devices:/docker/" + ID + "\n";
-        assertThat(CgroupFinding.parse(text, true)).isEqualTo(container("docker"));
+        assertThat(CgroupPath.parseFile(text, true)).isEqualTo(container("docker"));
     }
 
     @Test
     void usesTheFirstNamesOfAPathThatWasCutOff() {
         var text = "0::/system.slice/slurmstepd.scope/job_12/step_0/" + "a/".repeat(2000);
-        assertThat(CgroupFinding.parse(text, false)).isEqualTo(job("12"));
-        assertThat(CgroupFinding.parse("0::/slurm/uid_0/job_12", false)).isEqualTo(CgroupFinding.NONE);
+        assertThat(CgroupPath.parseFile(text, false)).isEqualTo(job("12"));
+        assertThat(CgroupPath.parseFile("0::/slurm/uid_0/job_12", false)).isEqualTo(Workload.NONE);
     }
 
     @Test
     void ignoresLinesOfAnotherForm() {
-        assertThat(CgroupFinding.parse("\nx\n0:\n::\n", true)).isEqualTo(CgroupFinding.NONE);
+        assertThat(CgroupPath.parseFile("\nx\n0:\n::\n", true)).isEqualTo(Workload.NONE);
     }
 
-    private static Row row(String source, String path, CgroupFinding finding) {
+    private static Row row(String source, String path, Workload finding) {
         return new Row(source, path, finding);
     }
 
-    private static CgroupFinding unit(String name) {
-        return new CgroupFinding(name, null, null, null);
+    private static Workload unit(String name) {
+        return new Workload(name, null, null, null);
     }
 
-    private static CgroupFinding job(String id) {
-        return new CgroupFinding(null, null, null, new SlurmJob(id, WorkloadSource.CGROUP));
+    private static Workload job(String id) {
+        return new Workload(null, null, null, new SlurmJob(id, WorkloadSource.CGROUP));
     }
 
-    private static CgroupFinding container(@Nullable String engine) {
+    private static Workload container(@Nullable String engine) {
         return pod(engine, null);
     }
 
-    private static CgroupFinding lxc(String name) {
-        return new CgroupFinding(null, new Container(name, "lxc", WorkloadSource.CGROUP), null, null);
+    private static Workload lxc(String name) {
+        return new Workload(null, new Container(name, "lxc", WorkloadSource.CGROUP), null, null);
     }
 
-    private static CgroupFinding pod(@Nullable String engine, @Nullable String uid) {
-        return new CgroupFinding(null, new Container(ID, engine, WorkloadSource.CGROUP), uid, null);
+    private static Workload pod(@Nullable String engine, @Nullable String uid) {
+        return new Workload(
+                null, new Container(ID, engine, WorkloadSource.CGROUP), uid == null ? null : new Pod(uid), null);
     }
 
-    private static CgroupFinding claim(String engine, String unit) {
-        return new CgroupFinding(unit, new Container(ID, engine, WorkloadSource.DELEGATED_CGROUP), null, null);
+    private static Workload claim(String engine, String unit) {
+        return new Workload(unit, new Container(ID, engine, WorkloadSource.DELEGATED_CGROUP), null, null);
     }
 }

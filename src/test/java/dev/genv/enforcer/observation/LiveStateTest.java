@@ -11,15 +11,10 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Environment.Ownership;
-import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.Observer.Findings;
 import dev.genv.enforcer.observation.StateParser.State;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +22,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class LiveStateTest {
-    private static final Ownership OF_ITS_UID = new Ownership(null, false, Set.of(1000L)).withAccount("alice");
+    private static final Ownership OF_ITS_UID = new Ownership(null, false, Set.of(1000L), "alice");
     private static final Environment ALIVE = environment("alive", 40);
     private static final Environment DEAD = environment("dead", 41);
     private static final Device SHARED_DEVICE =
@@ -39,7 +34,7 @@ class LiveStateTest {
     @Test
     void deadEnvironmentsAreOmittedAndTheirDevicesAreFree() {
         var live = live(envs(ALIVE, DEAD), devices(SHARED_DEVICE));
-        assertThat(live.environments()).containsExactly(ALIVE.with(OF_ITS_UID));
+        assertThat(live.environments()).containsExactly(ALIVE.with(ALIVE.pids(), OF_ITS_UID));
         assertThat(devices(live, 0))
                 .containsExactly(new Device(0, "1mi", List.of(new Attachment("alive", null, null))));
         assertNothingMissing();
@@ -71,7 +66,7 @@ class LiveStateTest {
 
     @Test
     void noDeviceIsReportedLostIfTheToolFailed() {
-        findings.add(Found.of(0).without(SnapshotPart.PROCESSES));
+        findings.miss(SnapshotPart.PROCESSES);
         devices(live(envs(ALIVE), devices(SHARED_DEVICE)));
         assertThat(findings.problems()).isEmpty();
     }
@@ -102,10 +97,7 @@ class LiveStateTest {
         var live = live(new State.File.Absent<>(), devices(SHARED_DEVICE));
         assertThat(findings.missing()).containsExactly(SnapshotPart.ENVIRONMENTS);
         assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
-        assertThat(live.resolveMembership(process(7, new Membership.Outside()))
-                        .value()
-                        .membership())
-                .isInstanceOf(Membership.Unknown.class);
+        assertThat(resolvedMembership(live, 7, new Membership.Outside())).isInstanceOf(Membership.Unknown.class);
     }
 
     /** Whoever takes the one away and spoils the other must not make strangers of everybody. */
@@ -134,7 +126,7 @@ class LiveStateTest {
     @Test
     void unreadableFileDoesNotHideTheOther() {
         var live = live(envs(ALIVE), new State.File.Unreadable<>(WHY));
-        assertThat(live.environments()).containsExactly(ALIVE.with(OF_ITS_UID));
+        assertThat(live.environments()).containsExactly(ALIVE.with(ALIVE.pids(), OF_ITS_UID));
         assertThat(findings.missing()).containsExactly(SnapshotPart.ATTACHMENTS);
     }
 
@@ -179,17 +171,6 @@ class LiveStateTest {
         assertThat(ownership().exempt()).isTrue();
     }
 
-    @Test
-    void resolvingMembershipKeepsTheImmunity() {
-        var immunity = new Immunity(Immunity.Kind.EXEMPT, "any");
-        var process = new GpuProcess(new ProcessId(7, 1), 77L, "python", new Membership.Outside(), List.of(), immunity);
-        assertThat(live(envs(ALIVE), devices())
-                        .resolveMembership(process)
-                        .value()
-                        .immunity())
-                .isEqualTo(immunity);
-    }
-
     private Ownership ownership() {
         return live(envs(ALIVE), devices()).environments().getFirst().ownership();
     }
@@ -200,24 +181,21 @@ class LiveStateTest {
     }
 
     private LiveState live(State.File<EnvsFile> envs, State.File<DevicesFile> devices) {
-        return findings.add(LiveState.of(
+        return LiveState.of(
                 new State(envs, devices),
                 new LivenessFacts(
                         Reading.of(List.of(new LivenessFacts.LiveProcess(40, uid))), LivenessFacts.Kernels.NONE),
                 new Accounts(Map.of("alice", 1000L, "bob", 1001L)),
-                Set.of(77L)));
+                Set.of(77L),
+                findings);
     }
 
     private List<Device> devices(LiveState live, Integer... listed) {
-        return findings.add(live.devices(Set.of(listed), findings.missing()));
+        return live.devices(Set.of(listed), findings);
     }
 
     private Membership resolvedMembership(LiveState live, int pid, Membership own) {
-        return findings.add(live.resolveMembership(process(pid, own))).membership();
-    }
-
-    private static GpuProcess process(int pid, Membership own) {
-        return new GpuProcess(new ProcessId(pid, 1), 1000L, "python", own, List.of());
+        return live.resolve(own, pid, findings);
     }
 
     private static State.File<EnvsFile> envs(Environment... environments) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.observation;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.observation.LiveState.OwnershipResolver;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -172,6 +174,8 @@ class OwnershipResolverTest {
     }
 
     private OwnershipResolver resolver() {
-        return new OwnershipResolver(uids, accounts, exempt);
+        var running = uids.entrySet().stream()
+                .collect(Collectors.toMap(Map.Entry::getKey, pid -> new LiveProcess(pid.getKey(), pid.getValue())));
+        return new OwnershipResolver(running, accounts, exempt);
     }
 }

@@ -8,7 +8,7 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.observation.RelatedProcesses.ProgramEnviron.Content;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -49,8 +49,8 @@ class ProgramHistoryTest {
                         1,
                         Accounts.NONE,
                         List.of(reading),
-                        history)
-                .value()
+                        history,
+                        new Findings())
                 .protectedFiles(0L);
     }
 

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.linux.ProcStat.Relations;
@@ -9,9 +11,9 @@ import dev.genv.enforcer.model.Environment.Ownership;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.MembershipResolver.Decision;
-import dev.genv.enforcer.observation.RelatedProcesses.ProgramEnviron;
-import dev.genv.enforcer.observation.RelatedProcesses.ProgramEnviron.Content;
-import dev.genv.enforcer.observation.RelatedProcesses.RelatedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -32,7 +34,7 @@ final class Relatives {
     static final long ALICE = 1003;
     static final long BOB = 1004;
 
-    private final Map<Integer, RelatedProcess> processes = new LinkedHashMap<>();
+    private final Map<Integer, ObservedProcess> processes = new LinkedHashMap<>();
     private final List<Environment> environments = new ArrayList<>();
     private RelatedOmission omission = RelatedOmission.NONE;
     private boolean environmentsKnown = true;
@@ -74,8 +76,14 @@ final class Relatives {
 
     Relatives disputed(String eid, Integer... pids) {
         environments.add(new Environment(
-                        eid, ALICE, "alice", "", new Environment.Config(null, null, null), List.of(pids), List.of())
-                .with(new Ownership("of two users", false, Set.of())));
+                eid,
+                ALICE,
+                "alice",
+                "",
+                new Environment.Config(null, null, null),
+                List.of(pids),
+                List.of(),
+                new Ownership("of two users", false, Set.of())));
         return this;
     }
 
@@ -127,7 +135,7 @@ final class Relatives {
         return resolver;
     }
 
-    private RelatedProcess known(int pid) {
+    private ObservedProcess known(int pid) {
         return Objects.requireNonNull(processes.get(pid));
     }
 
@@ -152,12 +160,12 @@ final class Relatives {
             environ = new ProgramEnviron(new Content.Overwritten(), addresses(0));
         }
 
-        private Builder(RelatedProcess former) {
+        private Builder(ObservedProcess former) {
             pid = former.pid();
             var relations = Objects.requireNonNull(former.relations());
             parent = relations.parent();
             start = former.id().startTime();
-            uid = former.uid();
+            uid = Objects.requireNonNull(former.uid());
             group = relations.group();
             session = relations.session();
             environ = former.environ();
@@ -223,14 +231,23 @@ final class Relatives {
         Relatives add(int otherParent, long otherStart) {
             processes.put(
                     pid,
-                    new RelatedProcess(
+                    new ObservedProcess(
                             new ProcessId(pid, otherStart),
                             uid,
-                            new Relations(otherParent, group, session),
+                            "python",
                             environ,
+                            new Relations(otherParent, group, session),
+                            false,
                             cgroup,
                             namespaces,
-                            first));
+                            first,
+                            new ProcessFacts(
+                                    pid,
+                                    ProcessFacts.skipped(),
+                                    Reading.of(uid),
+                                    ProcessFacts.skipped(),
+                                    ProcessFacts.skipped(),
+                                    ProcessFacts.skipped())));
             return Relatives.this;
         }
 

@@ -18,7 +18,9 @@ class UnexplainedMemoryTest {
         return new GpuListing(
                 Set.of(0),
                 Map.of(7, List.of(uses)),
-                List.of(new GpuListing.DeviceMemory("GPU-0", 0, used == null ? null : Memory.ofMebibytes(used))));
+                List.of(new GpuListing.DeviceMemory("GPU-0", 0, used == null ? null : Memory.ofMebibytes(used))),
+                List.of(),
+                Set.of());
     }
 
     private static DeviceUsage use(int device, int mebibytes) {
@@ -99,7 +101,7 @@ class UnexplainedMemoryTest {
     @Test
     void aDeviceThatIsNoLongerListedIsForgotten() {
         record(listing(4096), 3);
-        memory.record(new GpuListing(Set.of(), Map.of(), List.of()), true);
+        memory.record(new GpuListing(Set.of(), Map.of(), List.of(), List.of(), Set.of()), true);
         assertThat(memory.isSuspected()).isFalse();
     }
 }

@@ -17,14 +17,15 @@ import org.junit.jupiter.api.Test;
 class UnreadProcessesTest {
     private static final Reading<Bytes> STAT = Reading.of(Bytes.EMPTY);
     private final UnreadProcesses unread = new UnreadProcesses();
+    private Findings findings = new Findings();
 
     @Test
     void aProcessForWhichNoTimeWasLeftMakesTheObservationIncomplete() {
-        var found = unread.observe(IntStream.range(1, 4)
+        observe(IntStream.range(1, 4)
                 .mapToObj(pid -> process(pid, STAT, pid == 2 ? Failure.NO_TIME : Failure.TIMEOUT))
                 .toList());
-        assertThat(found.missing()).containsExactly(SnapshotPart.EVERY_ENVIRON);
-        assertThat(found.problems())
+        assertThat(findings.missing()).containsExactly(SnapshotPart.EVERY_ENVIRON);
+        assertThat(findings.problems())
                 .containsExactly(new Problem(
                         ProblemCode.PROCESSES_UNREAD, "1 of 3 processes were not read, such as process 2: why"));
         assertThat(unread.pids()).containsExactly(2);
@@ -33,9 +34,8 @@ class UnreadProcessesTest {
     @Test
     void anExitedProcessDoesNot() {
         observe(7);
-        assertThat(unread.observe(List.of(process(7, Reading.failed(Failure.ABSENT, ""), Failure.NO_TIME)))
-                        .missing())
-                .isEmpty();
+        observe(List.of(process(7, Reading.failed(Failure.ABSENT, ""), Failure.NO_TIME)));
+        assertThat(findings.missing()).isEmpty();
         assertThat(unread.pids()).isEmpty();
     }
 
@@ -50,9 +50,14 @@ class UnreadProcessesTest {
     }
 
     private void observe(int... pids) {
-        unread.observe(IntStream.of(pids)
+        observe(IntStream.of(pids)
                 .mapToObj(pid -> process(pid, STAT, Failure.NO_TIME))
                 .toList());
+    }
+
+    private void observe(List<ProcessFacts> processes) {
+        findings = new Findings();
+        unread.observe(processes, findings);
     }
 
     private static ProcessFacts process(int pid, Reading<Bytes> stat, Failure failure) {

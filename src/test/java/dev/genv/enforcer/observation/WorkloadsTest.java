@@ -11,7 +11,6 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.Workloads.WorkloadReadings;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -64,10 +63,10 @@ class WorkloadsTest {
     @Test
     void boundsWhatItRemembers() {
         for (var pid = 1; pid <= Workloads.MOST_REMEMBERED + 10; pid++) {
-            workloads.resolve(new ProcessId(pid, 1), new WorkloadReadings(cgroup("/docker/" + ID), ""));
+            workloads.resolve(new ProcessId(pid, 1), cgroup("/docker/" + ID), "");
         }
         workloads.begin();
-        workloads.resolve(JOB, WorkloadReadings.NONE);
+        workloads.resolve(JOB, SKIPPED, null);
         assertThat(workloads.known()).hasSizeBetween(Workloads.MOST_REMEMBERED / 2, Workloads.MOST_REMEMBERED);
     }
 
@@ -104,7 +103,7 @@ class WorkloadsTest {
 
     private @Nullable Workload observe(Reading<Bytes> cgroup, @Nullable String job) {
         workloads.begin();
-        return workloads.resolve(JOB, new WorkloadReadings(cgroup, job));
+        return workloads.resolve(JOB, cgroup, job);
     }
 
     private static SlurmJob job(String id, WorkloadSource by) {

@@ -2,7 +2,7 @@ package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
-import dev.genv.enforcer.observation.RelatedProcesses.ProgramEnviron.Content;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
 
 /** The membership that the environ of a process names. */
 public final class NamedMembership {

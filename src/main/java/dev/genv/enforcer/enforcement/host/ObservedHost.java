@@ -14,8 +14,6 @@ import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.StateParser;
-import dev.genv.enforcer.observation.StateParser.DirectoryProblem;
-import dev.genv.enforcer.observation.StateParser.LockProblem;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -130,11 +128,11 @@ public final class ObservedHost implements Host {
         return switch (reply) {
             case InstructionResult.Finished(var result) -> result;
             case InstructionResult.Locked(var lock) ->
-                Result.failed(LockProblem.of(lock).map(Problem::detail).orElse("genv.lock is not available"));
+                Result.failed(StateParser.lockProblem(lock).map(Problem::detail).orElse("genv.lock is not available"));
             case InstructionResult.Unreadable(var devices) ->
                 Result.failed("devices.json: " + StateParser.clause(devices));
             case InstructionResult.Inaccessible(var directory) ->
-                Result.lost(DirectoryProblem.of(settings.stateDirectory(), directory)
+                Result.lost(StateParser.directoryProblem(settings.stateDirectory(), directory)
                         .map(Problem::detail)
                         .orElse("the state directory was not accessed"));
         };

@@ -12,7 +12,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
-import dev.genv.enforcer.observation.RelatedProcesses.ProgramEnviron;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
 import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.observation.process.IdentityFlapping.Comparison;
 import java.util.List;

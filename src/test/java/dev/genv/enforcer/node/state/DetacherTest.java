@@ -15,7 +15,6 @@ import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.NodeState.Detacher;
 import dev.genv.enforcer.node.state.NodeState.Detacher.BeforeReplace;
 import dev.genv.enforcer.observation.StateParser;
-import dev.genv.enforcer.observation.StateParser.LockProblem;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -251,7 +250,7 @@ class DetacherTest {
         return switch (reply) {
             case InstructionResult.Finished(var result) -> result;
             case InstructionResult.Locked(var lock) ->
-                Result.failed(LockProblem.of(lock).orElseThrow().detail());
+                Result.failed(StateParser.lockProblem(lock).orElseThrow().detail());
             case InstructionResult.Unreadable(var devices) ->
                 Result.failed("devices.json: " + StateParser.clause(devices));
             case InstructionResult.Inaccessible _ -> throw new AssertionError("it is accessible");
