@@ -130,9 +130,5 @@ public record Environment(
         public boolean isAccount() {
             return account != null;
         }
-
-        public Ownership withAccount(@Nullable String account) {
-            return new Ownership(dispute, exempt, uids, account);
-        }
     }
 }

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * Decides the memberships of processes. A process that has overwritten its environ, as setproctitle(3) does, belongs where the service saw
  * it before, or where its relatives are. Nothing that another user can arrange decides it.
  */
-public final class MembershipResolver {
+final class MembershipResolver {
     private static final String NOTHING_FOUND =
             "neither its ancestors nor its session or cgroup show to which environment it belongs";
     private static final String ROOT = "root starts programs for all users, so its other processes prove nothing";
@@ -35,65 +35,13 @@ public final class MembershipResolver {
      * Creates a resolver without memory. If a process has overwritten its environ, and nothing shows where it belongs, it is outside of all
      * environments or its membership is unknown.
      */
-    public MembershipResolver(boolean isOverwrittenOutside) {
+    MembershipResolver(boolean isOverwrittenOutside) {
         this.isOverwrittenOutside = isOverwrittenOutside;
     }
 
     /** Returns the processes whose relations are not needed in the next observation. */
-    public Set<ProcessId> settled() {
+    Set<ProcessId> settled() {
         return memory.settled();
-    }
-
-    public final class Session {
-        private final @Nullable MembershipFacts evidence;
-        private final Set<ProcessId> settled = memory.settled();
-
-        private Session(@Nullable MembershipFacts evidence) {
-            this.evidence = evidence;
-        }
-
-        public Decision decide(ObservedProcess process) {
-            return switch (process.environ().content()) {
-                case ProgramEnviron.Content.Intact(var named) -> {
-                    var decision = new Decision(named, MembershipSource.ENVIRON);
-                    memory.record(process, decision);
-                    yield decision;
-                }
-                case ProgramEnviron.Content.Unavailable(var reason) -> new Decision(reason, MembershipSource.UNKNOWN);
-                case ProgramEnviron.Content.Overwritten() ->
-                    memory.recall(process).orElseGet(() -> infer(process));
-            };
-        }
-
-        private Decision infer(ObservedProcess process) {
-            if (evidence == null) {
-                return Decision.unknown("it is unknown which environments list its ancestors");
-            }
-            if (settled.contains(process.id())) {
-                return Decision.unknown("it runs another program than in the last observation");
-            }
-            if (process.isRootOfMachine()) {
-                return unresolved(ROOT);
-            }
-            var decision = evidence.infer(process);
-            if (decision.isPresent()) {
-                return recorded(process, decision.get());
-            }
-            return evidence.isIncomplete(process) ? Decision.unknown(NOTHING_FOUND) : unresolved(NOTHING_FOUND);
-        }
-
-        private Decision recorded(ObservedProcess process, Decision decision) {
-            if (!(decision.membership() instanceof Membership.Unknown)) {
-                memory.record(process, decision);
-            }
-            return decision;
-        }
-
-        private Decision unresolved(String reason) {
-            return isOverwrittenOutside
-                    ? new Decision(new Membership.Outside(), MembershipSource.SETTING)
-                    : Decision.unknown(reason);
-        }
     }
 
     /**
@@ -103,31 +51,30 @@ public final class MembershipResolver {
      * @param environments the active environments; null if they are unknown
      * @param ticks when they were read, in clock ticks since boot
      */
-    public Session begin(
+    Session begin(
             @Nullable String machine,
             RelatedProcesses processes,
             @Nullable Collection<Environment> environments,
             long ticks) {
         listings = listings.on(machine);
-        if (environments == null) {
-            return new Session(null);
+        if (environments != null) {
+            listings = listings.next(environments, processes, ticks);
         }
-        listings = listings.next(environments, processes, ticks);
-        return new Session(new MembershipFacts(processes, listings));
+        return new Session(processes, environments != null);
     }
 
     /** Returns the pids that environments list or listed. */
-    public Listings listings() {
+    Listings listings() {
         return listings;
     }
 
     /** Continues with the listings of an earlier run of the service. */
-    public void restore(Listings earlier) {
+    void restore(Listings earlier) {
         listings = earlier;
     }
 
     /** Forgets all processes that are no longer on a GPU. */
-    public void retain(Set<ProcessId> processes) {
+    void retain(Set<ProcessId> processes) {
         memory.retain(processes);
     }
 
@@ -217,8 +164,52 @@ public final class MembershipResolver {
         }
     }
 
-    /** The facts of one observation from which memberships are inferred. */
-    record MembershipFacts(RelatedProcesses processes, Listings listings) {
+    /** The decisions of one observation. */
+    final class Session {
+        private final RelatedProcesses processes;
+        private final boolean areEnvironmentsKnown;
+        private final Set<ProcessId> settled = memory.settled();
+
+        private Session(RelatedProcesses processes, boolean areEnvironmentsKnown) {
+            this.processes = processes;
+            this.areEnvironmentsKnown = areEnvironmentsKnown;
+        }
+
+        Decision decide(ObservedProcess process) {
+            return switch (process.environ().content()) {
+                case ProgramEnviron.Content.Intact(var named) -> {
+                    var decision = new Decision(named, MembershipSource.ENVIRON);
+                    memory.record(process, decision);
+                    yield decision;
+                }
+                case ProgramEnviron.Content.Unavailable(var reason) -> new Decision(reason, MembershipSource.UNKNOWN);
+                case ProgramEnviron.Content.Overwritten() ->
+                    memory.recall(process).orElseGet(() -> infer(process));
+            };
+        }
+
+        private Decision infer(ObservedProcess process) {
+            if (!areEnvironmentsKnown) {
+                return Decision.unknown("it is unknown which environments list its ancestors");
+            }
+            if (settled.contains(process.id())) {
+                return Decision.unknown("it runs another program than in the last observation");
+            }
+            if (process.isRootOfMachine()) {
+                return unresolved(ROOT);
+            }
+            var decision = ofAncestors(process).or(() -> ofSession(process)).or(() -> ofCgroup(process));
+            decision.filter(found -> !(found.membership() instanceof Membership.Unknown))
+                    .ifPresent(found -> memory.record(process, found));
+            return decision.orElseGet(
+                    () -> isIncomplete(process) ? Decision.unknown(NOTHING_FOUND) : unresolved(NOTHING_FOUND));
+        }
+
+        private Decision unresolved(String reason) {
+            return isOverwrittenOutside
+                    ? new Decision(new Membership.Outside(), MembershipSource.SETTING)
+                    : Decision.unknown(reason);
+        }
 
         /**
          * Returns what follows from an environment that lists an ancestor of the process, or itself; empty if none does. It is proof if the
@@ -298,7 +289,7 @@ public final class MembershipResolver {
          * Whether more could have been found about a process about which nothing was: a relative was not read, or is no longer listed. Every
          * user can arrange both, so that they do not show that the process belongs to no environment.
          */
-        boolean isIncomplete(ObservedProcess process) {
+        private boolean isIncomplete(ObservedProcess process) {
             return !processes.areComplete(process)
                     || process.relations() == null
                     || listings.hadEnvironment(process)
@@ -313,11 +304,6 @@ public final class MembershipResolver {
                     || witness.named()
                             .filter(Membership.InEnvironment.class::isInstance)
                             .isPresent();
-        }
-
-        /** Returns what the first of these facts decides about a process which has overwritten its environ; empty if none says anything. */
-        Optional<Decision> infer(ObservedProcess process) {
-            return ofAncestors(process).or(() -> ofSession(process)).or(() -> ofCgroup(process));
         }
 
         /**

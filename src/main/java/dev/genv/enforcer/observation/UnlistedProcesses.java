@@ -21,13 +21,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,70 +80,54 @@ public final class UnlistedProcesses {
             return Unlisted.NONE;
         }
         var devices = devicesByMinor(facts.holders().gpus(), amounts);
-        var unlisted = interpret(facts, amounts, devices, listing, ownPid, resolver);
+        var unlisted = new Unlisted(
+                amounts.values().stream().collect(Collectors.toMap(Amount::index, Amount::now, (first, _) -> first)),
+                holders(facts, devices, listing, ownPid, resolver),
+                facts.holders().incomplete().isEmpty());
         report(unlisted, amounts, Set.copyOf(devices.values()), facts.holders().incomplete(), findings);
         return unlisted;
     }
 
-    private Unlisted interpret(
+    private List<Unlisted.Holder> holders(
             HostFacts facts,
-            Map<String, Amount> amounts,
             Map<Integer, Integer> devices,
             GpuListing listing,
             int ownPid,
             BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver) {
         var found = new ArrayList<Unlisted.Holder>();
-        var before = since;
         var mappings = new HashMap<ProcessId, Set<Integer>>();
+        var listedAt = facts.machine().beforeListing();
         var descent = Descent.of(facts.holders().holders(), listing);
         for (var holder : facts.holders().holders()) {
-            var pid = holder.process().pid();
-            var held = holder.minors().stream()
-                    .distinct()
-                    .filter(devices::containsKey)
-                    .collect(Collectors.toUnmodifiableSet());
-            var uses = held.stream()
-                    .map(devices::get)
-                    .sorted()
-                    .map(device -> new DeviceUsage(device, null))
-                    .toList();
+            var held = holder.minors().stream().filter(devices::containsKey).collect(Collectors.toUnmodifiableSet());
             // A process that was started after the listing may be in the next one.
-            if (!uses.isEmpty()
+            if (!held.isEmpty()
                     && ProcessIdentity.of(holder.process()) instanceof ProcessIdentity.Present(var process)
-                    && process.id().startTime() <= facts.machine().beforeListing()
-                    && !listing.usage().containsKey(pid)
-                    && pid != ownPid) {
-                var first = before.getOrDefault(process.id(), facts.machine().beforeListing());
+                    && process.id().startTime() <= listedAt
+                    && !listing.usage().containsKey(process.pid())
+                    && process.pid() != ownPid) {
+                var uses = held.stream()
+                        .map(devices::get)
+                        .map(device -> new DeviceUsage(device, null))
+                        .toList();
                 // A process that was just started may be listed in a moment, so it must have been found before.
                 var earlier = mapped.getOrDefault(process.id(), Set.of());
                 var now = holder.mapped().stream().filter(held::contains).collect(Collectors.toUnmodifiableSet());
+                var used = now.stream()
+                        .filter(earlier::contains)
+                        .map(devices::get)
+                        .filter(device -> !descent.mayHaveInherited(process.pid(), device))
+                        .sorted()
+                        .toList();
                 found.add(new Unlisted.Holder(
-                        resolver.apply(process, uses), first, used(process, earlier, now, devices, descent)));
+                        resolver.apply(process, uses), since.getOrDefault(process.id(), listedAt), used));
                 mappings.put(process.id(), now);
             }
         }
         since = found.stream()
                 .collect(Collectors.toMap(holder -> holder.process().id(), Unlisted.Holder::since, Math::min));
         mapped = Map.copyOf(mappings);
-        return new Unlisted(
-                amounts.values().stream().collect(Collectors.toMap(Amount::index, Amount::now, (first, _) -> first)),
-                found,
-                facts.holders().incomplete().isEmpty());
-    }
-
-    private static List<Integer> used(
-            ObservedProcess process,
-            Set<Integer> earlier,
-            Set<Integer> now,
-            Map<Integer, Integer> devices,
-            Descent descent) {
-        return now.stream()
-                .filter(earlier::contains)
-                .map(devices::get)
-                .filter(Objects::nonNull)
-                .filter(device -> !descent.mayHaveInherited(process.pid(), device))
-                .sorted()
-                .toList();
+        return found;
     }
 
     /** Reports each process and device, and each device without such a process. */
@@ -263,10 +247,22 @@ public final class UnlistedProcesses {
          */
         public record Amount(int index, Memory now, Memory first) {}
 
-        private record Excess(int observations, Amount amount) {}
+        private record Excess(int observations, Amount amount) {
+            static Excess after(@Nullable Excess before, int index, Memory now) {
+                return before == null
+                        ? new Excess(1, new Amount(index, now, now))
+                        : new Excess(
+                                before.observations + 1,
+                                new Amount(index, now, before.isLasting() ? before.amount.first : now));
+            }
+
+            boolean isLasting() {
+                return observations >= LASTING;
+            }
+        }
 
         /** Creates the count without any observation. The tolerated memory is what the driver itself uses, and what it rounds. */
-        public UnexplainedMemory(Memory tolerated) {
+        UnexplainedMemory(Memory tolerated) {
             this.tolerated = tolerated;
         }
 
@@ -282,8 +278,9 @@ public final class UnlistedProcesses {
             var before = Map.copyOf(excesses);
             excesses.clear();
             for (var device : listing.memory()) {
-                excess(device, listing.usage().values(), before.get(device.uuid()))
-                        .ifPresent(excess -> excesses.put(device.uuid(), excess));
+                unexplained(device, listing)
+                        .ifPresent(now -> excesses.put(
+                                device.uuid(), Excess.after(before.get(device.uuid()), device.index(), now)));
             }
         }
 
@@ -299,51 +296,36 @@ public final class UnlistedProcesses {
 
         /** Whether the next observation must look for the processes that hold the devices. */
         public boolean isLasting() {
-            return excesses.values().stream().anyMatch(excess -> excess.observations >= LASTING);
+            return excesses.values().stream().anyMatch(Excess::isLasting);
         }
 
         /** Returns the devices on which memory is not explained, by their UUID. */
         public Map<String, Amount> lasting() {
             var lasting = new TreeMap<String, Amount>();
             excesses.forEach((uuid, excess) -> {
-                if (excess.observations >= LASTING) {
+                if (excess.isLasting()) {
                     lasting.put(uuid, excess.amount);
                 }
             });
             return lasting;
         }
 
-        private Optional<Excess> excess(
-                GpuListing.DeviceMemory device,
-                Collection<? extends Collection<DeviceUsage>> usage,
-                @Nullable Excess before) {
-            var explained = explained(device.index(), usage);
-            if (device.used() == null || explained.isEmpty()) {
+        /**
+         * Returns the memory of a device that its listed processes do not explain, if it is more than is tolerated. Nothing, if the memory of
+         * one of the processes is unknown, because that may be all of it.
+         */
+        private Optional<Memory> unexplained(GpuListing.DeviceMemory device, GpuListing listing) {
+            var uses = listing.usage().values().stream()
+                    .flatMap(List::stream)
+                    .filter(use -> use.device() == device.index())
+                    .toList();
+            if (device.used() == null || uses.stream().anyMatch(use -> use.memory() == null)) {
                 return Optional.empty();
             }
-            var unexplained = device.used().minus(explained.get());
-            if (unexplained.compareTo(tolerated) <= 0) {
-                return Optional.empty();
-            }
-            var observations = before == null ? 1 : before.observations + 1;
-            var first = before != null && before.observations >= LASTING ? before.amount.first : unexplained;
-            return Optional.of(new Excess(observations, new Amount(device.index(), unexplained, first)));
-        }
-
-        /** Returns nothing if the memory of one of the processes is unknown, because that may be all of it. */
-        private static Optional<Memory> explained(int index, Collection<? extends Collection<DeviceUsage>> usage) {
-            var sum = Memory.ZERO;
-            for (var uses : usage) {
-                for (var use : uses) {
-                    if (use.device() == index) {
-                        if (use.memory() == null) {
-                            return Optional.empty();
-                        }
-                        sum = sum.plus(use.memory());
-                    }
-                }
-            }
-            return Optional.of(sum);
+            var explained = uses.stream()
+                    .flatMap(use -> Stream.ofNullable(use.memory()))
+                    .reduce(Memory.ZERO, Memory::plus);
+            return Optional.of(device.used().minus(explained)).filter(rest -> rest.compareTo(tolerated) > 0);
         }
     }
 }
