@@ -93,7 +93,7 @@ public sealed interface ProcessIdentity {
      *
      * @param uid its real uid; null if it could not be read, and then its environ is unavailable too
      * @param relations its place among the other processes; null if that changed while its parts were read
-     * @param cgroup the unified one
+     * @param cgroup its cgroup in the hierarchy of version 2
      * @param namespaces the number of PID namespaces that it is in; 0 if unknown
      * @param firstOfNamespace whether it is the first process of its PID namespace, which adopts orphans
      * @param facts what was read
