@@ -30,7 +30,7 @@ class ArchitectureTest {
             entry("host", List.of()),
             entry("policy", List.of("model")),
             entry("genv", List.of("model", "linux")),
-            entry("gpu", List.of("model")),
+            entry("gpu", List.of("host", "model")),
             entry("observation", List.of("host", "model", "genv", "gpu", "linux")),
             entry("enforcement", List.of("observation", "policy", "host", "model", "genv", "linux")),
             entry("node", List.of("enforcement", "host", "model", "genv", "gpu", "linux")),

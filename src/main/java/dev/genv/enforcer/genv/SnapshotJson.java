@@ -2,7 +2,6 @@ package dev.genv.enforcer.genv;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.genv.Entries.OptionalFields;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.GpuProcess;
@@ -17,7 +16,6 @@ import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Set;
@@ -128,13 +126,12 @@ public final class SnapshotJson {
         var file = DevicesFile.of(root.child("devices"));
         refuse(envs.problems());
         refuse(file.problems());
-        var processes = ProcessesJson.of(root.child("processes"));
-        refuse(processes.problems());
+        var processes = processes(root.child("processes"));
         var listed = Membership.ofListedPids(envs.environments());
         var living = envs.byId().keySet();
         return new Snapshot(
                 host,
-                processes.processes().stream()
+                processes.stream()
                         .map(process -> process.with(Membership.resolve(process.membership(), process.pid(), listed)))
                         .toList(),
                 envs.environments(),
@@ -148,9 +145,12 @@ public final class SnapshotJson {
 
     private static void refuse(List<Problem> problems) throws UnreadableException {
         if (!problems.isEmpty()) {
-            throw new UnreadableException(
-                    "has an entry that cannot be read: " + problems.getFirst().detail());
+            throw unreadable(problems.getFirst().detail());
         }
+    }
+
+    private static UnreadableException unreadable(String entry) {
+        return new UnreadableException("has an entry that cannot be read: " + entry);
     }
 
     /** Null if genv would write {@code [N/A]mi}, which is no number. */
@@ -159,75 +159,61 @@ public final class SnapshotJson {
     }
 
     /**
-     * The processes of a snapshot in genv's form. An invalid entry is dropped, an invalid field is ignored, and everything else
-     * counts.
+     * Parses {@code {"processes": […]}}. Each process has the membership that its environ names; uids and start times are unknown.
      *
-     * @param processes each with the membership that its environ names; uids and start times are unknown
+     * @throws UnreadableException if anything in it is invalid
      */
-    record ProcessesJson(List<GpuProcess> processes, List<Problem> problems) {
-        /**
-         * Parses {@code {"processes": […]}}.
-         *
-         * @throws UnreadableException if it has another form
-         */
-        static ProcessesJson of(JsonNode root) throws UnreadableException {
-            var byPid = new LinkedHashMap<Integer, GpuProcess>();
-            var problems = new ArrayList<Problem>();
-            for (var entry : new Fields(root).array("processes")) {
-                try {
-                    var fields = new Fields(entry);
-                    var pid = fields.index("pid");
-                    var lenient = new OptionalFields("process " + pid, problems);
-                    var usage = usage(fields.array("used_gpu_memory"), lenient);
-                    var process = new GpuProcess(
-                            new ProcessId(pid, 0), null, "", membership(entry.path("eid"), lenient), merged(usage));
-                    if (byPid.putIfAbsent(pid, process) != null) {
-                        throw new UnreadableException(pid + " is there more than once");
-                    }
-                } catch (UnreadableException e) {
-                    Entries.report(problems, "a process", e);
+    static List<GpuProcess> processes(JsonNode root) throws UnreadableException {
+        var byPid = new LinkedHashMap<Integer, GpuProcess>();
+        for (var entry : new Fields(root).array("processes")) {
+            var name = "a process";
+            try {
+                var fields = new Fields(entry);
+                var pid = fields.index("pid");
+                var entries = fields.array("used_gpu_memory");
+                name = "process " + pid;
+                var usage = usage(entries);
+                var membership = membership(entry.path("eid"));
+                if (byPid.putIfAbsent(pid, new GpuProcess(new ProcessId(pid, 0), null, "", membership, usage))
+                        != null) {
+                    name = "a process " + pid;
+                    throw new UnreadableException("is there more than once");
                 }
+            } catch (UnreadableException e) {
+                throw unreadable(name + " " + e.getMessage());
             }
-            return new ProcessesJson(List.copyOf(byPid.values()), List.copyOf(problems));
         }
+        return List.copyOf(byPid.values());
+    }
 
-        private static List<DeviceUsage> usage(List<JsonNode> entries, OptionalFields lenient) {
-            var usage = new ArrayList<DeviceUsage>();
-            for (var entry : entries) {
-                var device = lenient.read(() -> new Fields(entry).index("index"));
-                if (device != null) {
-                    usage.add(new DeviceUsage(device, lenient.read(() -> memory(new Fields(entry)))));
-                }
-            }
-            return usage;
+    /** With MIG, a process can have several entries for one device. */
+    private static List<DeviceUsage> usage(List<JsonNode> entries) throws UnreadableException {
+        var byDevice = new TreeMap<Integer, DeviceUsage>();
+        for (var entry : entries) {
+            var fields = new Fields(entry);
+            var use = new DeviceUsage(fields.index("index"), memory(fields));
+            byDevice.merge(use.device(), use, DeviceUsage::plus);
         }
+        return List.copyOf(byDevice.values());
+    }
 
-        /** With MIG, a process can have several entries for one device. */
-        private static List<DeviceUsage> merged(List<DeviceUsage> usage) {
-            var byDevice = new TreeMap<Integer, DeviceUsage>();
-            usage.forEach(use -> byDevice.merge(use.device(), use, DeviceUsage::plus));
-            return List.copyOf(byDevice.values());
+    private static Membership membership(JsonNode eid) throws UnreadableException {
+        if (eid.isTextual()) {
+            return Environ.named(eid.textValue().getBytes(StandardCharsets.UTF_8));
         }
+        if (eid.isNull() || eid.isMissingNode()) {
+            return new Membership.Outside();
+        }
+        throw new UnreadableException("has an eid that is not text");
+    }
 
-        private static Membership membership(JsonNode eid, OptionalFields lenient) {
-            if (eid.isTextual()) {
-                return Environ.named(eid.textValue().getBytes(StandardCharsets.UTF_8));
-            }
-            if (eid.isNull() || eid.isMissingNode()) {
-                return new Membership.Outside();
-            }
-            lenient.report("has an eid that is not text");
-            return new Membership.Unknown("its environment's id is not text");
+    /** Returns null if the driver does not report the memory: genv writes {@code [N/A]mi} then. */
+    private static @Nullable Memory memory(Fields usage) throws UnreadableException {
+        var text = usage.textOrNull("gpu_memory");
+        if (text == null || text.startsWith("[")) {
+            return null;
         }
-
-        /** genv writes {@code [N/A]mi} if the driver does not report the memory. */
-        private static @Nullable Memory memory(Fields usage) throws UnreadableException {
-            var text = usage.textOrNull("gpu_memory");
-            if (text == null || text.startsWith("[")) {
-                return null;
-            }
-            return Memory.parse(text)
-                    .orElseThrow(() -> new UnreadableException("has an amount of memory that cannot be read: " + text));
-        }
+        return Memory.parse(text)
+                .orElseThrow(() -> new UnreadableException("has an amount of memory that cannot be read: " + text));
     }
 }

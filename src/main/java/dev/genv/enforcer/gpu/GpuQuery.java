@@ -1,7 +1,6 @@
 package dev.genv.enforcer.gpu;
 
-import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -12,7 +11,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -40,6 +38,8 @@ public final class GpuQuery {
             "this container has lost its access to the GPUs, as systemctl daemon-reload"
                     + " takes it away, and must be recreated; on a plain host, load the driver again or reboot";
 
+    private static final Pattern MEBIBYTES = Pattern.compile("[0-9]{1,12}");
+
     private GpuQuery() {}
 
     /**
@@ -47,20 +47,25 @@ public final class GpuQuery {
      *
      * @throws ToolException if it is no answer
      */
-    public static List<String> lines(int exitCode, String stdout, String stderr) throws ToolException {
-        if (foundNoDevices(exitCode, stdout)) {
+    public static List<String> lines(ToolOutput output) throws ToolException {
+        if (foundNoDevices(output)) {
             return List.of();
         }
-        if (exitCode != 0) {
-            throw failure(exitCode, firstLine(stdout, stderr));
+        if (output.exitCode() != 0) {
+            throw failure(output);
         }
-        return stdout.lines().filter(line -> !line.isBlank()).toList();
+        return output.stdout().text().lines().filter(line -> !line.isBlank()).toList();
     }
 
     /** Whether nvidia-smi reports that there are no devices, as opposed to devices without processes. */
-    public static boolean foundNoDevices(int exitCode, String stdout) {
-        return (exitCode == 0 || exitCode == NO_DEVICES_EXIT_CODE)
-                && stdout.strip().lines().limit(1).anyMatch(line -> line.strip().equals(NO_DEVICES));
+    public static boolean foundNoDevices(ToolOutput output) {
+        return (output.exitCode() == 0 || output.exitCode() == NO_DEVICES_EXIT_CODE)
+                && output.stdout()
+                        .text()
+                        .strip()
+                        .lines()
+                        .limit(1)
+                        .anyMatch(line -> line.strip().equals(NO_DEVICES));
     }
 
     /**
@@ -68,31 +73,40 @@ public final class GpuQuery {
      *
      * @param driverIsLoaded whether the kernel has the driver, so that nvidia-smi would find it
      */
-    public static Optional<String> denial(int exitCode, String stdout, String stderr, boolean driverIsLoaded) {
-        var output = firstLine(stdout, stderr);
-        var denied = output.startsWith(NO_ACCESS)
-                || output.startsWith(NO_PERMISSION)
-                || exitCode == BLOCKED_EXIT_CODE
-                || (driverIsLoaded && exitCode == NO_DRIVER_EXIT_CODE);
-        return exitCode != 0 && denied ? Optional.of(message(exitCode, output)) : Optional.empty();
+    public static Optional<String> denial(ToolOutput output, boolean driverIsLoaded) {
+        var line = firstLine(output);
+        var denied = line.startsWith(NO_ACCESS)
+                || line.startsWith(NO_PERMISSION)
+                || output.exitCode() == BLOCKED_EXIT_CODE
+                || (driverIsLoaded && output.exitCode() == NO_DRIVER_EXIT_CODE);
+        return output.exitCode() != 0 && denied ? Optional.of(message(output)) : Optional.empty();
     }
 
-    private static String firstLine(String stdout, String stderr) {
-        return (stdout.isBlank() ? stderr : stdout).strip().lines().findFirst().orElse("it printed nothing");
+    private static String firstLine(ToolOutput output) {
+        var stdout = output.stdout().text();
+        var text = stdout.isBlank() ? output.stderr().text() : stdout;
+        return text.strip().lines().findFirst().orElse("it printed nothing");
     }
 
-    private static String message(int exitCode, String output) {
-        return "nvidia-smi exited with %d: %s".formatted(exitCode, GpuToolProblems.shorten(output));
+    private static String message(ToolOutput output) {
+        return "nvidia-smi exited with %d: %s".formatted(output.exitCode(), GpuToolProblems.shorten(firstLine(output)));
     }
 
-    private static ToolException failure(int exitCode, String output) {
-        var message = message(exitCode, output);
-        if (output.startsWith(NO_ACCESS)) {
+    private static ToolException failure(ToolOutput output) {
+        var line = firstLine(output);
+        var message = message(output);
+        if (line.startsWith(NO_ACCESS)) {
             return new ToolException(ProblemCode.GPU_NEEDS_NEW_CONTAINER, message + ": " + NEW_CONTAINER, null);
         }
-        return output.contains(GpuToolProblems.NO_HANDLE)
+        return line.contains(GpuToolProblems.NO_HANDLE)
                 ? new ToolException(ProblemCode.GPU_LOST, message + ": " + GpuToolProblems.LOST, null)
                 : new ToolException(message);
+    }
+
+    /** Returns the memory in a field; null if it is none, such as {@code [N/A]}. */
+    public static @Nullable Memory mebibytes(String field) {
+        var text = field.strip();
+        return MEBIBYTES.matcher(text).matches() ? Memory.ofMebibytes(Long.parseLong(text)) : null;
     }
 
     /** The GPU tool gave no valid answer. */
@@ -133,15 +147,13 @@ public final class GpuQuery {
 
         /** Adds the problem that an invalid line shows. */
         static void add(List<Problem> problems, String line) {
+            var printed = "nvidia-smi printed: " + shorten(line);
             if (line.contains(GPU_IS_LOST) || line.contains(NO_HANDLE)) {
-                add(problems, ProblemCode.GPU_LOST, "nvidia-smi printed: %s: %s".formatted(shorten(line), LOST));
+                add(problems, ProblemCode.GPU_LOST, printed + ": " + LOST);
             } else if (line.contains(NO_PERMISSION)) {
-                add(
-                        problems,
-                        ProblemCode.GPU_PROCESS_HIDDEN,
-                        "nvidia-smi printed: %s: %s".formatted(shorten(line), HIDDEN));
+                add(problems, ProblemCode.GPU_PROCESS_HIDDEN, printed + ": " + HIDDEN);
             } else {
-                add(problems, ProblemCode.GPU_LINE_UNREADABLE, "nvidia-smi printed: " + shorten(line));
+                add(problems, ProblemCode.GPU_LINE_UNREADABLE, printed);
             }
         }
 
@@ -159,6 +171,18 @@ public final class GpuQuery {
         }
     }
 
+    /** The processes on devices that nvidia-smi lists. */
+    public record GpuLines(List<GpuLine> lines, List<Problem> problems) {
+        /** Parses {@code gpu_uuid, pid, used_gpu_memory}; an invalid line is a problem. */
+        public static GpuLines parse(List<String> text) {
+            var problems = new ArrayList<Problem>();
+            var lines = text.stream()
+                    .flatMap(line -> GpuLine.parse(line, problems).stream())
+                    .toList();
+            return new GpuLines(lines, List.copyOf(problems));
+        }
+    }
+
     /**
      * A process on a device, as nvidia-smi lists it.
      *
@@ -166,21 +190,6 @@ public final class GpuQuery {
      */
     public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
         private static final Pattern LINE = Pattern.compile("([^,]*),\\s*([1-9][0-9]{0,8})\\s*,([^,]*)");
-        private static final Pattern MEBIBYTES = Pattern.compile("[0-9]{1,12}");
-
-        /** Returns the use of this device by the process. */
-        public DeviceUsage usage(int index) {
-            return new DeviceUsage(index, memory);
-        }
-
-        /** Parses {@code gpu_uuid, pid, used_gpu_memory}; an invalid line is a problem. */
-        public static Found<List<GpuLine>> parse(List<String> text) {
-            var problems = new ArrayList<Problem>();
-            var lines = text.stream()
-                    .flatMap(line -> parse(line, problems).stream())
-                    .toList();
-            return Found.of(lines, problems);
-        }
 
         private static Optional<GpuLine> parse(String line, List<Problem> problems) {
             var match = LINE.matcher(line);
@@ -188,11 +197,8 @@ public final class GpuQuery {
                 GpuToolProblems.add(problems, line);
                 return Optional.empty();
             }
-            var memory = match.group(3).strip();
-            return Optional.of(new GpuLine(
-                    match.group(1).strip(),
-                    Integer.parseInt(match.group(2)),
-                    MEBIBYTES.matcher(memory).matches() ? Memory.ofMebibytes(Long.parseLong(memory)) : null));
+            return Optional.of(
+                    new GpuLine(match.group(1).strip(), Integer.parseInt(match.group(2)), mebibytes(match.group(3))));
         }
     }
 
@@ -226,8 +232,11 @@ public final class GpuQuery {
                             "nvidia-smi names a device twice: " + GpuToolProblems.shorten(line));
                 } else if (line.contains(GpuToolProblems.GPU_IS_LOST)) {
                     GpuToolProblems.add(problems, line); // the device is known, but its processes are not
-                } else if (fields.get(2).matches("[0-9]{1,12}")) {
-                    used.put(uuid, Memory.ofMebibytes(Long.parseLong(fields.get(2))));
+                } else {
+                    var memory = mebibytes(fields.get(2));
+                    if (memory != null) {
+                        used.put(uuid, memory);
+                    }
                 }
             }
             byUuid.keySet().removeAll(repeated);
@@ -237,26 +246,6 @@ public final class GpuQuery {
 
         public boolean hasAll(List<GpuLine> lines) {
             return lines.stream().allMatch(line -> byUuid.containsKey(line.uuid()));
-        }
-
-        /**
-         * Compares the devices with an answer to the process query.
-         *
-         * @param found whether that answer found devices
-         * @throws ToolException if the answers contradict each other because devices appeared or disappeared in between
-         */
-        public void requireSame(boolean found) throws ToolException {
-            if (!found && !byUuid.isEmpty()) {
-                throw new ToolException("nvidia-smi found no devices at first, and then " + byUuid.size());
-            }
-        }
-
-        public Optional<Integer> indexOf(String uuid) {
-            return Optional.ofNullable(byUuid.get(uuid));
-        }
-
-        public Set<Integer> indices() {
-            return Set.copyOf(byUuid.values());
         }
     }
 }

@@ -62,12 +62,9 @@ public record Environment(
         return PID.matcher(eid).matches() ? Optional.of(Integer.valueOf(eid)) : Optional.empty();
     }
 
-    public Environment with(List<Integer> otherPids) {
-        return new Environment(eid, uid, username, creation, config, otherPids, kernelIds, ownership);
-    }
-
-    public Environment with(Ownership other) {
-        return new Environment(eid, uid, username, creation, config, pids, kernelIds, other);
+    /** Returns the environment with these of its pids, and what is known of its owner. */
+    public Environment with(List<Integer> livePids, Ownership known) {
+        return new Environment(eid, uid, username, creation, config, livePids, kernelIds, known);
     }
 
     /**
@@ -132,10 +129,6 @@ public record Environment(
         /** Whether an account of the machine confirms the owner. */
         public boolean isAccount() {
             return account != null;
-        }
-
-        public Ownership withAccount(@Nullable String account) {
-            return new Ownership(dispute, exempt, uids, account);
         }
     }
 }

@@ -137,7 +137,7 @@ public record GpuProcess(
             @Nullable Container container,
             @Nullable Pod pod,
             @Nullable SlurmJob slurmJob) {
-        private static final Workload NONE = new Workload(null, null, null, null);
+        public static final Workload NONE = new Workload(null, null, null, null);
 
         /**
          * Whether root put the process into a container or a pod. Its uid can be any number there, also that of a user who has nothing to do

@@ -11,7 +11,8 @@ import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Accounts;
-import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -20,36 +21,26 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
-import dev.genv.enforcer.observation.Members.AccountReader;
-import dev.genv.enforcer.observation.Members.AccountReader.HostAccounts;
-import dev.genv.enforcer.observation.Members.RelatedFacts;
+import dev.genv.enforcer.observation.AccountReader.HostAccounts;
+import dev.genv.enforcer.observation.GpuListing.DeviceOrder;
+import dev.genv.enforcer.observation.GpuListing.DeviceStatuses;
+import dev.genv.enforcer.observation.GpuListing.GpuAccess;
+import dev.genv.enforcer.observation.ImmunityRules.ConfiguredUsers;
+import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
+import dev.genv.enforcer.observation.ListedProcesses.UnreadProcesses;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges.MissingPrivilege;
-import dev.genv.enforcer.observation.gpu.GpuListing;
-import dev.genv.enforcer.observation.gpu.GpuListing.DeviceOrder;
-import dev.genv.enforcer.observation.gpu.GpuListing.DeviceStatuses;
-import dev.genv.enforcer.observation.gpu.GpuListing.GpuAccess;
-import dev.genv.enforcer.observation.membership.Listings;
-import dev.genv.enforcer.observation.membership.MembershipResolver;
-import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
-import dev.genv.enforcer.observation.process.ImmunityRules;
-import dev.genv.enforcer.observation.process.ImmunityRules.ConfiguredUsers;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProgramHistory;
-import dev.genv.enforcer.observation.process.ListedProcesses;
-import dev.genv.enforcer.observation.process.ListedProcesses.UnreadProcesses;
-import dev.genv.enforcer.observation.process.ProcessIdentity;
-import dev.genv.enforcer.observation.process.UnlistedProcesses;
-import dev.genv.enforcer.observation.process.Workloads;
-import dev.genv.enforcer.observation.state.LiveState;
-import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -65,6 +56,11 @@ public final class Observer {
     private static final ProgramEnviron NOT_OBSERVED =
             ProgramEnviron.unavailable(new Membership.Unknown("it was not observed"));
     private static final Pattern BOOT = Pattern.compile("[0-9a-f-]{36}");
+
+    /** Without the times of the lease: a text that changes with every observation would be reported with each one. */
+    private static final String LEASED =
+            "another service acts on this host over SSH, or this one did before its restart, and that lease has"
+                    + " not expired";
 
     private final ObserverSettings settings;
     private final DeviceOrder order = new DeviceOrder();
@@ -98,53 +94,46 @@ public final class Observer {
         var findings = new Findings();
         var privileges = new Privileges(settings, facts.access());
         var missingPrivileges = privileges.missing();
-        var other = findings.add(SecondEnforcer.of(facts.enforcers()));
+        var other = otherEnforcer(facts.enforcers(), findings);
         missingPrivileges.forEach(privilege -> findings.add(privilege.problem()));
-        accounts = findings.add(accountReader.read(facts.accounts()));
-        immunity = findings.add(ImmunityRules.of(
-                settings.exemptUsers(),
-                settings.programs(),
-                facts.access().pid(),
-                accounts.accounts(),
-                facts.programs(),
-                programHistory));
+        accounts = accountReader.read(facts.accounts(), findings);
+        immunity = immunity(facts.access().pid(), facts.programs(), findings);
         var listing = listing(facts, privileges);
-        findings.add(listing);
-        var present = findings.add(listedProcesses.observe(listing, facts));
-        findings.add(unread.observe(facts.allProcesses()));
+        findings.addAll(listing.problems());
+        listing.missing().forEach(findings::miss);
+        var present = listedProcesses.observe(listing, facts, findings);
+        unread.observe(facts.allProcesses(), findings);
         var state = stateParser.parse(facts.earlierState(), facts.state());
-        var live = findings.add(LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt()));
+        var live = LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt(), findings);
         workloads.begin();
-        var members = new Members(
-                RelatedFacts.of(present.processes(), facts),
-                memberships,
-                workloads,
-                live,
-                immunity,
-                accounts,
-                facts,
-                findings);
+        var session = memberships.begin(
+                machine(facts.machine()),
+                RelatedProcesses.of(present.processes(), facts),
+                findings.isMissing(SnapshotPart.ENVIRONMENTS) ? null : live.environments(),
+                facts.machine().beforeState());
+        var observed = new HashMap<ProcessId, ProgramEnviron>();
+        BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver = (process, usage) -> {
+            observed.put(process.id(), process.environ());
+            return resolve(process, usage, session, live, findings);
+        };
         var listed = present.processes().stream()
-                .map(process -> members.resolve(
-                        process,
-                        listing.value().usage().getOrDefault(process.id().pid(), List.of())))
+                .map(process -> resolver.apply(process, listing.usage().getOrDefault(process.pid(), List.of())))
                 .toList();
-        var devices = findings.add(live.devices(listing.value().devices(), findings.missing()));
-        var notListed = findings.add(unlisted.observe(facts, present.listing(), immunity.ownPid(), members::resolve));
-        environs = members.environs();
-        if (!findings.missing().contains(SnapshotPart.PROCESSES)
-                && !findings.missing().contains(SnapshotPart.EVERY_PROCESS)) {
+        var devices = live.devices(listing.devices(), findings);
+        var notListed = unlisted.observe(facts, present.listing(), immunity.ownPid(), resolver, findings);
+        environs = Map.copyOf(observed);
+        if (!findings.isMissing(SnapshotPart.PROCESSES) && !findings.isMissing(SnapshotPart.EVERY_PROCESS)) {
             memberships.retain(environs.keySet());
             workloads.retain(environs.keySet());
         }
-        var deviceStatuses = findings.add(DeviceStatuses.of(facts.gpu()));
+        var deviceStatuses = DeviceStatuses.of(facts.gpu(), findings);
         return new Snapshot(
                 settings.host(),
                 listed,
                 notListed,
                 live.environments(),
                 devices,
-                listing.value().devices(),
+                listing.devices(),
                 live.uidsOfPids(),
                 accounts.subordinateUids(),
                 findings.missing(),
@@ -170,6 +159,27 @@ public final class Observer {
     /** Returns the pids that environments list or listed, to continue with them in another run of the service. */
     public Listings listings() {
         return memberships.listings();
+    }
+
+    private GpuProcess resolve(
+            ObservedProcess process,
+            List<DeviceUsage> usage,
+            MembershipResolver.Session session,
+            LiveState live,
+            Findings findings) {
+        var decision = session.decide(process);
+        var membership = live.resolve(decision.membership(), process.pid(), findings);
+        var workload = workloads.resolve(process.id(), process.facts().cgroup(), process.slurmJob());
+        return new GpuProcess(
+                process.id(),
+                process.uid(),
+                process.command(),
+                membership,
+                decision.by(),
+                usage,
+                immunity.immunity(process),
+                workload,
+                accounts.accountOf(process.uid(), workload));
     }
 
     /** Continues with what an earlier run of the service remembered. */
@@ -204,14 +214,18 @@ public final class Observer {
 
     /** Returns the same with the present files of the protected programs. */
     public ImmunityRules immunity(List<Reading<ProgramFile>> programs) {
+        return immunity(immunity.ownPid(), programs, new Findings());
+    }
+
+    private ImmunityRules immunity(int ownPid, List<Reading<ProgramFile>> programs, Findings findings) {
         return ImmunityRules.of(
-                        settings.exemptUsers(),
-                        settings.programs(),
-                        immunity.ownPid(),
-                        accounts.accounts(),
-                        programs,
-                        programHistory)
-                .value();
+                settings.exemptUsers(),
+                settings.programs(),
+                ownPid,
+                accounts.accounts(),
+                programs,
+                programHistory,
+                findings);
     }
 
     /** Whether the next observation must read the used memory of the devices anew. */
@@ -241,24 +255,25 @@ public final class Observer {
                         "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are unknown");
     }
 
-    private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {
+    private GpuListing listing(HostFacts facts, Privileges privileges) {
         if (privileges.isOutsideHostPid()) {
-            return Found.of(GpuListing.NONE).without(SnapshotPart.PROCESSES);
+            return GpuListing.none(List.of(), Set.of());
         }
         order.recordBoot(facts.machine().bootId());
         var listed = GpuListing.of(facts.gpu(), order);
-        var found = settings.advice() == Advice.CONTAINER
+        var listing = settings.advice() == Advice.CONTAINER
                 ? gpuAccess.review(listed, facts.gpu(), driver(facts.machine()) != null)
                 : listed;
         var pids = facts.processes().stream().map(ProcessFacts::pid).collect(Collectors.toUnmodifiableSet());
-        var usage = found.value().usage();
-        return pids.containsAll(usage.keySet())
-                ? found
-                : new Found<>(GpuListing.NONE, found.problems(), found.missing())
-                        .without(SnapshotPart.PROCESSES)
-                        .with(new Problem(
-                                ProblemCode.GPU_TOOL_FAILED,
-                                "nvidia-smi lists more processes than can be observed: %d".formatted(usage.size())));
+        if (pids.containsAll(listing.usage().keySet())) {
+            return listing;
+        }
+        var problems = new ArrayList<>(listing.problems());
+        problems.add(new Problem(
+                ProblemCode.GPU_TOOL_FAILED,
+                "nvidia-smi lists more processes than can be observed: %d"
+                        .formatted(listing.usage().size())));
+        return GpuListing.none(problems, listing.missing());
     }
 
     private static Set<ProcessId> ended(List<VerifiedProcess> facts, Set<ProcessId> verified) {
@@ -293,59 +308,23 @@ public final class Observer {
         return known ? machine.machineId() + " " + machine.bootId() : null;
     }
 
-    /** Whether another enforcer acts on the state directory, so that this one only observes. */
-    static final class SecondEnforcer {
-        private static final String LOCK = ".genv-enforcer.lock";
-        /** Without the times of the lease: a text that changes with every observation would be reported with each one. */
-        private static final String LEASED =
-                "another service acts on this host over SSH, or this one did before its restart, and that lease has"
-                        + " not expired";
-
-        private SecondEnforcer() {}
-
-        /** Returns the enforcer that acts instead of this one, as a sentence; empty if this one may act. */
-        static Found<Optional<String>> of(EnforcerFacts facts) {
-            var other = switch (facts.other()) {
-                case null -> null;
-                case EnforcerFacts.Other.OnMachine(var pid) ->
-                    "another enforcer%s acts on this state directory"
-                            .formatted(pid == 0 ? "" : " (process %d)".formatted(pid));
-                case EnforcerFacts.Other.Leased _ -> LEASED;
-            };
-            var found = Found.of(Optional.ofNullable(other));
-            if (other != null) {
-                return found.with(new Problem(ProblemCode.SECOND_ENFORCER, other + ": this one only observes"));
-            }
-            return facts.unusable().isEmpty()
-                    ? found
-                    : found.with(new Problem(
-                            ProblemCode.ENFORCER_LOCK_UNUSABLE,
-                            "%s %s. Remove the file: it is unknown whether another enforcer acts here too"
-                                    .formatted(LOCK, facts.unusable())));
+    /** Returns the enforcer that acts on the state directory instead of this one, as a sentence; empty if this one may act. */
+    private static Optional<String> otherEnforcer(EnforcerFacts facts, Findings findings) {
+        var other = switch (facts.other()) {
+            case null -> null;
+            case EnforcerFacts.Other.OnMachine(var pid) ->
+                "another enforcer%s acts on this state directory"
+                        .formatted(pid == 0 ? "" : " (process %d)".formatted(pid));
+            case EnforcerFacts.Other.Leased _ -> LEASED;
+        };
+        if (other != null) {
+            findings.add(ProblemCode.SECOND_ENFORCER, other + ": this one only observes");
+        } else if (!facts.unusable().isEmpty()) {
+            findings.add(
+                    ProblemCode.ENFORCER_LOCK_UNUSABLE,
+                    ".genv-enforcer.lock %s. Remove the file: it is unknown whether another enforcer acts here too"
+                            .formatted(facts.unusable()));
         }
-    }
-
-    /** The problems and missing parts of one observation, in the order in which they were found. */
-    public static final class Findings {
-        private final List<Problem> problems = new ArrayList<>();
-        private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
-
-        public <T> T add(Found<T> found) {
-            found.problems().forEach(this::add);
-            missing.addAll(found.missing());
-            return found.value();
-        }
-
-        public void add(Problem problem) {
-            problems.add(problem);
-        }
-
-        public List<Problem> problems() {
-            return List.copyOf(problems);
-        }
-
-        public Set<SnapshotPart> missing() {
-            return Set.copyOf(missing);
-        }
+        return Optional.ofNullable(other);
     }
 }

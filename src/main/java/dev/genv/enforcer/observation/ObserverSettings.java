@@ -4,7 +4,7 @@ import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;

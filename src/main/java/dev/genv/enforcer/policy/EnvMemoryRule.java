@@ -3,7 +3,6 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SafeText;
@@ -97,10 +96,9 @@ final class EnvMemoryRule implements Rule {
                 ? Stream.empty()
                 : Stream.of(new HostProblem(
                         host,
-                        new Problem(
-                                ProblemCode.CAPACITY_UNREADABLE,
-                                "The memory capacity %s of environment %s is not a valid amount of memory"
-                                        .formatted(SafeText.escape(capacity), SafeText.escape(environment.eid())))));
+                        ProblemCode.CAPACITY_UNREADABLE,
+                        "The memory capacity %s of environment %s is not a valid amount of memory"
+                                .formatted(SafeText.escape(capacity), SafeText.escape(environment.eid()))));
     }
 
     private static Stream<HostProblem> problems(MemoryShare share) {
@@ -108,13 +106,11 @@ final class EnvMemoryRule implements Rule {
                 .filter(process -> process.memoryOn(share.device()) == null)
                 .map(process -> new HostProblem(
                         share.host(),
-                        new Problem(
-                                ProblemCode.MEMORY_UNKNOWN,
-                                "The driver does not report how much memory process %d of environment %s uses on device %d"
-                                        .formatted(
-                                                process.pid(),
-                                                SafeText.escape(
-                                                        share.environment().eid()),
-                                                share.device()))));
+                        ProblemCode.MEMORY_UNKNOWN,
+                        "The driver does not report how much memory process %d of environment %s uses on device %d"
+                                .formatted(
+                                        process.pid(),
+                                        SafeText.escape(share.environment().eid()),
+                                        share.device())));
     }
 }

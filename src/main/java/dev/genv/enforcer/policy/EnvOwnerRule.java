@@ -3,7 +3,6 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
@@ -72,10 +71,9 @@ final class EnvOwnerRule implements Rule {
     private static HostProblem tooMany(String host, int disputed, int strangers) {
         return new HostProblem(
                 host,
-                new Problem(
-                        ProblemCode.MORE_DISPUTES,
-                        "%d environments are disputed and %d processes name another user's environment; only %d of each are listed: check who wrote envs.json"
-                                .formatted(disputed, strangers, MAX_FINDINGS)));
+                ProblemCode.MORE_DISPUTES,
+                "%d environments are disputed and %d processes name another user's environment; only %d of each are listed: check who wrote envs.json"
+                        .formatted(disputed, strangers, MAX_FINDINGS));
     }
 
     private static RuleFinding stranger(Fleet fleet, Snapshot snapshot, Stranger stranger) {

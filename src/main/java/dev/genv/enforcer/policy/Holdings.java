@@ -7,7 +7,6 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
@@ -119,10 +118,9 @@ public final class Holdings {
                 .distinct()
                 .map(environment -> new HostProblem(
                         snapshot.host(),
-                        new Problem(
-                                ProblemCode.ENVIRONMENT_USER_UNKNOWN,
-                                "Environment %s has neither a user name nor a uid other than 0: it counts in no quota"
-                                        .formatted(SafeText.escape(environment.eid())))))
+                        ProblemCode.ENVIRONMENT_USER_UNKNOWN,
+                        "Environment %s has neither a user name nor a uid other than 0: it counts in no quota"
+                                .formatted(SafeText.escape(environment.eid()))))
                 .toList();
     }
 

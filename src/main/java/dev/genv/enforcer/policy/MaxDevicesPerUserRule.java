@@ -2,7 +2,6 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -162,10 +161,9 @@ final class MaxDevicesPerUserRule implements Rule {
                     .distinct()
                     .map(host -> new HostProblem(
                             host,
-                            new Problem(
-                                    ProblemCode.QUOTA_UNDECIDED,
-                                    "User %s holds %d device(s) too many, and only the times in devices.json show which ones came last: the user must detach them"
-                                            .formatted(SafeText.escape(user), undecided.size()))))
+                            ProblemCode.QUOTA_UNDECIDED,
+                            "User %s holds %d device(s) too many, and only the times in devices.json show which ones came last: the user must detach them"
+                                    .formatted(SafeText.escape(user), undecided.size())))
                     .toList();
         }
     }

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Action.Signal;
 import java.util.HashMap;
@@ -29,7 +30,11 @@ public record Plan(List<Violation> violations, List<PlannedAction> actions, List
     }
 
     /** A problem that prevented a rule from checking a part of a machine. */
-    public record HostProblem(String host, Problem problem) {}
+    public record HostProblem(String host, Problem problem) {
+        HostProblem(String host, ProblemCode code, String detail) {
+            this(host, new Problem(code, detail));
+        }
+    }
 
     /**
      * An action, planned once even if several violations ask for it.

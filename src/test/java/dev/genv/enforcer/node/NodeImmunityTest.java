@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;

@@ -8,7 +8,7 @@ import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.RuleConfig.Limits;

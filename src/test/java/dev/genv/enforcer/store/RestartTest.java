@@ -12,7 +12,7 @@ import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;

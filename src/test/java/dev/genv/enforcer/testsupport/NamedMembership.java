@@ -1,8 +1,8 @@
 package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron.Content;
-import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
 
 /** The membership that the environ of a process names. */
 public final class NamedMembership {

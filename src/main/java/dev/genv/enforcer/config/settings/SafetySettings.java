@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.config.settings;
 import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.notification.Addresses;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.remote.HostAddress;
 import java.net.URI;
 import java.net.URISyntaxException;

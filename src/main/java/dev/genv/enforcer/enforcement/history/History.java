@@ -12,7 +12,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Rule.RuleScope;

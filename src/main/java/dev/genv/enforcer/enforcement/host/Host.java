@@ -2,7 +2,7 @@ package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import java.util.List;
 import java.util.Set;

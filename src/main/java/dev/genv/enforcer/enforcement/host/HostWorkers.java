@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.observation.Listings;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

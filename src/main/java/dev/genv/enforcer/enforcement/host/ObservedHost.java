@@ -16,12 +16,10 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.membership.Listings;
-import dev.genv.enforcer.observation.state.StateParser;
-import dev.genv.enforcer.observation.state.StateParser.DirectoryProblem;
-import dev.genv.enforcer.observation.state.StateParser.LockProblem;
+import dev.genv.enforcer.observation.StateParser;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import java.util.ArrayList;
@@ -256,11 +254,11 @@ public final class ObservedHost implements Host {
     private Result result(SwapResult.Failed failed) {
         return switch (failed) {
             case SwapResult.Locked(var lock) ->
-                Result.failed(LockProblem.of(lock).map(Problem::detail).orElse("genv.lock is not available"));
+                Result.failed(StateParser.lockProblem(lock).map(Problem::detail).orElse("genv.lock is not available"));
             case SwapResult.Inaccessible(var directory) ->
                 directory instanceof Directory.Absent
                         ? ALREADY_DETACHED
-                        : Result.failed(DirectoryProblem.of(settings.stateDirectory(), directory)
+                        : Result.failed(StateParser.directoryProblem(settings.stateDirectory(), directory)
                                 .map(Problem::detail)
                                 .orElse("the state directory was not accessed"));
             case SwapResult.NotWritten(var reason) -> Result.failed(reason);

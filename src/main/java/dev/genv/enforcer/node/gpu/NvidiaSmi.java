@@ -3,6 +3,7 @@ package dev.genv.enforcer.node.gpu;
 import dev.genv.enforcer.gpu.GpuQuery;
 import dev.genv.enforcer.gpu.GpuQuery.GpuDevices;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLine;
+import dev.genv.enforcer.gpu.GpuQuery.GpuLines;
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.GpuFacts;
@@ -12,7 +13,6 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.FileTree;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;
-import dev.genv.enforcer.model.Found;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
@@ -103,12 +103,9 @@ public final class NvidiaSmi {
         if (lines.isEmpty() || !(processes instanceof Reading.Value<ToolOutput>(var answer))) {
             return new GpuFacts(processes, GpuFacts.NOT_ASKED);
         }
-        var listed = GpuLine.parse(lines.get());
+        var listed = GpuLines.parse(lines.get());
         // Without a line, either nothing runs or there are no devices, which may have been different before.
-        if (known != null
-                && known.isFresh()
-                && known.matches(listed.value())
-                && !GpuQuery.foundNoDevices(answer.exitCode(), answer.stdout().text())) {
+        if (known != null && known.isFresh() && known.matches(listed.lines()) && !GpuQuery.foundNoDevices(answer)) {
             keep(known.output, known.devices, known.readAt, listed);
             return new GpuFacts(processes, known.output, false, GpuFacts.NOT_ASKED);
         }
@@ -125,7 +122,7 @@ public final class NvidiaSmi {
     /** Returns the pids of the listed processes, each once, ascending. */
     public static List<Integer> listedPids(GpuFacts facts) {
         return facts.processes() instanceof Reading.Value<ToolOutput>(var output)
-                ? GpuLine.parse(output.stdout().text().lines().toList()).value().stream()
+                ? GpuLines.parse(output.stdout().text().lines().toList()).lines().stream()
                         .map(GpuLine::pid)
                         .distinct()
                         .sorted()
@@ -134,13 +131,13 @@ public final class NvidiaSmi {
     }
 
     /** After a problem the devices are queried again, to detect the end of the problem. */
-    private void keep(Reading<ToolOutput> output, GpuDevices now, long readAt, Found<List<GpuLine>> listed) {
+    private void keep(Reading<ToolOutput> output, GpuDevices now, long readAt, GpuLines listed) {
         everListed.addAll(now.byUuid().keySet());
         if (listed.problems().isEmpty()
                 && now.problems().isEmpty()
-                && now.hasAll(listed.value())
+                && now.hasAll(listed.lines())
                 && now.byUuid().keySet().containsAll(everListed)) {
-            devices = new CachedDevices(output, now, readAt, listed.value());
+            devices = new CachedDevices(output, now, readAt, listed.lines());
         }
     }
 
@@ -148,10 +145,7 @@ public final class NvidiaSmi {
     private static Optional<List<String>> lines(Reading<ToolOutput> reading) {
         try {
             return reading instanceof Reading.Value<ToolOutput>(var output)
-                    ? Optional.of(GpuQuery.lines(
-                            output.exitCode(),
-                            output.stdout().text(),
-                            output.stderr().text()))
+                    ? Optional.of(GpuQuery.lines(output))
                     : Optional.empty();
         } catch (ToolException e) {
             return Optional.empty();

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -13,7 +13,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;

@@ -11,7 +11,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;

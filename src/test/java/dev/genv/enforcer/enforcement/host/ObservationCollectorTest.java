@@ -11,7 +11,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.ArrayList;

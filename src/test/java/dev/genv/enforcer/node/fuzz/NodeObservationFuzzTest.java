@@ -20,9 +20,9 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.node.fuzz.FuzzNode.Evidence;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.Observer.Findings;
-import dev.genv.enforcer.observation.state.LiveState;
-import dev.genv.enforcer.observation.state.StateParser.State;
+import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.StateParser.State;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -163,15 +163,15 @@ class NodeObservationFuzzTest {
         var envs = Evidence.bytes(now.envs());
         var liveness = new LivenessReader(proc)
                 .read(List.of(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs))));
-        var live = findings.add(LiveState.of(state, liveness, world.accounts(), Set.of()));
+        var live = LiveState.of(state, liveness, world.accounts(), Set.of(), findings);
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
                 "gpu-1",
                 processes.stream()
-                        .map(process -> findings.add(live.resolveMembership(process)))
+                        .map(process -> process.with(live.resolve(process.membership(), process.pid(), findings)))
                         .toList(),
                 live.environments(),
-                findings.add(live.devices(listed, findings.missing())),
+                live.devices(listed, findings),
                 listed,
                 findings.missing(),
                 findings.problems());

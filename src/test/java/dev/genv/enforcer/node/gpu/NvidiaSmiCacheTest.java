@@ -6,14 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
-import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.gpu.GpuListing;
-import dev.genv.enforcer.observation.gpu.GpuListing.DeviceOrder;
+import dev.genv.enforcer.observation.GpuListing;
+import dev.genv.enforcer.observation.GpuListing.DeviceOrder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -67,7 +66,7 @@ class NvidiaSmiCacheTest {
         var hidden = Files.move(fake.path(), fake.path().resolveSibling("hidden"));
         assertThatThrownBy(() -> list(smi)).isInstanceOf(ToolException.class).hasMessageContaining("is not a program");
         Files.move(hidden, fake.path());
-        assertThat(list(smi).value().devices()).containsExactly(0);
+        assertThat(list(smi).devices()).containsExactly(0);
     }
 
     @Test
@@ -96,8 +95,8 @@ class NvidiaSmiCacheTest {
         list(smi);
         fake.gpus(2).process(1, PID, "5");
         var listing = list(smi);
-        assertThat(listing.value().devices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(listing.value().usage()).containsEntry(PID, List.of(uses(1, 5)));
+        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
+        assertThat(listing.usage()).containsEntry(PID, List.of(uses(1, 5)));
         assertThat(listing.problems()).isEmpty();
         assertThat(calls()).containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES, QUERY_DEVICES);
     }
@@ -105,11 +104,11 @@ class NvidiaSmiCacheTest {
     @Test
     void queriesTheDevicesAgainAfterAFailure() throws Exception {
         fake.gpuLines("0, a, 1\n1, b, 1\n").process("b", Integer.toString(PID), "5");
-        assertThat(list(smi).value().usage()).containsEntry(PID, List.of(uses(1, 5)));
+        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(1, 5)));
         fake.fault("exit 9");
         assertThatThrownBy(() -> list(smi)).isInstanceOf(ToolException.class);
         fake.noFault().gpuLines("0, b, 1\n");
-        assertThat(list(smi).value().usage()).containsEntry(PID, List.of(uses(0, 5)));
+        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(0, 5)));
     }
 
     /** The list of devices is kept, and what is wrong with it must not look mended meanwhile. */
@@ -127,7 +126,7 @@ class NvidiaSmiCacheTest {
         list(smi);
         fake.gpuLines("");
         var listing = list(smi);
-        assertThat(listing.value().devices()).isEmpty();
+        assertThat(listing.devices()).isEmpty();
         assertThat(listing.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
     }
 
@@ -158,7 +157,7 @@ class NvidiaSmiCacheTest {
                 .hasMessage("nvidia-smi found no devices at first, and then 2");
     }
 
-    private Found<GpuListing> list(NvidiaSmi tool) throws ToolException, InterruptedException {
+    private GpuListing list(NvidiaSmi tool) throws ToolException, InterruptedException {
         var found = GpuListing.of(tool.read(), order);
         if (found.missing().contains(SnapshotPart.PROCESSES)) {
             var problem = found.problems().getFirst();

@@ -6,14 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
-import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.gpu.GpuListing;
-import dev.genv.enforcer.observation.gpu.GpuListing.DeviceOrder;
+import dev.genv.enforcer.observation.GpuListing;
+import dev.genv.enforcer.observation.GpuListing.DeviceOrder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -43,31 +42,31 @@ class NvidiaSmiTest {
     void listsAProcessOnADevice() throws Exception {
         fake.gpus(2).process(1, PID, "1542");
         var listing = list(smi);
-        assertThat(listing.value().devices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(listing.value().usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(1, 1542)));
+        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
+        assertThat(listing.usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(1, 1542)));
         assertThat(listing.problems()).isEmpty();
     }
 
     @Test
     void listsUsageOfAProcessOnTwoDevices() throws Exception {
         fake.gpus(2).process(1, PID, "7").process(0, PID, "5");
-        assertThat(list(smi).value().usage()).containsEntry(PID, List.of(uses(0, 5), uses(1, 7)));
+        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(0, 5), uses(1, 7)));
     }
 
     @Test
     void severalLinesOfAProcessOnADeviceAreAddedUp() throws Exception {
         fake.gpus(1).process(0, PID, "5").process(0, PID, "7").process(0, PID, "1");
-        assertThat(list(smi).value().usage()).containsEntry(PID, List.of(uses(0, 13)));
+        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(0, 13)));
         fake.process(0, PID, "[N/A]").process(0, PID, "8");
-        assertThat(list(smi).value().usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
+        assertThat(list(smi).usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
     }
 
     @Test
     void listsDevicesWithoutProcesses() throws Exception {
         fake.gpus(3);
         var listing = list(smi);
-        assertThat(listing.value().devices()).containsExactlyInAnyOrder(0, 1, 2);
-        assertThat(listing.value().usage()).isEmpty();
+        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1, 2);
+        assertThat(listing.usage()).isEmpty();
         assertThat(listing.problems()).isEmpty();
     }
 
@@ -76,8 +75,8 @@ class NvidiaSmiTest {
     void noDevicesGiveAnEmptyListing(int exitCode) throws Exception {
         fake.fault("echo 'No devices were found'; exit " + exitCode);
         assertThat(list(smi)).satisfies(listing -> {
-            assertThat(listing.value().devices()).isEmpty();
-            assertThat(listing.value().usage()).isEmpty();
+            assertThat(listing.devices()).isEmpty();
+            assertThat(listing.usage()).isEmpty();
             assertThat(listing.problems()).isEmpty();
         });
     }
@@ -89,8 +88,8 @@ class NvidiaSmiTest {
     void nonNumericMemoryIsUnknown(String memory) throws Exception {
         fake.gpuLines("0, %s, [N/A]\n".formatted(uuid(0))).process(0, PID, memory);
         var listing = list(smi);
-        assertThat(listing.value().devices()).containsExactly(0);
-        assertThat(listing.value().usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
+        assertThat(listing.devices()).containsExactly(0);
+        assertThat(listing.usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
         assertThat(listing.problems()).isEmpty();
     }
 
@@ -100,7 +99,7 @@ class NvidiaSmiTest {
         fake.gpus(1).fault("case $1 in *apps*) echo '%s, %s, [N/A]';; esac".formatted(uuid(0), pid));
         fake.process(0, PID, "5");
         var listing = list(smi);
-        assertThat(listing.value().usage()).containsOnlyKeys(PID);
+        assertThat(listing.usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).singleElement().satisfies(problem -> {
             assertThat(problem.code())
                     .isEqualTo(pid.startsWith("[I") ? ProblemCode.GPU_PROCESS_HIDDEN : ProblemCode.GPU_LINE_UNREADABLE);
@@ -112,7 +111,7 @@ class NvidiaSmiTest {
     void unknownUuidAffectsOnlyItsLine() throws Exception {
         fake.gpus(1).process("MIG-1", Integer.toString(PID), "9").process(0, PID, "5");
         var listing = list(smi);
-        assertThat(listing.value().usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(0, 5)));
+        assertThat(listing.usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(0, 5)));
         assertThat(listing.problems())
                 .singleElement()
                 .satisfies(problem -> assertThat(problem.code()).isEqualTo(ProblemCode.DEVICE_UNKNOWN))
@@ -129,8 +128,8 @@ class NvidiaSmiTest {
     void lostDeviceDoesNotAffectOthers(String line) throws Exception {
         fake.gpuLines("0, %s, 16384\n%s\n".formatted(uuid(0), line)).process(0, PID, "5");
         var listing = list(smi);
-        assertThat(listing.value().devices()).containsExactly(0);
-        assertThat(listing.value().usage()).containsOnlyKeys(PID);
+        assertThat(listing.devices()).containsExactly(0);
+        assertThat(listing.usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).singleElement().satisfies(problem -> {
             assertThat(problem.code()).isEqualTo(ProblemCode.GPU_LOST);
             assertThat(problem.detail())
@@ -145,8 +144,8 @@ class NvidiaSmiTest {
     void processIsNotAssignedToDevicesWithTheSameUuid(String uuid) throws Exception {
         fake.gpuLines("0, %1$s, 1\n1, %1$s, 1\n".formatted(uuid)).process(uuid, Integer.toString(PID), "5");
         var listing = list(smi);
-        assertThat(listing.value().devices()).isEmpty();
-        assertThat(listing.value().usage()).isEmpty();
+        assertThat(listing.devices()).isEmpty();
+        assertThat(listing.usage()).isEmpty();
         assertThat(listing.problems())
                 .extracting(Problem::code)
                 .contains(
@@ -176,7 +175,7 @@ class NvidiaSmiTest {
                     .hasMessageStartingWith("nvidia-smi exited with %d: %s".formatted(exitCode, words));
         }
         fake.noFault();
-        assertThat(list(smi).value().usage()).containsOnlyKeys(PID);
+        assertThat(list(smi).usage()).containsOnlyKeys(PID);
     }
 
     @ParameterizedTest
@@ -205,8 +204,8 @@ class NvidiaSmiTest {
     void lostDeviceWithUuidIsStillListed() throws Exception {
         fake.gpuLines("0, %s, [GPU is lost]\n".formatted(uuid(0))).process(0, PID, "5");
         var listing = list(smi);
-        assertThat(listing.value().devices()).containsExactly(0);
-        assertThat(listing.value().usage()).containsOnlyKeys(PID);
+        assertThat(listing.devices()).containsExactly(0);
+        assertThat(listing.usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
     }
 
@@ -217,7 +216,7 @@ class NvidiaSmiTest {
                         "case $1 in *apps*) head -c 3000000 /dev/zero | tr '\\0' x; echo; yes garbage | head -n 100000;; esac");
         fake.process(0, PID, "5");
         var listing = list(smi);
-        assertThat(listing.value().usage()).containsOnlyKeys(PID);
+        assertThat(listing.usage()).containsOnlyKeys(PID);
         assertThat(listing.problems())
                 .hasSizeBetween(100, 102)
                 .allSatisfy(problem -> assertThat(problem.detail()).hasSizeLessThan(300));
@@ -231,7 +230,7 @@ class NvidiaSmiTest {
                 .hasMessageContaining("3: it printed nothing");
     }
 
-    private Found<GpuListing> list(NvidiaSmi tool) throws ToolException, InterruptedException {
+    private GpuListing list(NvidiaSmi tool) throws ToolException, InterruptedException {
         var found = GpuListing.of(tool.read(), order);
         if (found.missing().contains(SnapshotPart.PROCESSES)) {
             var problem = found.problems().getFirst();

@@ -3,7 +3,6 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -93,9 +92,8 @@ class KernelLivenessTest extends LivenessFixture {
         Files.delete(cmdline);
         Fifo.at(cmdline);
         var environment = environment(List.of(), List.of(KERNEL));
-        var found = ActiveEnvironments.of(reader.read(List.of(envs(List.of(environment)))), List.of(environment));
-        assertThat(found.value().environments()).hasSize(1);
-        assertThat(found.problems()).isEmpty();
+        assertThat(alive(List.of(environment))).hasSize(1);
+        assertThat(findings.problems()).isEmpty();
     }
 
     /** genv hands these to a shell. */

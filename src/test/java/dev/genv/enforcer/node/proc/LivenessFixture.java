@@ -1,22 +1,28 @@
 package dev.genv.enforcer.node.proc;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;
+import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.StateParser.State;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 
 /** Reads which processes of environments are alive. */
 abstract class LivenessFixture {
     final FakeProc proc;
     final LivenessReader reader;
+    final Findings findings = new Findings();
 
     LivenessFixture(Path folder) {
         proc = new FakeProc(folder);
@@ -32,8 +38,15 @@ abstract class LivenessFixture {
         return alive(reader.read(List.of(envs(environments))), environments);
     }
 
-    static List<Environment> alive(LivenessFacts facts, List<Environment> environments) throws IOException {
-        return ActiveEnvironments.of(facts, environments).value().environments();
+    List<Environment> alive(LivenessFacts facts, List<Environment> environments) {
+        return live(facts, environments).environments();
+    }
+
+    LiveState live(LivenessFacts facts, List<Environment> environments) {
+        var state = new State(
+                new State.File.Present<>(new EnvsFile(environments, List.of())),
+                new State.File.Present<>(DevicesFile.EMPTY));
+        return LiveState.of(state, facts, Accounts.NONE, Set.of(), findings);
     }
 
     static StateFile envs(List<Environment> environments) throws IOException {

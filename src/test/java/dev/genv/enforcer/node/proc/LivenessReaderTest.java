@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.observation.state.LiveState.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -118,8 +117,6 @@ class LivenessReaderTest extends LivenessFixture {
     }
 
     private Map<Integer, Long> uids(List<Environment> environments) throws IOException {
-        return ActiveEnvironments.of(reader.read(List.of(envs(environments))), environments)
-                .value()
-                .uids();
+        return live(reader.read(List.of(envs(environments))), environments).uidsOfPids();
     }
 }

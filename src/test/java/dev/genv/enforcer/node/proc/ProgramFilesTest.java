@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.linux.PasswdFile;
+import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
@@ -14,14 +15,14 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
+import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
-import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
-import dev.genv.enforcer.observation.process.ImmunityRules;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProgramHistory;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
-import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
-import dev.genv.enforcer.observation.process.Workloads.WorkloadReadings;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
@@ -208,14 +209,14 @@ class ProgramFilesTest {
         var files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();
         var accounts = PasswdFile.parse(requireNonNull(passwd.value().content()).text());
-        var found = ImmunityRules.of(
-                settings.exemptUsers(), settings.programs(), 4711, accounts, files, new ProgramHistory());
-        problems.addAll(found.problems());
-        return found.value();
+        var findings = new Findings();
+        var rules = ImmunityRules.of(
+                settings.exemptUsers(), settings.programs(), 4711, accounts, files, new ProgramHistory(), findings);
+        problems.addAll(findings.problems());
+        return rules;
     }
 
     private @Nullable Immunity immunity(ImmunityRules rules, int pid, @Nullable Long uid) {
-        var executable = new ProcessReader(procFs).read(pid).executable();
         return rules.immunity(new ObservedProcess(
                 new ProcessId(pid, 1000),
                 uid,
@@ -223,7 +224,9 @@ class ProgramFilesTest {
                 ProgramEnviron.unavailable(new Membership.Unknown("")),
                 null,
                 false,
-                executable,
-                WorkloadReadings.NONE));
+                Cgroup.UNKNOWN,
+                0,
+                false,
+                new ProcessReader(procFs).read(pid)));
     }
 }

@@ -5,8 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.observation.process.ProcessIdentity;
-import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.testsupport.NamedMembership;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.CProgram;

@@ -7,6 +7,7 @@ import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.PasswdFile;
+import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
@@ -14,14 +15,14 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
+import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
-import dev.genv.enforcer.observation.membership.RelatedProcesses.ProgramEnviron;
-import dev.genv.enforcer.observation.process.ImmunityRules;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProgramHistory;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
-import dev.genv.enforcer.observation.process.ProcessIdentity.ObservedProcess;
-import dev.genv.enforcer.observation.process.Workloads.WorkloadReadings;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
@@ -170,14 +171,14 @@ class RunningProgramTest {
         var files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();
         var accounts = PasswdFile.parse(requireNonNull(passwd.value().content()).text());
-        var found = ImmunityRules.of(
-                settings.exemptUsers(), settings.programs(), 4711, accounts, files, new ProgramHistory());
-        problems.addAll(found.problems());
-        return found.value();
+        var findings = new Findings();
+        var rules = ImmunityRules.of(
+                settings.exemptUsers(), settings.programs(), 4711, accounts, files, new ProgramHistory(), findings);
+        problems.addAll(findings.problems());
+        return rules;
     }
 
     private @Nullable Immunity immunity(ImmunityRules rules, int pid, @Nullable Long uid) {
-        var executable = new ProcessReader(procFs).read(pid).executable();
         return rules.immunity(new ObservedProcess(
                 new ProcessId(pid, 1000),
                 uid,
@@ -185,7 +186,9 @@ class RunningProgramTest {
                 ProgramEnviron.unavailable(new Membership.Unknown("")),
                 null,
                 false,
-                executable,
-                WorkloadReadings.NONE));
+                Cgroup.UNKNOWN,
+                0,
+                false,
+                new ProcessReader(procFs).read(pid)));
     }
 }

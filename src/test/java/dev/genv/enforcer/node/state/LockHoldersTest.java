@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
-import dev.genv.enforcer.observation.state.StateParser.LockProblem;
+import dev.genv.enforcer.observation.StateParser;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -108,7 +108,8 @@ class LockHoldersTest {
 
     @Test
     void unusableLockIsExplainedWithoutHolder() {
-        assertThat(LockProblem.of(holders.facts(LockException.unusable("is not a regular file", null), LIMIT, LIMIT))
+        assertThat(StateParser.lockProblem(
+                                holders.facts(LockException.unusable("is not a regular file", null), LIMIT, LIMIT))
                         .orElseThrow()
                         .detail())
                 .isEqualTo("genv.lock is not a regular file");
@@ -127,7 +128,7 @@ class LockHoldersTest {
 
     private String explained() {
         var lock = holders.facts(LockException.timeout(LIMIT, FILE), LIMIT, LIMIT);
-        return LockProblem.of(lock).orElseThrow().detail();
+        return StateParser.lockProblem(lock).orElseThrow().detail();
     }
 
     private void locks(String... lines) throws IOException {

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.host.StateFacts.StateFile;
-import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.StateParser;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;

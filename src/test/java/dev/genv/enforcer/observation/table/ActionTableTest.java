@@ -13,7 +13,7 @@ import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.remote.agent.LocalAgent;

@@ -10,7 +10,7 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.process.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

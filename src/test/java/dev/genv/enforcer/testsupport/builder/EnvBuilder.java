@@ -63,7 +63,8 @@ public final class EnvBuilder {
 
     /** The machine has an account with its user name and its uid. */
     public EnvBuilder account() {
-        ownership = ownership.withAccount(Objects.requireNonNull(username));
+        ownership = new Ownership(
+                ownership.dispute(), ownership.exempt(), ownership.uids(), Objects.requireNonNull(username));
         return this;
     }
 

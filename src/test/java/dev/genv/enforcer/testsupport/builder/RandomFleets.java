@@ -162,6 +162,8 @@ public final class RandomFleets {
         var config = new Environment.Config(oneIn(2) ? "job" : null, pick(CAPACITIES), oneIn(2) ? 1 : null);
         var uid = pick(UIDS);
         var name = pick(NAMES);
+        var ownership = ownership(uid);
+        var account = name != null && !name.isEmpty() && oneIn(3) ? name : null;
         return new Environment(
                 eid,
                 uid,
@@ -170,7 +172,7 @@ public final class RandomFleets {
                 config,
                 pids,
                 List.of(),
-                ownership(uid).withAccount(name != null && !name.isEmpty() && oneIn(3) ? name : null));
+                new Ownership(ownership.dispute(), ownership.exempt(), ownership.uids(), account));
     }
 
     private Ownership ownership(long recorded) {

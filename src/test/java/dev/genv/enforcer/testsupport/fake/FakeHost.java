@@ -9,7 +9,7 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.observation.membership.Listings;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.time.Duration;

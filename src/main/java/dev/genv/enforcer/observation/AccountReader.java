@@ -1,0 +1,84 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.linux.PasswdFile;
+import dev.genv.enforcer.linux.PasswdFile.SubuidFile;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SubordinateUids;
+import java.util.Comparator;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** The accounts of a machine, passwd(5), and their subordinate uids, subuid(5). A file is parsed only if its version is new. */
+final class AccountReader {
+    private final ParsedFile<Accounts> passwd = new ParsedFile<>(PasswdFile::parse, Accounts.NONE);
+    private final ParsedFile<SubuidFile> subuid = new ParsedFile<>(SubuidFile::parse, SubuidFile.EMPTY);
+
+    /** Accounts and their subordinate uids. */
+    record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
+        /**
+         * Returns the account of the real uid of a process, the first one by its name. A subordinate uid is its owner's. Another uid in a
+         * container of root may be anybody's, so it has none.
+         */
+        @Nullable
+        String accountOf(@Nullable Long uid, @Nullable Workload workload) {
+            var owner = subordinateUids.ownerOf(uid);
+            return owner == null || (owner.equals(uid) && workload != null && workload.isInContainerOfRoot())
+                    ? null
+                    : accounts.namesOf(owner).stream()
+                            .min(Comparator.naturalOrder())
+                            .orElse(null);
+        }
+    }
+
+    /** Returns the present accounts; the last known ones, with a problem, if they cannot be read. A machine without subuid(5) has none. */
+    HostAccounts read(AccountFacts facts, Findings findings) {
+        passwd.read(facts.passwd(), "the accounts of this host cannot be read from /etc/passwd: ", findings);
+        var accounts = passwd.latest;
+        if (facts.subuid() instanceof Reading.Failed<TextFile>(var failure, var _)
+                && failure == Reading.Failure.ABSENT) {
+            return new HostAccounts(accounts, SubordinateUids.NONE);
+        }
+        subuid.read(facts.subuid(), "the subordinate uids of the users cannot be read from /etc/subuid: ", findings);
+        return new HostAccounts(accounts, subuid.latest.of(accounts));
+    }
+
+    /** Whether the accounts have been read at least once. */
+    boolean hasAccounts() {
+        return !passwd.version.isEmpty();
+    }
+
+    /** The last content of a file that could be read. */
+    private static final class ParsedFile<T> {
+        private final Function<String, T> parser;
+        private String version = "";
+        private T latest;
+
+        ParsedFile(Function<String, T> parser, T absent) {
+            this.parser = parser;
+            latest = absent;
+        }
+
+        /** Reads a new version, and reports if that was not possible. */
+        void read(Reading<TextFile> reading, String problem, Findings findings) {
+            switch (reading) {
+                case Reading.Failed<TextFile>(var _, var reason) ->
+                    findings.add(ProblemCode.PASSWD_UNREADABLE, problem + reason);
+                case Reading.Value<TextFile>(var file) -> {
+                    var content = file.content();
+                    if (content != null && !file.version().equals(version)) {
+                        latest = parser.apply(content.text());
+                        version = file.version();
+                    }
+                    if (!file.version().equals(version)) {
+                        findings.add(ProblemCode.PASSWD_UNREADABLE, problem + "its content is missing");
+                    }
+                }
+            }
+        }
+    }
+}

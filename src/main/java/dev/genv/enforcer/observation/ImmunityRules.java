@@ -1,0 +1,320 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides which processes are never terminated. It uses facts of the kernel only, because a process chooses its name, its arguments
+ * and its variables.
+ *
+ * @param ownPid the pid of the service itself on the machine
+ * @param programs the protected programs that exist
+ */
+public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram> programs) {
+    private static final int FIRST_PROCESS = 1;
+    private static final String UNKNOWN_PROGRAM = "it is unknown whether it runs a protected program";
+
+    public ImmunityRules {
+        exempt = Set.copyOf(exempt);
+        programs = List.copyOf(programs);
+    }
+
+    /**
+     * A protected program.
+     *
+     * @param file its present file; null if there is none, or if it is unknown
+     * @param files its present and its earlier files
+     * @param uid the user for whom it is protected besides root
+     * @param isUnknown whether its present file is unknown, so that any process may run it
+     */
+    public record ProtectedProgram(
+            ProtectedExecutable executable,
+            @Nullable ProgramFile file,
+            Set<ProgramFile> files,
+            long uid,
+            boolean isUnknown) {
+        boolean isRunBy(ProgramFile running) {
+            return files.contains(running) || (file != null && file.id().equals(running.id()));
+        }
+
+        /** Whether it is protected for a process of this real uid; an unknown uid may be any. */
+        boolean appliesTo(@Nullable Long user) {
+            return executable.isForAllUsers() || user == null || user == ProtectedExecutable.ROOT_UID || user == uid;
+        }
+    }
+
+    /**
+     * Resolves the settings on a machine.
+     *
+     * @param exemptUsers names or uids of users whose processes are never terminated
+     * @param files the files of these programs, in the same order
+     * @param history their earlier files, to which these are added
+     * @throws IllegalArgumentException if not all programs are in it
+     */
+    public static ImmunityRules of(
+            List<String> exemptUsers,
+            List<ProtectedExecutable> executables,
+            int ownPid,
+            Accounts accounts,
+            List<Reading<ProgramFile>> files,
+            ProgramHistory history,
+            Findings findings) {
+        if (files.size() != executables.size()) {
+            throw new IllegalArgumentException("not all protected programs are in it");
+        }
+        var users = new ConfiguredUsers(accounts, findings);
+        var exempt = users.exempt(exemptUsers);
+        var programs = new ArrayList<ProtectedProgram>();
+        for (var i = 0; i < files.size(); i++) {
+            var executable = executables.get(i);
+            var owner = users.owner(executable);
+            switch (files.get(i)) {
+                case Reading.Value<ProgramFile>(var file) ->
+                    programs.add(new ProtectedProgram(
+                            executable, file, history.record(executable.path(), file), owner, false));
+                case Reading.Failed<ProgramFile>(var failure, var reason) -> {
+                    executable.problem(failure, reason).ifPresent(findings::add);
+                    // Its processes may still run, for example while an upgrade replaces the file, and they must stay
+                    // immune.
+                    var isUnknown = failure != Failure.ABSENT && failure != Failure.UNTRUSTED;
+                    var known = history.known(executable.path());
+                    if (isUnknown || !known.isEmpty()) {
+                        programs.add(new ProtectedProgram(executable, null, known, owner, isUnknown));
+                    }
+                }
+            }
+        }
+        return new ImmunityRules(ownPid, exempt, programs);
+    }
+
+    /** Returns why a process is never terminated; null if it may be. */
+    @Nullable
+    public Immunity immunity(ObservedProcess process) {
+        var reason = whatItIs(process);
+        return reason == null ? exemption(process.uid()) : new Immunity(Immunity.Kind.PROTECTED, reason);
+    }
+
+    /** Returns why a process of this real uid is never terminated, whatever it runs; null if it may be. */
+    @Nullable
+    public Immunity exemption(@Nullable Long uid) {
+        return uid != null && exempt.contains(uid)
+                ? new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid %d, which is exempt".formatted(uid))
+                : null;
+    }
+
+    /** Returns the files that a process of this real uid must not run to be terminated. */
+    public Set<ProgramFile> protectedFiles(@Nullable Long uid) {
+        return programs.stream()
+                .filter(program -> program.appliesTo(uid))
+                .flatMap(program -> program.files().stream())
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private @Nullable String whatItIs(ObservedProcess process) {
+        if (process.pid() == FIRST_PROCESS) {
+            return "it is the first process of the machine";
+        }
+        if (process.pid() == ownPid) {
+            return "it is genv-enforcer itself";
+        }
+        return process.kernelThread() ? "it is a kernel thread" : whatItRuns(process);
+    }
+
+    private @Nullable String whatItRuns(ObservedProcess process) {
+        var candidates = programs.stream()
+                .filter(program -> program.appliesTo(process.uid()))
+                .toList();
+        if (candidates.isEmpty()) {
+            return null;
+        }
+        switch (process.facts().executable()) {
+            case Reading.Value<ProgramFile>(var running) -> {
+                for (var candidate : candidates) {
+                    if (candidate.isRunBy(running)) {
+                        return "it runs " + candidate.executable().path();
+                    }
+                }
+            }
+            case Reading.Failed<ProgramFile>(var failure, var reason) -> {
+                if (failure != Failure.UNTRUSTED) {
+                    return reason.isEmpty() ? UNKNOWN_PROGRAM : UNKNOWN_PROGRAM + ": " + reason;
+                }
+            }
+        }
+        return candidates.stream()
+                .filter(ProtectedProgram::isUnknown)
+                .findFirst()
+                .map(candidate -> "it is unknown whether it runs %s"
+                        .formatted(candidate.executable().path()))
+                .orElse(null);
+    }
+
+    /** Resolves the users that settings name, by name or uid, with the accounts of one machine. */
+    record ConfiguredUsers(Accounts accounts, Findings findings) {
+        private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
+
+        /** Whether the settings give a user by name, which only the accounts of the machine can resolve. */
+        static boolean areNamed(Collection<String> exempt, Collection<ProtectedExecutable> programs) {
+            return Stream.concat(
+                            exempt.stream(),
+                            programs.stream()
+                                    .filter(program -> !program.isForAllUsers())
+                                    .map(ProtectedExecutable::user))
+                    .anyMatch(user -> !UID.matcher(user).matches());
+        }
+
+        /** Returns the exempt uids. */
+        Set<Long> exempt(Collection<String> users) {
+            return users.stream()
+                    .flatMap(user -> uid(user, "GENV_ENFORCER_EXEMPT_USERS").stream())
+                    .collect(Collectors.toSet());
+        }
+
+        /** Returns the uid for which a program is protected besides root; root's uid if there is none. */
+        long owner(ProtectedExecutable program) {
+            return program.isForAllUsers()
+                    ? ProtectedExecutable.ROOT_UID
+                    : uid(program.user(), ProtectedExecutable.SETTING).orElse(ProtectedExecutable.ROOT_UID);
+        }
+
+        private Optional<Long> uid(String user, String setting) {
+            if (UID.matcher(user).matches()) {
+                return Optional.of(Long.valueOf(user));
+            }
+            var uid = accounts.uidOf(user);
+            if (uid.isEmpty()) {
+                findings.add(
+                        ProblemCode.SETTING_USER_UNKNOWN,
+                        "user %s of %s is not in this host's /etc/passwd: give the uid instead"
+                                .formatted(user, setting));
+            }
+            return uid;
+        }
+    }
+
+    /**
+     * The files that protected programs had, because a process keeps running the file that an upgrade replaces. Only files of the
+     * present file system are kept: the number of one that was unmounted can become that of a user's.
+     */
+    public static final class ProgramHistory {
+        private static final int MOST_FILES = 16;
+
+        private final Map<Path, LinkedHashSet<ProgramFile>> files = new HashMap<>();
+
+        /** Returns the earlier files at a path at which no file is now. */
+        Set<ProgramFile> known(Path path) {
+            return files.getOrDefault(path, new LinkedHashSet<>()).stream()
+                    .filter(file -> file.born() != 0)
+                    .collect(Collectors.toUnmodifiableSet());
+        }
+
+        /** Records the present file at a path, and returns it with the earlier ones. */
+        Set<ProgramFile> record(Path path, ProgramFile present) {
+            var known = files.computeIfAbsent(path, _ -> new LinkedHashSet<>());
+            known.removeIf(file ->
+                    file.born() == 0 || file.id().device() != present.id().device());
+            known.remove(present);
+            known.add(present);
+            if (known.size() > MOST_FILES) {
+                known.removeFirst();
+            }
+            return Set.copyOf(known);
+        }
+    }
+
+    /**
+     * A program of the host whose processes are never terminated if they belong to root or to one other user.
+     *
+     * @param path its path on the host
+     * @param user a name, a uid, or {@code *} for every user
+     */
+    public record ProtectedExecutable(Path path, String user) {
+        public static final String EVERYBODY = "*";
+        static final String SETTING = "GENV_ENFORCER_PROTECTED_EXECUTABLES";
+        static final long ROOT_UID = 0;
+        private static final String ROOT = "0";
+        private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^@/:]+))?");
+
+        /** The programs that a GPU machine needs: GPU servers and display servers. */
+        public static final List<ProtectedExecutable> BUILT_IN = Stream.concat(
+                        Stream.of(new ProtectedExecutable(Path.of("/usr/bin/nvidia-cuda-mps-server"), EVERYBODY)),
+                        Stream.of(
+                                        "/usr/bin/nvidia-cuda-mps-control",
+                                        "/usr/bin/nvidia-persistenced",
+                                        "/usr/bin/nv-hostengine",
+                                        "/usr/lib/xorg/Xorg",
+                                        "/usr/libexec/Xorg",
+                                        "/usr/bin/Xorg",
+                                        "/usr/bin/Xwayland",
+                                        "/usr/bin/gnome-shell",
+                                        "/usr/bin/kwin_wayland",
+                                        "/usr/bin/kwin_x11")
+                                .map(path -> new ProtectedExecutable(Path.of(path), ROOT)))
+                .toList();
+
+        /** Returns all protected programs: these and the built-in ones. */
+        public static List<ProtectedExecutable> with(List<ProtectedExecutable> others) {
+            return Stream.concat(others.stream(), BUILT_IN.stream()).distinct().toList();
+        }
+
+        /** Whether it is protected for every user. */
+        public boolean isForAllUsers() {
+            return user.equals(EVERYBODY);
+        }
+
+        /** Returns the problem of a file that was not identified; empty if a built-in one does not exist, as on most machines. */
+        Optional<Problem> problem(Failure failure, String reason) {
+            if (failure == Failure.ABSENT && BUILT_IN.contains(this)) {
+                return Optional.empty();
+            }
+            var consequence = "%s cannot be examined, so no process that may run it is terminated: %s";
+            if (failure == Failure.ABSENT || failure == Failure.UNTRUSTED) {
+                consequence = "%s protects no process (it must be a file of root that no other user can write): %s";
+            }
+            var why = failure == Failure.ABSENT ? "there is no such file on this host" : reason;
+            return Optional.of(new Problem(
+                    ProblemCode.PROTECTED_UNUSABLE,
+                    (consequence + "; correct it, or remove it from %s").formatted(path, why, SETTING)));
+        }
+
+        /**
+         * Parses {@code path}, {@code path@user} or {@code path@*}.
+         *
+         * @throws IllegalArgumentException with the expected form
+         */
+        public static ProtectedExecutable parse(String text) {
+            var match = VALUE.matcher(text);
+            try {
+                if (match.matches()) {
+                    var user = match.group(2);
+                    return new ProtectedExecutable(Path.of(match.group(1)), user == null ? ROOT : user);
+                }
+            } catch (InvalidPathException e) {
+                // The same message applies.
+            }
+            throw new IllegalArgumentException(
+                    "expected absolute paths, each with @ and a user, with @*, or with neither,"
+                            + " such as /opt/bin/server,/opt/bin/worker@alice");
+        }
+    }
+}

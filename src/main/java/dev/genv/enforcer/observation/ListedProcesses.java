@@ -1,0 +1,171 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * Decides which process a listed pid belongs to. The driver lists the pid that opened {@code /dev/nvidiactl} as long as any process has
+ * that file open: also after its process has exited, when another process can have the pid.
+ */
+final class ListedProcesses {
+    private static final long NONE = -1;
+
+    /**
+     * The largest start time with which a process can be the listed one, by pid; {@link #NONE} if none can. The pids are those of the last
+     * listing and, if that is incomplete, of the last complete one.
+     */
+    private Map<Integer, Long> latestStarts = Map.of();
+
+    private Set<Integer> lastComplete = Set.of();
+    private Set<Integer> absent = Set.of();
+    private Set<Integer> reused = Set.of();
+    private String boot = "";
+
+    /**
+     * The listed processes.
+     *
+     * @param processes those that exist
+     * @param listing without the pids whose processes have exited in an earlier observation too
+     */
+    record Present(List<ObservedProcess> processes, GpuListing listing) {}
+
+    /** Returns the listed pids that belonged to other processes at the last observation. */
+    Set<Integer> reused() {
+        return reused;
+    }
+
+    /** Whether the next observation must read the used memory of the devices anew, because a listed process has exited. */
+    boolean needsDeviceMemory() {
+        return !absent.isEmpty();
+    }
+
+    /**
+     * Decides it for a listing. If that is missing, nothing is forgotten. If it is incomplete, nothing is forgotten of the pids in the last
+     * complete one: the lines of a GPU that cannot be read now may contain them.
+     */
+    Present observe(GpuListing listing, HostFacts facts, Findings findings) {
+        if (!boot.equals(facts.machine().bootId())) {
+            boot = facts.machine().bootId();
+            latestStarts = Map.of(); // start times count from the boot
+            lastComplete = Set.of();
+        }
+        if (listing.missing().contains(SnapshotPart.PROCESSES)) {
+            return new Present(List.of(), listing);
+        }
+        var beforeListing = facts.machine().beforeListing();
+        var byPid = facts.processes().stream()
+                .collect(Collectors.toMap(ProcessFacts::pid, Function.identity(), (first, _) -> first));
+        var present = new ArrayList<ObservedProcess>();
+        var starts = new HashMap<Integer, Long>();
+        var gone = new HashSet<Integer>();
+        var others = new HashSet<Integer>();
+        for (var pid : listing.usage().keySet()) {
+            var latest = latestStarts.get(pid);
+            if (latest != null) {
+                starts.put(pid, latest);
+            }
+            switch (ProcessIdentity.of(Objects.requireNonNull(byPid.get(pid)))) {
+                case ProcessIdentity.Gone _ -> {
+                    starts.put(pid, NONE);
+                    gone.add(pid);
+                }
+                case ProcessIdentity.Unreadable(var reason) -> {
+                    findings.add(ProblemCode.PROCESS_UNREADABLE, "process %d: %s".formatted(pid, reason));
+                    findings.miss(SnapshotPart.EVERY_PROCESS);
+                }
+                case ProcessIdentity.Present(var process) -> {
+                    var start = process.id().startTime();
+                    if (latest != null && start > latest) {
+                        others.add(pid);
+                        reportReused(process, findings);
+                    } else {
+                        // It may have been started and listed after the clock was read. The next observation shows it.
+                        starts.put(pid, start);
+                        if (start <= beforeListing) {
+                            present.add(process);
+                        }
+                    }
+                }
+            }
+        }
+        if (listing.missing().contains(SnapshotPart.EVERY_PROCESS)) {
+            latestStarts.entrySet().stream()
+                    .filter(entry -> lastComplete.contains(entry.getKey()))
+                    .forEach(entry -> starts.putIfAbsent(entry.getKey(), entry.getValue()));
+        } else {
+            lastComplete = Set.copyOf(listing.usage().keySet());
+        }
+        gone.addAll(others);
+        var exited = new HashSet<>(gone);
+        exited.retainAll(absent);
+        latestStarts = Map.copyOf(starts);
+        absent = Set.copyOf(gone);
+        reused = Set.copyOf(others);
+        return new Present(List.copyOf(present), listing.without(exited));
+    }
+
+    private static void reportReused(ObservedProcess process, Findings findings) {
+        findings.add(
+                ProblemCode.PID_REUSED,
+                "process %d of uid %s (%s) was started after its pid was listed: the listed process has exited"
+                        .formatted(
+                                process.pid(),
+                                process.uid() == null ? "unknown" : process.uid(),
+                                SafeText.escape(process.command())));
+    }
+
+    /**
+     * The processes whose environs were not read because no time or no reader was left. They are read first in the next
+     * observation.
+     */
+    static final class UnreadProcesses {
+        private List<Integer> pids = List.of();
+
+        /** Returns their pids. Those that wait the longest come first, so every process is read in some observation. */
+        List<Integer> pids() {
+            return pids;
+        }
+
+        void observe(List<ProcessFacts> processes, Findings findings) {
+            var unread = new LinkedHashMap<Integer, String>();
+            for (var process : processes) {
+                if (process.before() instanceof Reading.Value<Bytes>
+                        && process.environ() instanceof Reading.Failed<EnvironFacts>(var failure, var reason)
+                        && failure == Failure.NO_TIME) {
+                    unread.put(process.pid(), reason);
+                }
+            }
+            var inOrder = new LinkedHashSet<>(pids);
+            inOrder.retainAll(unread.keySet());
+            inOrder.addAll(unread.keySet());
+            pids = List.copyOf(inOrder);
+            if (!unread.isEmpty()) {
+                var example = unread.firstEntry();
+                findings.miss(SnapshotPart.EVERY_ENVIRON);
+                findings.add(
+                        ProblemCode.PROCESSES_UNREAD,
+                        "%d of %d processes were not read, such as process %d: %s"
+                                .formatted(unread.size(), processes.size(), example.getKey(), example.getValue()));
+            }
+        }
+    }
+}

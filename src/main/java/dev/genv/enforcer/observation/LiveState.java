@@ -1,0 +1,335 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Environment.Ownership;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.StateParser.State;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** The state of the active environments: one of their pids exists, even as a zombie, or one of their Jupyter kernels runs. */
+public final class LiveState {
+    private static final int MAX_SHOWN = 20;
+
+    private final List<Environment> environments;
+    private final DevicesFile file;
+    private final Map<Integer, Long> uidsOfPids;
+    private final Map<Integer, Membership.Unknown> listed;
+
+    private LiveState(List<Environment> environments, DevicesFile file, Map<Integer, Long> uidsOfPids) {
+        this.environments = environments;
+        this.file = file;
+        this.uidsOfPids = uidsOfPids;
+        listed = Membership.ofListedPids(environments);
+    }
+
+    /** Resolves the state with the exempt uids. */
+    public static LiveState of(
+            State state, LivenessFacts liveness, Accounts accounts, Set<Long> exempt, Findings findings) {
+        var envs = content(state.envs(), SnapshotPart.ENVIRONMENTS, EnvsFile.EMPTY, findings);
+        var file = content(state.devices(), SnapshotPart.ATTACHMENTS, DevicesFile.EMPTY, findings);
+        findings.addAll(state.problems());
+        findings.addAll(envs.problems());
+        findings.addAll(file.problems());
+        var running = running(liveness);
+        var active = active(envs.environments(), liveness, running, findings);
+        var environments = new OwnershipResolver(running, accounts, exempt).resolve(active);
+        if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
+            findings.miss(SnapshotPart.ATTACHMENTS);
+            findings.add(ProblemCode.STATE_INCOMPLETE, "devices.json is missing although environments are active");
+        }
+        // Only a machine without any file of genv is a new one.
+        var mayHaveAttachments = state.devices() instanceof State.File.Unreadable
+                || file.devices().stream()
+                        .anyMatch(device -> !device.attachments().isEmpty());
+        if (state.envs() instanceof State.File.Absent && mayHaveAttachments) {
+            findings.miss(SnapshotPart.ENVIRONMENTS);
+            findings.add(
+                    ProblemCode.STATE_INCOMPLETE, "envs.json is missing although devices are, or may be, attached");
+        }
+        return new LiveState(environments, file, uidsOfPids(environments, running));
+    }
+
+    private static <T> T content(State.File<T> file, SnapshotPart part, T none, Findings findings) {
+        return switch (file) {
+            case State.File.Present<T>(var content) -> content;
+            case State.File.Absent<T>() -> none;
+            case State.File.Unreadable<T>(var problem) -> {
+                findings.miss(part);
+                if (!findings.problems().contains(problem)) { // one problem can concern both files
+                    findings.add(problem);
+                }
+                yield none;
+            }
+        };
+    }
+
+    /** Returns the running processes by pid, as far as they are known. */
+    private static Map<Integer, LiveProcess> running(LivenessFacts facts) {
+        var running = new HashMap<Integer, LiveProcess>();
+        if (facts.processes() instanceof Reading.Value<List<LiveProcess>>(var processes)) {
+            processes.forEach(process -> running.put(process.pid(), process));
+        }
+        return running;
+    }
+
+    /** Decides which of the environments are active. They are missing if the running processes are unknown. */
+    private static List<Environment> active(
+            List<Environment> environments, LivenessFacts facts, Map<Integer, LiveProcess> running, Findings findings) {
+        if (facts.processes() instanceof Reading.Failed<List<LiveProcess>>(var _, var reason)) {
+            findings.miss(SnapshotPart.ENVIRONMENTS);
+            findings.add(ProblemCode.PROC_UNREADABLE, "the active environments are unknown: " + reason);
+            return List.of();
+        }
+        var active = new ArrayList<Environment>();
+        var uncertain = false;
+        for (var environment : environments) {
+            var isActive = environment.pids().stream().anyMatch(running::containsKey)
+                    || hasKernel(environment, facts.kernels());
+            // A missing kernel may be a process that was not searched; then its environment counts as active.
+            var mayBeActive = !isActive
+                    && !environment.kernelIds().isEmpty()
+                    && !facts.kernels().unsearched().isEmpty();
+            if (isActive || mayBeActive) {
+                active.add(environment);
+            }
+            uncertain |= mayBeActive;
+        }
+        if (uncertain) {
+            findings.add(
+                    ProblemCode.KERNELS_UNKNOWN,
+                    "the running Jupyter kernels are unknown, so environments with kernels count as active: "
+                            + facts.kernels().unsearched());
+        }
+        return active;
+    }
+
+    private static boolean hasKernel(Environment environment, Kernels kernels) {
+        return environment.kernelIds().stream()
+                .anyMatch(kernel -> kernels.files().contains("kernel-" + kernel + ".json"));
+    }
+
+    private static Map<Integer, Long> uidsOfPids(List<Environment> environments, Map<Integer, LiveProcess> running) {
+        var uids = new HashMap<Integer, Long>();
+        environments.stream()
+                .flatMap(environment -> Stream.concat(environment.pids().stream(), environment.shell().stream()))
+                .map(running::get)
+                .filter(process -> process != null && process.uid() != null)
+                .forEach(process -> uids.put(process.pid(), process.uid()));
+        return uids;
+    }
+
+    public List<Environment> environments() {
+        return environments;
+    }
+
+    /** Returns the real uids of the live pids that environments list or are named after, as far as they are known. */
+    public Map<Integer, Long> uidsOfPids() {
+        return uidsOfPids;
+    }
+
+    /** Returns the devices with the attachments of active environments. The indices are those of the GPU tool. */
+    public List<Device> devices(Set<Integer> indices, Findings findings) {
+        var living = environments.stream().map(Environment::eid).collect(Collectors.toSet());
+        var devices = file.devices().stream()
+                .map(device -> device.retainAttachments(living))
+                .toList();
+        reportUnlisted(devices, indices, findings);
+        var described = devices.stream().map(Device::index).collect(Collectors.toSet());
+        if (!environments.isEmpty()
+                && !findings.isMissing(SnapshotPart.ATTACHMENTS)
+                && !described.containsAll(indices)) {
+            var undescribed = indices.stream()
+                    .filter(index -> !described.contains(index))
+                    .sorted()
+                    .toList();
+            findings.add(
+                    ProblemCode.DEVICE_UNDESCRIBED,
+                    "devices.json lacks the device(s) " + undescribed + ": not checked");
+        }
+        return devices;
+    }
+
+    /**
+     * Reports attached devices that the GPU tool does not list. Every user can write such an attachment, so only the GPU tool proves
+     * the loss of a device. If it lists no device at all, no rule can be checked.
+     */
+    private static void reportUnlisted(List<Device> devices, Set<Integer> indices, Findings findings) {
+        var unlisted = devices.stream()
+                .filter(device -> !device.attachments().isEmpty() && !indices.contains(device.index()))
+                .map(Device::index)
+                .sorted()
+                .toList();
+        if (unlisted.isEmpty()
+                || findings.isMissing(SnapshotPart.PROCESSES)
+                || findings.isMissing(SnapshotPart.EVERY_PROCESS)) {
+            return;
+        }
+        var shown = unlisted.size() <= MAX_SHOWN ? unlisted : unlisted.subList(0, MAX_SHOWN) + " and more";
+        if (indices.isEmpty()) {
+            findings.miss(SnapshotPart.EVERY_PROCESS);
+            findings.add(
+                    ProblemCode.GPU_LOST,
+                    "nvidia-smi lists no device, but active environments are attached to %s: reset the GPUs or reboot; if there are none, detach the environments"
+                            .formatted(shown));
+        } else {
+            findings.add(
+                    ProblemCode.DEVICE_UNLISTED,
+                    "active environments are attached to the device(s) %s, which nvidia-smi does not list"
+                            .formatted(shown));
+        }
+    }
+
+    /** Returns the membership of a process by what its environ or its relatives name, and by the environments. */
+    public Membership resolve(Membership named, int pid, Findings findings) {
+        var isUndecided = named instanceof Membership.Outside && findings.isMissing(SnapshotPart.ENVIRONMENTS);
+        var membership = isUndecided
+                ? new Membership.Unknown("names no environment, but it is unknown which environments list its pid")
+                : Membership.resolve(named, pid, listed);
+        if (membership instanceof Membership.Unknown(var reason, var _)) {
+            findings.add(ProblemCode.MEMBERSHIP_UNKNOWN, "process %d is not checked: %s".formatted(pid, reason));
+        }
+        return membership;
+    }
+
+    /**
+     * Compares the recorded owners of a machine's environments with other sources. Every user can write any name; the uids of pids
+     * come from the kernel, and the names of the accounts from files of root.
+     *
+     * @param running the running processes by pid
+     */
+    record OwnershipResolver(Map<Integer, LiveProcess> running, Accounts accounts, Set<Long> exempt) {
+        private static final int TOLD = 8;
+
+        /** Returns the environments with their owners, and with their live pids only, because there may be many others. */
+        List<Environment> resolve(Collection<Environment> environments) {
+            var claims = new HashMap<String, SortedSet<Long>>();
+            for (var environment : environments) {
+                environment
+                        .user()
+                        .filter(user -> accounts.uidOf(user).isEmpty())
+                        .ifPresent(user -> claims.computeIfAbsent(user, _ -> new TreeSet<>())
+                                .addAll(claimsOf(environment)));
+            }
+            return environments.stream()
+                    .map(environment -> resolve(environment, claims))
+                    .toList();
+        }
+
+        private Environment resolve(Environment recorded, Map<String, SortedSet<Long>> claims) {
+            var pids = recorded.pids().stream()
+                    .distinct()
+                    .filter(running::containsKey)
+                    .toList();
+            var uids = ofPids(recorded);
+            return recorded.with(
+                    pids,
+                    new Ownership(
+                            dispute(recorded, claims).orElse(null),
+                            !uids.isEmpty() && exempt.containsAll(uids),
+                            uids,
+                            account(recorded).orElse(null)));
+        }
+
+        /** A user can remove the recorded name, so the account of the uid takes its place: else the user had a second quota. */
+        private Optional<String> account(Environment environment) {
+            var name = environment.username();
+            var uid = environment.uid();
+            if (uid == null) {
+                return Optional.empty();
+            }
+            if (name == null || name.isEmpty()) {
+                return uid == 0
+                        ? Optional.empty()
+                        : accounts.namesOf(uid).stream().min(Comparator.naturalOrder());
+            }
+            return Optional.of(name).filter(user -> accounts.uidOf(user).equals(Optional.of(uid)));
+        }
+
+        private Optional<String> dispute(Environment environment, Map<String, SortedSet<Long>> claims) {
+            var own = claimsOf(environment);
+            if (environment.ownership().isDisputed()) {
+                return Optional.ofNullable(environment.ownership().dispute()); // by the recorded user name
+            }
+            if (own.size() > 1) {
+                return Optional.of("it is recorded for uid %s, but its pids are of uids %s"
+                        .formatted(environment.uid(), some(ofPids(environment))));
+            }
+            var name = environment.username();
+            var against = name == null || name.isEmpty() ? null : contradiction(name, own);
+            if (against != null) {
+                return Optional.of(against);
+            }
+            // The true owner of the name is unknown, but two uids use it.
+            return environment
+                    .user()
+                    .map(claims::get)
+                    .filter(all -> all.size() > 1)
+                    .map(all -> "environments of uids %s have the same user name".formatted(some(all)));
+        }
+
+        /** Users can record any number of uids, and each environment would repeat all of them. */
+        private static String some(SortedSet<Long> uids) {
+            var text = uids.stream().limit(TOLD).map(String::valueOf).collect(Collectors.joining(", "));
+            return uids.size() > TOLD ? text + " and %d more".formatted(uids.size() - TOLD) : text;
+        }
+
+        private @Nullable String contradiction(String name, SortedSet<Long> claims) {
+            var account = accounts.uidOf(name);
+            if (account.isPresent()) {
+                return claims.stream().allMatch(account.get()::equals)
+                        ? null
+                        : "user %s has uid %d, not %s".formatted(name, account.get(), claims.getFirst());
+            }
+            for (var uid : claims) {
+                var names = accounts.namesOf(uid);
+                if (!names.isEmpty()) {
+                    return "uid %d is user %s, not %s".formatted(uid, String.join(" or ", new TreeSet<>(names)), name);
+                }
+            }
+            return null;
+        }
+
+        /** Returns the uids to which an environment may belong, by the record and by its pids. */
+        private SortedSet<Long> claimsOf(Environment environment) {
+            var claims = ofPids(environment);
+            var recorded = environment.uid();
+            if (recorded != null) {
+                claims.add(recorded);
+            }
+            return claims;
+        }
+
+        private SortedSet<Long> ofPids(Environment environment) {
+            var uids = new TreeSet<Long>();
+            for (var pid : environment.pids()) {
+                var process = running.get(pid);
+                if (process != null && process.uid() != null) {
+                    uids.add(process.uid());
+                }
+            }
+            return uids;
+        }
+    }
+}

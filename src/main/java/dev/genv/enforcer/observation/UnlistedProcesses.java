@@ -1,0 +1,331 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts.Holder;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot.Unlisted;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
+import dev.genv.enforcer.observation.UnlistedProcesses.UnexplainedMemory.Amount;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.BiFunction;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The processes that hold devices with unexplained memory without being listed. It keeps how long the memory is unexplained, and since
+ * when each process was found. One thread at a time uses it.
+ */
+public final class UnlistedProcesses {
+    // kernel-open/nvidia/nv-procfs.c of NVIDIA's driver
+    private static final Pattern UUID = Pattern.compile("(?m)^GPU UUID:\\s*(\\S+)\\s*$");
+    private static final Pattern MINOR = Pattern.compile("(?m)^Device Minor:\\s*([0-9]{1,3})\\s*$");
+    /** The largest number of processes that are reported as problems: users choose how many there are. */
+    private static final int MOST_REPORTED = 100;
+
+    private final UnexplainedMemory unexplained;
+    private Map<ProcessId, Long> since = Map.of();
+    /** The device files that each process mapped in the last observation, by their minor numbers. */
+    private Map<ProcessId, Set<Integer>> mapped = Map.of();
+
+    public UnlistedProcesses(Memory tolerated) {
+        unexplained = new UnexplainedMemory(tolerated);
+    }
+
+    /** Whether the next observation must read the used memory of the devices anew. */
+    public boolean needsDeviceMemory() {
+        return unexplained.isSuspected();
+    }
+
+    /** Whether the next observation must look for processes that hold devices without being listed. */
+    public boolean needsDeviceHolders() {
+        return unexplained.isLasting();
+    }
+
+    /** Interprets the facts. The function resolves a process that may use these devices. */
+    Unlisted observe(
+            HostFacts facts,
+            GpuListing listing,
+            int ownPid,
+            BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver,
+            Findings findings) {
+        var wereSought = needsDeviceHolders();
+        if (listing.missing().contains(SnapshotPart.EVERY_PROCESS)) {
+            unexplained.forget();
+        } else if (!listing.missing().contains(SnapshotPart.PROCESSES)) {
+            unexplained.record(listing, facts.gpu().devicesAreCurrent());
+        }
+        var amounts = unexplained.lasting();
+        if (!wereSought || amounts.isEmpty() || listing.missing().contains(SnapshotPart.PROCESSES)) {
+            since = Map.of();
+            mapped = Map.of();
+            return Unlisted.NONE;
+        }
+        var devices = devicesByMinor(facts.holders().gpus(), amounts);
+        var unlisted = new Unlisted(
+                amounts.values().stream().collect(Collectors.toMap(Amount::index, Amount::now, (first, _) -> first)),
+                holders(facts, devices, listing, ownPid, resolver),
+                facts.holders().incomplete().isEmpty());
+        report(unlisted, amounts, Set.copyOf(devices.values()), facts.holders().incomplete(), findings);
+        return unlisted;
+    }
+
+    private List<Unlisted.Holder> holders(
+            HostFacts facts,
+            Map<Integer, Integer> devices,
+            GpuListing listing,
+            int ownPid,
+            BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver) {
+        var found = new ArrayList<Unlisted.Holder>();
+        var mappings = new HashMap<ProcessId, Set<Integer>>();
+        var listedAt = facts.machine().beforeListing();
+        var descent = Descent.of(facts.holders().holders(), listing);
+        for (var holder : facts.holders().holders()) {
+            var held = holder.minors().stream().filter(devices::containsKey).collect(Collectors.toUnmodifiableSet());
+            // A process that was started after the listing may be in the next one.
+            if (!held.isEmpty()
+                    && ProcessIdentity.of(holder.process()) instanceof ProcessIdentity.Present(var process)
+                    && process.id().startTime() <= listedAt
+                    && !listing.usage().containsKey(process.pid())
+                    && process.pid() != ownPid) {
+                var uses = held.stream()
+                        .map(devices::get)
+                        .map(device -> new DeviceUsage(device, null))
+                        .toList();
+                // A process that was just started may be listed in a moment, so it must have been found before.
+                var earlier = mapped.getOrDefault(process.id(), Set.of());
+                var now = holder.mapped().stream().filter(held::contains).collect(Collectors.toUnmodifiableSet());
+                var used = now.stream()
+                        .filter(earlier::contains)
+                        .map(devices::get)
+                        .filter(device -> !descent.mayHaveInherited(process.pid(), device))
+                        .sorted()
+                        .toList();
+                found.add(new Unlisted.Holder(
+                        resolver.apply(process, uses), since.getOrDefault(process.id(), listedAt), used));
+                mappings.put(process.id(), now);
+            }
+        }
+        since = found.stream()
+                .collect(Collectors.toMap(holder -> holder.process().id(), Unlisted.Holder::since, Math::min));
+        mapped = Map.copyOf(mappings);
+        return found;
+    }
+
+    /** Reports each process and device, and each device without such a process. */
+    private static void report(
+            Unlisted unlisted,
+            Map<String, Amount> amounts,
+            Set<Integer> withFile,
+            String incomplete,
+            Findings findings) {
+        for (var amount : amounts.values()) {
+            var memory = "%d MiB on device %d belong to no listed process"
+                    .formatted(amount.first().mebibytes(), amount.index());
+            var holders = unlisted.processes().stream()
+                    .filter(process -> process.uses(amount.index()) && !isProtected(process))
+                    .toList();
+            holders.stream()
+                    .limit(MOST_REPORTED)
+                    .forEach(process -> findings.add(
+                            ProblemCode.GPU_UNLISTED,
+                            "process %d of uid %s (%s) holds device %d, but is not listed; %s"
+                                    .formatted(
+                                            process.pid(),
+                                            process.uid() == null ? "unknown" : process.uid(),
+                                            SafeText.escape(process.command()),
+                                            amount.index(),
+                                            memory)));
+            if (holders.isEmpty()) {
+                findings.add(
+                        ProblemCode.GPU_UNLISTED,
+                        "%s, and no process was found that holds it, except protected programs%s"
+                                .formatted(memory, unexamined(withFile.contains(amount.index()), incomplete)));
+            }
+        }
+    }
+
+    private static String unexamined(boolean hasFile, String incomplete) {
+        if (!incomplete.isEmpty()) {
+            return "; not every process was examined: " + incomplete;
+        }
+        return hasFile ? "" : "; the driver does not say which device file it has";
+    }
+
+    private static boolean isProtected(GpuProcess process) {
+        return process.immunity() != null && process.immunity().kind() == Immunity.Kind.PROTECTED;
+    }
+
+    /** Returns the indices of these devices by the minor numbers of their files. */
+    private static Map<Integer, Integer> devicesByMinor(List<Bytes> gpus, Map<String, Amount> amounts) {
+        var devices = new HashMap<Integer, Integer>();
+        for (var gpu : gpus) {
+            var text = gpu.text();
+            var uuid = UUID.matcher(text);
+            var minor = MINOR.matcher(text);
+            if (uuid.find() && minor.find() && Integer.parseInt(minor.group(1)) < HolderFacts.FIRST_SHARED_MINOR) {
+                Optional.ofNullable(amounts.get(uuid.group(1)))
+                        .ifPresent(amount -> devices.put(Integer.valueOf(minor.group(1)), amount.index()));
+            }
+        }
+        return devices;
+    }
+
+    /**
+     * From which processes holders descend. The workers of a listed process may have inherited what they map, as after a fork
+     * without an execve(2).
+     *
+     * @param parents the pid of the parent of each holder, by the pid of the holder; without those whose parent is unknown
+     */
+    record Descent(Map<Integer, Integer> parents, GpuListing listing) {
+        static Descent of(Collection<Holder> holders, GpuListing listing) {
+            var parents = new HashMap<Integer, Integer>();
+            for (var holder : holders) {
+                if (ProcessIdentity.of(holder.process()) instanceof ProcessIdentity.Present(var process)
+                        && process.relations() != null) {
+                    parents.put(process.pid(), process.relations().parent());
+                }
+            }
+            return new Descent(parents, listing);
+        }
+
+        /** Whether the parent of a holder is listed on a device, or is a holder of which that is true. So it is if the parent is unknown. */
+        boolean mayHaveInherited(int pid, int device) {
+            var visited = new HashSet<Integer>();
+            var parent = parents.get(pid);
+            if (parent == null) {
+                return true;
+            }
+            while (parent != null && visited.add(parent)) {
+                if (isListed(parent, device)) {
+                    return true;
+                }
+                parent = parents.get(parent);
+            }
+            return false;
+        }
+
+        private boolean isListed(int pid, int device) {
+            var uses = listing.usage().get(pid);
+            return uses != null && uses.stream().anyMatch(use -> use.device() == device);
+        }
+    }
+
+    /**
+     * Counts for each device in how many observations in a row more memory was used than its listed processes explain. A single observation
+     * proves nothing, because the processes and the memory are read one after the other.
+     */
+    public static final class UnexplainedMemory {
+        /** The number of observations after which it lasts. */
+        public static final int LASTING = 3;
+
+        private final Memory tolerated;
+        private final Map<String, Excess> excesses = new HashMap<>();
+
+        /**
+         * What is not explained on a device.
+         *
+         * @param first the amount when it began to last, which does not change with every observation
+         */
+        public record Amount(int index, Memory now, Memory first) {}
+
+        private record Excess(int observations, Amount amount) {
+            static Excess after(@Nullable Excess before, int index, Memory now) {
+                return before == null
+                        ? new Excess(1, new Amount(index, now, now))
+                        : new Excess(
+                                before.observations + 1,
+                                new Amount(index, now, before.isLasting() ? before.amount.first : now));
+            }
+
+            boolean isLasting() {
+                return observations >= LASTING;
+            }
+        }
+
+        /** Creates the count without any observation. The tolerated memory is what the driver itself uses, and what it rounds. */
+        UnexplainedMemory(Memory tolerated) {
+            this.tolerated = tolerated;
+        }
+
+        /**
+         * Records a complete list of devices and processes.
+         *
+         * @param isCurrent whether the used memory is as recent as the processes; otherwise nothing changes
+         */
+        public void record(GpuListing listing, boolean isCurrent) {
+            if (!isCurrent) {
+                return;
+            }
+            var before = Map.copyOf(excesses);
+            excesses.clear();
+            for (var device : listing.memory()) {
+                unexplained(device, listing)
+                        .ifPresent(now -> excesses.put(
+                                device.uuid(), Excess.after(before.get(device.uuid()), device.index(), now)));
+            }
+        }
+
+        /** Forgets all devices, because a process that is not in the list may explain the memory of any. */
+        public void forget() {
+            excesses.clear();
+        }
+
+        /** Whether the next observation must read the used memory anew. */
+        public boolean isSuspected() {
+            return !excesses.isEmpty();
+        }
+
+        /** Whether the next observation must look for the processes that hold the devices. */
+        public boolean isLasting() {
+            return excesses.values().stream().anyMatch(Excess::isLasting);
+        }
+
+        /** Returns the devices on which memory is not explained, by their UUID. */
+        public Map<String, Amount> lasting() {
+            var lasting = new TreeMap<String, Amount>();
+            excesses.forEach((uuid, excess) -> {
+                if (excess.isLasting()) {
+                    lasting.put(uuid, excess.amount);
+                }
+            });
+            return lasting;
+        }
+
+        /**
+         * Returns the memory of a device that its listed processes do not explain, if it is more than is tolerated. Nothing, if the memory of
+         * one of the processes is unknown, because that may be all of it.
+         */
+        private Optional<Memory> unexplained(GpuListing.DeviceMemory device, GpuListing listing) {
+            var uses = listing.usage().values().stream()
+                    .flatMap(List::stream)
+                    .filter(use -> use.device() == device.index())
+                    .toList();
+            if (device.used() == null || uses.stream().anyMatch(use -> use.memory() == null)) {
+                return Optional.empty();
+            }
+            var explained = uses.stream()
+                    .flatMap(use -> Stream.ofNullable(use.memory()))
+                    .reduce(Memory.ZERO, Memory::plus);
+            return Optional.of(device.used().minus(explained)).filter(rest -> rest.compareTo(tolerated) > 0);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package dev.genv.enforcer.observation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.StateParser.DirectoryHistory;
+import org.junit.jupiter.api.Test;
+
+class DirectoryHistoryTest {
+    private final DirectoryHistory history = new DirectoryHistory("/var/tmp/genv");
+
+    @Test
+    void unchangedDirectoryIsNoProblem() {
+        assertThat(history.record(status(7, 1))).isEmpty();
+        assertThat(history.record(status(7, 1))).isEmpty();
+    }
+
+    @Test
+    void directoryThatAppearsLaterIsNoProblem() {
+        assertUnchanged(new Directory.Absent());
+        assertUnchanged(new Directory.Absent());
+        assertUnchanged(status(7, 1));
+    }
+
+    @Test
+    void removedDirectoryIsReportedWhileItIsMissing() {
+        assertUnchanged(status(7, 1));
+        assertChanged(new Directory.Absent(), "/var/tmp/genv existed at an earlier observation and is gone");
+        assertChanged(new Directory.Absent(), "is gone");
+        assertUnchanged(status(7, 1));
+    }
+
+    @Test
+    void replacedDirectoryIsReportedOnce() {
+        assertUnchanged(status(7, 1));
+        assertChanged(status(8, 2), "/var/tmp/genv is another directory");
+        assertUnchanged(status(8, 2));
+    }
+
+    /** File systems give the number of a directory that was removed to the next one. */
+    @Test
+    void directoryWithReusedInodeIsReported() {
+        assertUnchanged(status(7, 1));
+        assertChanged(status(7, 2), "is another directory");
+    }
+
+    private void assertUnchanged(Directory directory) {
+        assertThat(history.record(directory)).isEmpty();
+    }
+
+    private void assertChanged(Directory directory, String what) {
+        assertThat(history.record(directory)).hasValueSatisfying(problem -> {
+            assertThat(problem.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);
+            assertThat(problem.detail()).contains(what);
+        });
+    }
+
+    /** What was not read is neither the same directory nor another one. */
+    @Test
+    void unreadDirectoryIsNoProblem() {
+        assertUnchanged(status(7, 1));
+        assertUnchanged(new Directory.Unreadable(Reading.Failure.TIMEOUT, "why"));
+        assertUnchanged(new Directory.UserMount(1000, "fuse", "/var/tmp/genv"));
+        assertUnchanged(new Directory.Stale(""));
+        assertUnchanged(status(7, 1));
+    }
+
+    private static Directory status(long inode, long born) {
+        return new Directory.Present(new FileId(1, inode), born);
+    }
+}

@@ -1,0 +1,213 @@
+package dev.genv.enforcer.observation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Environment.Ownership;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.StateParser.State;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class LiveStateTest {
+    private static final Ownership OF_ITS_UID = new Ownership(null, false, Set.of(1000L), "alice");
+    private static final Environment ALIVE = environment("alive", 40);
+    private static final Environment DEAD = environment("dead", 41);
+    private static final Device SHARED_DEVICE =
+            new Device(0, "1mi", List.of(new Attachment("alive", null, null), new Attachment("dead", null, null)));
+    private static final Problem WHY = new Problem(ProblemCode.LOCK_TIMEOUT, "somebody holds it");
+    private final Findings findings = new Findings();
+    private long uid = 1000;
+
+    @Test
+    void deadEnvironmentsAreOmittedAndTheirDevicesAreFree() {
+        var live = live(envs(ALIVE, DEAD), devices(SHARED_DEVICE));
+        assertThat(live.environments()).containsExactly(ALIVE.with(ALIVE.pids(), OF_ITS_UID));
+        assertThat(devices(live, 0))
+                .containsExactly(new Device(0, "1mi", List.of(new Attachment("alive", null, null))));
+        assertNothingMissing();
+    }
+
+    /** The service was started after they had been lost. */
+    @Test
+    void attachedDevicesAreLostIfNoneIsListed() {
+        devices(live(envs(ALIVE), devices(SHARED_DEVICE)));
+        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
+        assertThat(findings.missing()).containsExactly(SnapshotPart.EVERY_PROCESS);
+    }
+
+    @Test
+    void nothingIsLostIfNoDeviceIsListedAndNoneIsAttached() {
+        devices(live(envs(DEAD), devices(SHARED_DEVICE)));
+        assertNothingMissing();
+    }
+
+    /** Every user can attach an environment to a device that does not exist. */
+    @Test
+    void anAttachmentToAnUnlistedDeviceIsOnlyReported() {
+        var forged = new Device(99, "1mi", List.of(new Attachment("alive", null, null)));
+        devices(live(envs(ALIVE), devices(SHARED_DEVICE, forged)), 0);
+        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.DEVICE_UNLISTED);
+        assertThat(findings.problems().getFirst().detail()).contains("[99]");
+        assertThat(findings.missing()).isEmpty();
+    }
+
+    @Test
+    void noDeviceIsReportedLostIfTheToolFailed() {
+        findings.miss(SnapshotPart.PROCESSES);
+        devices(live(envs(ALIVE), devices(SHARED_DEVICE)));
+        assertThat(findings.problems()).isEmpty();
+    }
+
+    @Test
+    void absentStateIsComplete() {
+        var live = live(new State.File.Absent<>(), new State.File.Absent<>());
+        assertThat(live.environments()).isEmpty();
+        assertThat(devices(live, 0, 1)).isEmpty();
+        assertNothingMissing();
+    }
+
+    @Test
+    void liveEnvironmentsWithoutDevicesAreIncomplete() {
+        live(envs(ALIVE), new State.File.Absent<>());
+        assertThat(findings.missing()).containsExactly(SnapshotPart.ATTACHMENTS);
+        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
+    }
+
+    @Test
+    void deadEnvironmentsWithoutDevicesAreComplete() {
+        live(envs(DEAD), new State.File.Absent<>());
+        assertNothingMissing();
+    }
+
+    @Test
+    void attachmentsWithoutEnvironmentsAreIncomplete() {
+        var live = live(new State.File.Absent<>(), devices(SHARED_DEVICE));
+        assertThat(findings.missing()).containsExactly(SnapshotPart.ENVIRONMENTS);
+        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
+        assertThat(resolvedMembership(live, 7, new Membership.Outside())).isInstanceOf(Membership.Unknown.class);
+    }
+
+    /** Whoever takes the one away and spoils the other must not make strangers of everybody. */
+    @Test
+    void absentEnvironmentsWithUnreadableAttachmentsAreIncomplete() {
+        live(new State.File.Absent<>(), new State.File.Unreadable<>(WHY));
+        assertThat(findings.missing()).containsExactlyInAnyOrder(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
+        assertThat(findings.problems())
+                .extracting(Problem::code)
+                .containsExactly(ProblemCode.LOCK_TIMEOUT, ProblemCode.STATE_INCOMPLETE);
+    }
+
+    @Test
+    void devicesWithoutAttachmentsAndEnvironmentsAreComplete() {
+        live(new State.File.Absent<>(), devices(new Device(0, "1mi", List.of())));
+        assertNothingMissing();
+    }
+
+    @Test
+    void unreadableStateIsMissingAndReportedOnce() {
+        live(new State.File.Unreadable<>(WHY), new State.File.Unreadable<>(WHY));
+        assertThat(findings.missing()).containsExactlyInAnyOrder(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
+        assertThat(findings.problems()).containsExactly(WHY);
+    }
+
+    @Test
+    void unreadableFileDoesNotHideTheOther() {
+        var live = live(envs(ALIVE), new State.File.Unreadable<>(WHY));
+        assertThat(live.environments()).containsExactly(ALIVE.with(ALIVE.pids(), OF_ITS_UID));
+        assertThat(findings.missing()).containsExactly(SnapshotPart.ATTACHMENTS);
+    }
+
+    @Test
+    void problemsOfEntriesAreReported() {
+        var bad = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment x has no array of pids");
+        live(new State.File.Present<>(new EnvsFile(List.of(), List.of(bad))), devices());
+        assertThat(findings.problems()).containsExactly(bad);
+        assertThat(findings.missing()).isEmpty();
+    }
+
+    @Test
+    void listedDeviceMissingFromTheStateIsReported() {
+        devices(live(envs(ALIVE), devices(SHARED_DEVICE)), 2, 0, 1);
+        assertThat(findings.problems())
+                .containsExactly(new Problem(
+                        ProblemCode.DEVICE_UNDESCRIBED, "devices.json lacks the device(s) [1, 2]: not checked"));
+    }
+
+    @Test
+    void listedProcessThatNamesNoEnvironmentIsUnknown() {
+        var live = live(envs(ALIVE, DEAD), devices());
+        assertThat(resolvedMembership(live, 40, new Membership.Outside())).isInstanceOf(Membership.Unknown.class);
+        assertThat(findings.problems())
+                .containsExactly(new Problem(
+                        ProblemCode.MEMBERSHIP_UNKNOWN,
+                        "process 40 is not checked: names no environment, but environment %s lists its pid"
+                                .formatted(ALIVE.eid())));
+        assertThat(resolvedMembership(live, 41, new Membership.Outside())).isEqualTo(new Membership.Outside());
+        assertThat(resolvedMembership(live, 7, new Membership.Outside())).isEqualTo(new Membership.Outside());
+        assertThat(resolvedMembership(live, 40, new Membership.InEnvironment("y")))
+                .isEqualTo(new Membership.InEnvironment("y"));
+        assertThat(resolvedMembership(live, 7, Membership.NOT_PERMITTED)).isEqualTo(Membership.NOT_PERMITTED);
+    }
+
+    @Test
+    void recordedOwnerIsComparedWithTheUidsOfThePids() {
+        assertThat(ownership()).isEqualTo(OF_ITS_UID);
+        uid = 1001;
+        assertThat(ownership().dispute()).contains("uid 1000").contains("1001");
+        uid = 77;
+        assertThat(ownership().exempt()).isTrue();
+    }
+
+    private Ownership ownership() {
+        return live(envs(ALIVE), devices()).environments().getFirst().ownership();
+    }
+
+    private void assertNothingMissing() {
+        assertThat(findings.missing()).isEmpty();
+        assertThat(findings.problems()).isEmpty();
+    }
+
+    private LiveState live(State.File<EnvsFile> envs, State.File<DevicesFile> devices) {
+        return LiveState.of(
+                new State(envs, devices),
+                new LivenessFacts(
+                        Reading.of(List.of(new LivenessFacts.LiveProcess(40, uid))), LivenessFacts.Kernels.NONE),
+                new Accounts(Map.of("alice", 1000L, "bob", 1001L)),
+                Set.of(77L),
+                findings);
+    }
+
+    private List<Device> devices(LiveState live, Integer... listed) {
+        return live.devices(Set.of(listed), findings);
+    }
+
+    private Membership resolvedMembership(LiveState live, int pid, Membership own) {
+        return live.resolve(own, pid, findings);
+    }
+
+    private static State.File<EnvsFile> envs(Environment... environments) {
+        return new State.File.Present<>(new EnvsFile(List.of(environments), List.of()));
+    }
+
+    private static State.File<DevicesFile> devices(Device... devices) {
+        return new State.File.Present<>(new DevicesFile(List.of(devices), List.of()));
+    }
+
+    private static Environment environment(String eid, int pid) {
+        return new Environment(
+                eid, 1000L, "alice", "", new Environment.Config(null, null, null), List.of(pid), List.of());
+    }
+}

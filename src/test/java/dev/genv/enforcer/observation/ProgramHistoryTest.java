@@ -1,0 +1,89 @@
+package dev.genv.enforcer.observation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Which of the files that a path had still count. */
+class ProgramHistoryTest {
+    private static final Path SERVER = Path.of("/opt/server");
+
+    private final ProgramHistory history = new ProgramHistory();
+
+    @Test
+    void keepsTheFilesThatAPathHad() {
+        var old = file(1, 2, 3);
+        var present = file(1, 4, 5);
+        history.record(SERVER, old);
+        assertThat(history.record(Path.of("/opt/other"), present)).containsExactly(present);
+        assertThat(history.record(SERVER, present)).containsExactlyInAnyOrder(old, present);
+    }
+
+    /** An upgrade may remove the file first, and install another one later. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Reading.Failure.class,
+            names = {"ABSENT", "UNTRUSTED", "OTHER"})
+    void programStaysProtectedWithoutAFile(Reading.Failure failure) {
+        var file = file(1, 2, 3);
+        assertThat(protectedFiles(new Reading.Failed<>(failure, "no file"))).isEmpty();
+        assertThat(protectedFiles(new Reading.Value<>(file))).containsExactly(file);
+        assertThat(protectedFiles(new Reading.Failed<>(failure, "no file"))).containsExactly(file);
+    }
+
+    private Set<ProgramFile> protectedFiles(Reading<ProgramFile> reading) {
+        return ImmunityRules.of(
+                        List.of(),
+                        List.of(ProtectedExecutable.parse(SERVER.toString())),
+                        1,
+                        Accounts.NONE,
+                        List.of(reading),
+                        history,
+                        new Findings())
+                .protectedFiles(0L);
+    }
+
+    /** Root may install another program whose file gets the number of the one that was removed. */
+    @Test
+    void laterFileWithTheNumberOfAnEarlierOneIsAnother() {
+        history.record(SERVER, file(1, 2, 3));
+        assertThat(history.record(SERVER, file(1, 4, 5))).doesNotContain(file(1, 2, 6));
+    }
+
+    @Test
+    void forgetsAFileWhoseCreationTimeIsUnknown() {
+        history.record(SERVER, file(1, 2, 0));
+        assertThat(history.record(SERVER, file(1, 4, 5))).containsExactly(file(1, 4, 5));
+    }
+
+    /** A user can mount a file system that gets the number of one that was unmounted, with any file in it. */
+    @Test
+    void forgetsTheFilesOfAnotherFileSystem() {
+        history.record(SERVER, file(1, 2, 3));
+        history.record(SERVER, file(7, 2, 3));
+        assertThat(history.record(SERVER, file(1, 4, 5))).containsExactly(file(1, 4, 5));
+    }
+
+    @Test
+    void keepsTheLatestFiles() {
+        for (var inode = 1; inode <= 100; inode++) {
+            history.record(SERVER, file(1, inode, 3));
+        }
+        assertThat(history.record(SERVER, file(1, 100, 3))).hasSize(16).contains(file(1, 100, 3), file(1, 85, 3));
+    }
+
+    private static ProgramFile file(long device, long inode, long born) {
+        return new ProgramFile(new FileId(device, inode), born);
+    }
+}

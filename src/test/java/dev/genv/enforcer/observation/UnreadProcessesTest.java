@@ -1,0 +1,72 @@
+package dev.genv.enforcer.observation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.ListedProcesses.UnreadProcesses;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class UnreadProcessesTest {
+    private static final Reading<Bytes> STAT = Reading.of(Bytes.EMPTY);
+    private final UnreadProcesses unread = new UnreadProcesses();
+    private Findings findings = new Findings();
+
+    @Test
+    void aProcessForWhichNoTimeWasLeftMakesTheObservationIncomplete() {
+        observe(IntStream.range(1, 4)
+                .mapToObj(pid -> process(pid, STAT, pid == 2 ? Failure.NO_TIME : Failure.TIMEOUT))
+                .toList());
+        assertThat(findings.missing()).containsExactly(SnapshotPart.EVERY_ENVIRON);
+        assertThat(findings.problems())
+                .containsExactly(new Problem(
+                        ProblemCode.PROCESSES_UNREAD, "1 of 3 processes were not read, such as process 2: why"));
+        assertThat(unread.pids()).containsExactly(2);
+    }
+
+    @Test
+    void anExitedProcessDoesNot() {
+        observe(7);
+        observe(List.of(process(7, Reading.failed(Failure.ABSENT, ""), Failure.NO_TIME)));
+        assertThat(findings.missing()).isEmpty();
+        assertThat(unread.pids()).isEmpty();
+    }
+
+    /** New processes, which users start at any rate, do not overtake those that wait. */
+    @Test
+    void thoseThatWaitTheLongestComeFirst() {
+        observe(5, 6, 7);
+        observe(1, 2, 6, 7);
+        assertThat(unread.pids()).containsExactly(6, 7, 1, 2);
+        observe(3, 2, 1);
+        assertThat(unread.pids()).containsExactly(1, 2, 3);
+    }
+
+    private void observe(int... pids) {
+        observe(IntStream.of(pids)
+                .mapToObj(pid -> process(pid, STAT, Failure.NO_TIME))
+                .toList());
+    }
+
+    private void observe(List<ProcessFacts> processes) {
+        findings = new Findings();
+        unread.observe(processes, findings);
+    }
+
+    private static ProcessFacts process(int pid, Reading<Bytes> stat, Failure failure) {
+        return new ProcessFacts(
+                pid,
+                stat,
+                Reading.of(1000L),
+                Reading.failed(failure, "why"),
+                Reading.failed(Failure.SKIPPED, ""),
+                stat);
+    }
+}

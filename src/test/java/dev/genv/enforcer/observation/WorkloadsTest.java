@@ -1,0 +1,116 @@
+package dev.genv.enforcer.observation;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
+import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
+import dev.genv.enforcer.model.ProcessId;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class WorkloadsTest {
+    private static final String ID = "9bca8d63d5fa610783847915bcff0ecac1273e5b4bed3f6fa1b07350e0135961";
+    private static final String UID = "2c48913c-b29f-11e7-9350-020968147796";
+    private static final ProcessId JOB = new ProcessId(812, 1);
+    private static final Reading<Bytes> SKIPPED = Reading.failed(Failure.SKIPPED, "");
+
+    private final Workloads workloads = new Workloads();
+
+    @Test
+    void remembersTheCgroup() {
+        var first = observe(cgroup("/docker/" + ID), "");
+        assertThat(first).extracting(Workload::container).isNotNull();
+        assertThat(workloads.known()).containsExactly(JOB);
+        assertThat(observe(SKIPPED, "")).isEqualTo(first);
+    }
+
+    @Test
+    void knowsNoProcessWhoseCgroupCannotBeRead() {
+        assertThat(observe(Reading.failed(Failure.DENIED, ""), "")).isNull();
+        assertThat(workloads.known()).isEmpty();
+    }
+
+    @Test
+    void asksForTheCgroupAgainInEverySixteenthObservation() {
+        observe(cgroup("/docker/" + ID), "");
+        var asked = IntStream.range(0, 3 * Workloads.PERIOD)
+                .filter(_ -> {
+                    observe(SKIPPED, "");
+                    return workloads.known().isEmpty();
+                })
+                .count();
+        assertThat(asked).isEqualTo(3);
+        assertThat(observe(cgroup("/system.slice/other.service"), ""))
+                .isEqualTo(new Workload("other.service", null, null, null));
+    }
+
+    @Test
+    void forgetsProcessesThatAreGone() {
+        observe(cgroup("/docker/" + ID), "");
+        workloads.retain(Set.of());
+        assertThat(workloads.known()).isEmpty();
+        assertThat(observe(SKIPPED, "")).isNull();
+    }
+
+    @Test
+    void boundsWhatItRemembers() {
+        for (var pid = 1; pid <= Workloads.MOST_REMEMBERED + 10; pid++) {
+            workloads.resolve(new ProcessId(pid, 1), cgroup("/docker/" + ID), "");
+        }
+        workloads.begin();
+        workloads.resolve(JOB, SKIPPED, null);
+        assertThat(workloads.known()).hasSizeBetween(Workloads.MOST_REMEMBERED / 2, Workloads.MOST_REMEMBERED);
+    }
+
+    @Test
+    void prefersTheJobOfTheCgroupToThatOfTheEnviron() {
+        var path = "/system.slice/slurmstepd.scope/job_7/step_0";
+        assertThat(observe(cgroup(path), "8"))
+                .extracting(Workload::slurmJob)
+                .isEqualTo(job("7", WorkloadSource.CGROUP));
+    }
+
+    @Test
+    void attributesTheJobOfTheEnvironAsAClaim() {
+        assertThat(observe(cgroup("/"), "8"))
+                .isEqualTo(new Workload(null, null, null, job("8", WorkloadSource.ENVIRON)));
+    }
+
+    @Test
+    void remembersTheJobOfAnEnvironThatWasOverwritten() {
+        observe(cgroup("/"), "8");
+        assertThat(observe(cgroup("/"), null))
+                .extracting(Workload::slurmJob)
+                .isEqualTo(job("8", WorkloadSource.ENVIRON));
+        assertThat(observe(cgroup("/"), "")).isNull();
+    }
+
+    @Test
+    void findsThePodOfTheCgroup() {
+        assertThat(observe(cgroup("/kubepods/burstable/pod" + UID + "/" + ID), ""))
+                .extracting(Workload::pod)
+                .isEqualTo(new Pod(UID));
+        assertThat(workloads.known()).containsExactly(JOB);
+    }
+
+    private @Nullable Workload observe(Reading<Bytes> cgroup, @Nullable String job) {
+        workloads.begin();
+        return workloads.resolve(JOB, cgroup, job);
+    }
+
+    private static SlurmJob job(String id, WorkloadSource by) {
+        return new SlurmJob(id, by);
+    }
+
+    private static Reading<Bytes> cgroup(String path) {
+        return Reading.of(Bytes.of(("0::" + path + "\n").getBytes(UTF_8)));
+    }
+}
