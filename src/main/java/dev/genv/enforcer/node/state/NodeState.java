@@ -214,7 +214,8 @@ public final class NodeState {
                 throws IOException {
             var before = directory.status(StatePair.DEVICES);
             var file = directory.read(StatePair.DEVICES);
-            if (!(file instanceof StateFile.Present(var old)) || !Sha256.hex(old.array()).equals(digest)) {
+            if (!(file instanceof StateFile.Present(var old))
+                    || !Sha256.hex(old.array()).equals(digest)) {
                 return new SwapResult.Found(file);
             }
             meanwhile.happens();

@@ -158,12 +158,15 @@ public final class AgentMachine implements Machine {
     @Override
     public Examination examine(List<ProcessId> processes) throws UnreachableException, InterruptedException {
         var pids = pids(processes);
-        var reply = command.run(
-                connection, common -> new Request.Examine(common, pids, subordinates, config.programs()));
+        var reply =
+                command.run(connection, common -> new Request.Examine(common, pids, subordinates, config.programs()));
         try {
             var answer = answer(reply, Answer.ToExamination.class);
             requireAllPrograms(answer.programs());
-            if (!answer.processes().stream().map(each -> each.facts().pid()).toList().equals(pids)) {
+            if (!answer.processes().stream()
+                    .map(each -> each.facts().pid())
+                    .toList()
+                    .equals(pids)) {
                 throw new UnreadableAnswerException("it is about other processes");
             }
             if (hasHandles && !answer.hasHandles()) { // a signal can reach a process that takes over the pid just then
@@ -267,7 +270,9 @@ public final class AgentMachine implements Machine {
                 }
                 // An agent announces each action before it begins; one that has ended began no other.
                 var hasEnded = reply.result().hasEnded();
-                throw new LostAnswer(String.valueOf(e.getMessage()), each -> !hasEnded || output.begun().contains(each));
+                throw new LostAnswer(
+                        String.valueOf(e.getMessage()),
+                        each -> !hasEnded || output.begun().contains(each));
             }
         } catch (UnreadableAnswerException e) {
             connection.stop();

@@ -118,16 +118,16 @@ public sealed interface Request {
 
     /** Send signals to examined processes. */
     record Signal(
-            @JsonUnwrapped Common common,
-            @JsonUnwrapped Validity validity,
-            List<OneSignal> signals) implements Request {}
+            @JsonUnwrapped Common common, @JsonUnwrapped Validity validity, List<OneSignal> signals)
+            implements Request {}
 
     /**
      * Send a signal if the process is still what it was.
      *
      * @param environ null for any
      */
-    record OneSignal(int pid, String signal, String kernel, @Nullable String environ) {}
+    record OneSignal(
+            int pid, String signal, String kernel, @Nullable String environ) {}
 
     /**
      * Replace {@code devices.json} if it is still the file that was observed.

@@ -113,7 +113,8 @@ final class LocalPython implements Machine.Answering, Connection {
         }
 
         /** Waits for the answer or, unless the program goes on running, for its end. */
-        CommandResult await(ProgramRequest request, int start, boolean goesOn) throws IOException, InterruptedException {
+        CommandResult await(ProgramRequest request, int start, boolean goesOn)
+                throws IOException, InterruptedException {
             if (!goesOn) {
                 process.getOutputStream().close();
             }
