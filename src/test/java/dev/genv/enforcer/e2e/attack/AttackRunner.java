@@ -16,6 +16,9 @@ final class AttackRunner {
     /** They take longer than the grace period. */
     private static final int OBSERVATIONS = 6;
 
+    /** Of an environment whose recorded owner changes between the two readings of an observation: only by chance. */
+    private static final String OWNER_CHANGED = "environment_user_unknown";
+
     private final TwoUserNode twoUserNode;
     private final Attack attack;
     private final Set<String> reported = new TreeSet<>();
@@ -66,8 +69,8 @@ final class AttackRunner {
             assertVictimIsNotMoved();
             client.json("/violations")
                     .forEach(violation -> reported.add(violation.path("rule").asText()));
-            reported.removeIf(code ->
-                    TIME_LIMIT_CODES.contains(code) && !attack.reported().contains(code));
+            reported.removeIf(code -> (TIME_LIMIT_CODES.contains(code) || code.equals(OWNER_CHANGED))
+                    && !attack.reported().contains(code));
         }
     }
 
