@@ -16,12 +16,13 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
 import jakarta.inject.Singleton;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Collectors;
 
 /** Executes the orders of a cycle, on all hosts at the same time. */
@@ -60,26 +61,23 @@ final class ActionDispatcher {
      */
     Execution execute(List<Order> orders, List<ActionRecord> begun, ObservationAge age) throws InterruptedException {
         var failures = executeOnHosts(begun, age);
-        var late = new LinkedHashMap<Long, ActionRecord>();
-        intents.unrecorded().forEach(done -> late.put(done.id(), done));
-        var results = new HashMap<PlannedAction, ActionRecord>();
-        for (var intent : begun) {
-            var done = late.remove(intent.id());
-            if (done != null) {
-                results.put(done.planned(), done);
-            }
+        var ended = new LinkedHashMap<Long, ActionRecord>();
+        intents.unrecorded().forEach(done -> ended.put(done.id(), done));
+        var records = new ArrayList<ActionRecord>();
+        var its = begun.iterator(); // one for each order to run, in the same order
+        for (var order : orders) {
+            records.add(
+                    switch (order) {
+                        case Order.Hold hold -> new ActionRecord(hold.planned(), hold.result(), ticker.now());
+                        case Order.Run(var planned) -> {
+                            var why = failures.getOrDefault(planned.action().host(), "not done");
+                            yield Objects.requireNonNullElseGet(
+                                    ended.remove(its.next().id()),
+                                    () -> new ActionRecord(planned, Result.failed(why), ticker.now()));
+                        }
+                    });
         }
-        var records = orders.stream()
-                .map(order -> switch (order) {
-                    case Order.Hold hold -> new ActionRecord(hold.planned(), hold.result(), ticker.now());
-                    case Order.Run(var planned) -> {
-                        var why = failures.getOrDefault(planned.action().host(), "not done");
-                        yield results.getOrDefault(
-                                planned, new ActionRecord(planned, Result.failed(why), ticker.now()));
-                    }
-                })
-                .toList();
-        return new Execution(List.copyOf(late.values()), records);
+        return new Execution(List.copyOf(ended.values()), records);
     }
 
     /** Returns why hosts gave no result, by the host's name. */

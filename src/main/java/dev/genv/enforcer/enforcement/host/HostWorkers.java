@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,11 @@ public final class HostWorkers {
         this.hosts = hosts;
         this.ticker = ticker;
         // The node gets a platform thread: a task that computes or hangs in the kernel would block its carrier thread.
-        threads = remote ? task -> Thread.ofVirtual().name("host").start(task) : KeptThreads.named("host");
+        // It is kept for the next cycle, because a new thread costs more than most tasks.
+        threads = remote
+                ? task -> Thread.ofVirtual().name("host").start(task)
+                : Executors.newCachedThreadPool(
+                        Thread.ofPlatform().daemon().name("host").factory());
     }
 
     /**

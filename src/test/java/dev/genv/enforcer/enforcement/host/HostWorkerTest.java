@@ -6,19 +6,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.HostTasks.HostException;
 import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
 class HostWorkerTest {
     private static final Duration LONG = HANG;
-    private final HostWorker worker =
-            new HostWorker(new FakeHost(host("gpu-1")), KeptThreads.named("host"), Ticker.ofSystem());
+    private final HostWorker worker = new HostWorker(
+            new FakeHost(host("gpu-1")),
+            Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory()),
+            Ticker.ofSystem());
 
     /** A cycle acts as soon as it has looked. */
     @RepeatedTest(20)
@@ -58,7 +60,7 @@ class HostWorkerTest {
     void acceptsWorkAfterTimeoutOrFailure() {
         await().untilAsserted(() -> assertThatThrownBy(
                         () -> worker.start(Kind.OBSERVE, () -> 1).await(Duration.ZERO.minusSeconds(1)))
-                .isInstanceOfAny(HostException.class));
+                .isInstanceOfAny(UnreachableException.class));
         assertThatThrownBy(() -> worker.start(Kind.OBSERVE, () -> {
                             throw new IllegalStateException("no");
                         })
@@ -72,7 +74,7 @@ class HostWorkerTest {
     @Test
     void acceptsWorkAfterTheMachineAllowedNoThread() throws Exception {
         var attempts = new AtomicInteger();
-        var threads = KeptThreads.named("host");
+        var threads = Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory());
         var starved = new HostWorker(
                 new FakeHost(host("gpu-1")),
                 task -> {
@@ -83,7 +85,7 @@ class HostWorkerTest {
                 },
                 Ticker.ofSystem());
         assertThatThrownBy(() -> starved.start(Kind.OBSERVE, () -> 1))
-                .isInstanceOf(HostException.class)
+                .isInstanceOf(UnreachableException.class)
                 .hasMessage("not started: unable to create native thread");
         assertThat(starved.start(Kind.OBSERVE, () -> 2).await(LONG)).isEqualTo(2);
     }
