@@ -10,17 +10,14 @@ import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
 class HostWorkerTest {
     private static final Duration LONG = HANG;
-    private final HostWorker worker = new HostWorker(
-            new FakeHost(host("gpu-1")),
-            Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory()),
-            Ticker.ofSystem());
+    private final HostWorker worker =
+            new HostWorker(new FakeHost(host("gpu-1")), HostWorkers.threads(false), Ticker.ofSystem());
 
     /** A cycle acts as soon as it has looked. */
     @RepeatedTest(20)
@@ -74,7 +71,7 @@ class HostWorkerTest {
     @Test
     void acceptsWorkAfterTheMachineAllowedNoThread() throws Exception {
         var attempts = new AtomicInteger();
-        var threads = Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory());
+        var threads = HostWorkers.threads(false);
         var starved = new HostWorker(
                 new FakeHost(host("gpu-1")),
                 task -> {
