@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -73,7 +74,8 @@ public class CycleBenchmark {
             state.device(device, "e" + device, "e" + (device + DEVICES));
         }
         state.write();
-        enforcer = new Enforcer(setup(), NoStore.records(new ViolationRegistry(1000)), Ticker.ofSystem(), List.of());
+        enforcer = EnforcerFactory.create(
+                setup(), NoStore.records(new ViolationRegistry(1000)), Ticker.ofSystem(), List.of());
         var first = enforcer.runCycle().orElseThrow();
         if (first.result() != CycleResult.SUCCESS || !first.plan().violations().isEmpty()) {
             throw new IllegalStateException("the node of the benchmark is wrong: " + first);

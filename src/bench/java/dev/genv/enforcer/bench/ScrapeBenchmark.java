@@ -4,7 +4,7 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
@@ -62,7 +62,8 @@ public class ScrapeBenchmark {
         var config = EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(fleet))
                 .remote(true)
                 .build();
-        new Enforcer(config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of(collector))
+        EnforcerFactory.create(
+                        config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of(collector))
                 .runCycle();
     }
 

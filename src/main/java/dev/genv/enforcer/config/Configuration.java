@@ -8,8 +8,16 @@ import dev.genv.enforcer.config.settings.SettingsReader;
 import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
-import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.Restoration;
+import dev.genv.enforcer.enforcement.action.Safeguards;
+import dev.genv.enforcer.enforcement.action.Terminations;
+import dev.genv.enforcer.enforcement.history.History;
+import dev.genv.enforcer.enforcement.host.CycleClock;
+import dev.genv.enforcer.enforcement.host.HostWorkers;
+import dev.genv.enforcer.enforcement.host.ObservationCollector;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.ActionIntents;
+import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.Store;
@@ -86,29 +94,74 @@ public final class Configuration {
         return settings.general().genvMetrics();
     }
 
-    /** Everything that readers see depends on this, so they see what was restored. */
     @Produces
     @Singleton
-    static Records records(
+    static Restoration restoration(
             Settings settings, Store store, @ConfigProperty(name = "quarkus.application.version") String version) {
         var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
-        return new Records(
-                new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT),
-                new EventLog(),
-                store,
-                List.of(new EventContent.ServiceStarted(version, mode)));
+        return new Restoration(store, List.of(new EventContent.ServiceStarted(version, mode)));
     }
 
     @Produces
     @Singleton
-    static ViolationRegistry violations(Records records) {
-        return records.registry();
+    static ViolationRegistry violations(Restoration restoration) {
+        return restoration.restore(new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT));
     }
 
     @Produces
     @Singleton
-    static EventLog events(Records records) {
-        return records.events();
+    static EventLog events(Restoration restoration) {
+        return restoration.restore(new EventLog());
+    }
+
+    @Produces
+    @Singleton
+    static DeliveryCursors deliveries(Restoration restoration) {
+        return restoration.restore(new DeliveryCursors());
+    }
+
+    @Produces
+    @Singleton
+    static ActionIntents intents(Store store, Restoration restoration, Ticker ticker) {
+        return new ActionIntents(store, restoration.lastIntent(), ticker);
+    }
+
+    @Produces
+    @Singleton
+    static CycleClock clock(EnforcerConfig config, Ticker ticker) {
+        return new CycleClock(ticker, config.interval());
+    }
+
+    @Produces
+    @Singleton
+    static History history(EnforcerConfig config, CycleClock clock) {
+        return new History(config.enforcement(), config.interval(), clock.ticker());
+    }
+
+    @Produces
+    @Singleton
+    static Terminations terminations(EnforcerConfig config, CycleClock clock) {
+        var limits = config.safetyLimits();
+        return new Terminations(limits.killAfter(), limits.compliancePeriod(), clock.ticker());
+    }
+
+    @Produces
+    @Singleton
+    static Safeguards safeguards(EnforcerConfig config, CycleClock clock) {
+        return new Safeguards(
+                config.mode(), config.enforcement(), config.safetyLimits().maxTerminations(), clock.ticker());
+    }
+
+    @Produces
+    @Singleton
+    static HostWorkers workers(EnforcerConfig config, Ticker ticker) {
+        return new HostWorkers(config.hosts(), config.remote(), ticker);
+    }
+
+    @Produces
+    @Singleton
+    static ObservationCollector collector(EnforcerConfig config, Ticker ticker) {
+        return new ObservationCollector(config.observationTimeout(), ticker);
     }
 
     @Produces

@@ -7,9 +7,11 @@ import dev.genv.enforcer.config.settings.NotificationSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
-import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.DeliveryCursors;
+import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Addresses;
@@ -54,7 +56,9 @@ public class Notifications implements CycleListener {
 
     private final Settings settings;
     private final NotificationSettings notification;
-    private final Records records;
+    private final ViolationRegistry violations;
+    private final EventLog events;
+    private final DeliveryCursors cursors;
     private final Vertx vertx;
     private final ObjectMapper mapper;
     private final RandomGenerator random;
@@ -66,7 +70,9 @@ public class Notifications implements CycleListener {
 
     Notifications(
             Settings settings,
-            Records records,
+            ViolationRegistry violations,
+            EventLog events,
+            DeliveryCursors cursors,
             Vertx vertx,
             ObjectMapper mapper,
             RandomGenerator random,
@@ -74,7 +80,9 @@ public class Notifications implements CycleListener {
             MeterRegistry registry) {
         this.settings = settings;
         this.notification = settings.notification();
-        this.records = records;
+        this.violations = violations;
+        this.events = events;
+        this.cursors = cursors;
         this.vertx = vertx;
         this.mapper = mapper;
         this.random = random;
@@ -103,7 +111,7 @@ public class Notifications implements CycleListener {
                     deliveries.stream().map(Delivery::name).collect(Collectors.joining(", ")));
         }
         var delay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
-        deliveries.forEach(delivery -> running.add(delivery.start(records.events(), delay)));
+        deliveries.forEach(delivery -> running.add(delivery.start(events, delay)));
     }
 
     /** Takes over the accounts that a cycle read. It is called after the events of the cycle were published. */
@@ -115,7 +123,7 @@ public class Notifications implements CycleListener {
         if (report.error() == null) {
             users.update(report.fleet());
         }
-        users.setCurrentUpTo(records.events().latest());
+        users.setCurrentUpTo(events.latest());
     }
 
     /** Returns a problem for each kind of delivery that fails. */
@@ -135,7 +143,7 @@ public class Notifications implements CycleListener {
     }
 
     private MessageSource messages() {
-        var text = new NoticeText(Optional.ofNullable(settings.safetyLimits().killAfter()), records.registry());
+        var text = new NoticeText(Optional.ofNullable(settings.safetyLimits().killAfter()), violations);
         return new MessageSource(users, text, notification.auditMessages());
     }
 
@@ -160,11 +168,7 @@ public class Notifications implements CycleListener {
                 new WebhookBodies(notification.webhookFormat(), source(), mapper, ViolationView::of, ActionView::of);
         var secret = notification.webhookSecretFile().map(SecretFile::new);
         return new WebhookDelivery(
-                new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker),
-                records.deliveries(),
-                ticker,
-                random,
-                registry);
+                new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker), cursors, ticker, random, registry);
     }
 
     /** Identifies this service among others, as CloudEvents require it. */

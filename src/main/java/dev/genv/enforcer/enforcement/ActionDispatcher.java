@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.action.Safeguards;
+import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostTasks;
@@ -13,35 +14,36 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ActionIntents;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
-import java.time.Duration;
+import jakarta.inject.Singleton;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
+import java.util.Objects;
 import java.util.stream.Collectors;
 
 /** Executes the orders of a cycle, on all hosts at the same time. */
-public final class ActionDispatcher {
+@Singleton
+final class ActionDispatcher {
+    private final EnforcerConfig config;
     private final HostWorkers workers;
-    private final Duration timeout;
-    private final Consumer<ActionRecord> listener;
     private final ActionIntents intents;
+    private final Terminations terminations;
     private final Ticker ticker;
 
-    /** Each host gets the timeout for its actions. The listener gets each result when it arrives, on any thread. */
-    public ActionDispatcher(
+    ActionDispatcher(
+            EnforcerConfig config,
             HostWorkers workers,
-            Duration timeout,
-            Consumer<ActionRecord> listener,
             ActionIntents intents,
+            Terminations terminations,
             Ticker ticker) {
+        this.config = config;
         this.workers = workers;
         this.intents = intents;
-        this.timeout = timeout;
-        this.listener = listener;
+        this.terminations = terminations;
         this.ticker = ticker;
     }
 
@@ -51,42 +53,38 @@ public final class ActionDispatcher {
      * @param late the results of earlier actions that no cycle has recorded
      * @param records the results of the orders of this cycle
      */
-    public record Execution(List<ActionRecord> late, List<ActionRecord> records) {}
+    record Execution(List<ActionRecord> late, List<ActionRecord> records) {}
 
-    /** Executes the orders, unless the observation that they rest on is too old by then, and returns the result of each. */
-    public Execution execute(List<Order> orders, ObservationAge age) throws InterruptedException {
-        var begun = intents.begin(orders.stream()
-                .filter(Order.Run.class::isInstance)
-                .map(Order::planned)
-                .toList());
+    /**
+     * Executes what was begun of the orders, unless the observation that they rest on is too old by then, and returns the result of each
+     * order.
+     */
+    Execution execute(List<Order> orders, List<ActionRecord> begun, ObservationAge age) throws InterruptedException {
         var failures = executeOnHosts(begun, age);
-        var late = new LinkedHashMap<Long, ActionRecord>();
-        intents.unrecorded().forEach(done -> late.put(done.id(), done));
-        var results = new HashMap<PlannedAction, ActionRecord>();
-        for (var intent : begun) {
-            var done = late.remove(intent.id());
-            if (done != null) {
-                results.put(done.planned(), done);
-            }
+        var ended = new LinkedHashMap<Long, ActionRecord>();
+        intents.unrecorded().forEach(done -> ended.put(done.id(), done));
+        var records = new ArrayList<ActionRecord>();
+        var its = begun.iterator(); // one for each order to run, in the same order
+        for (var order : orders) {
+            records.add(
+                    switch (order) {
+                        case Order.Hold hold -> new ActionRecord(hold.planned(), hold.result(), ticker.now());
+                        case Order.Run(var planned) -> {
+                            var why = failures.getOrDefault(planned.action().host(), "not done");
+                            yield Objects.requireNonNullElseGet(
+                                    ended.remove(its.next().id()),
+                                    () -> new ActionRecord(planned, Result.failed(why), ticker.now()));
+                        }
+                    });
         }
-        var records = orders.stream()
-                .map(order -> switch (order) {
-                    case Order.Hold hold -> new ActionRecord(hold.planned(), hold.result(), ticker.now());
-                    case Order.Run(var planned) -> {
-                        var why = failures.getOrDefault(planned.action().host(), "not done");
-                        yield results.getOrDefault(
-                                planned, new ActionRecord(planned, Result.failed(why), ticker.now()));
-                    }
-                })
-                .toList();
-        return new Execution(List.copyOf(late.values()), records);
+        return new Execution(List.copyOf(ended.values()), records);
     }
 
     /** Returns why hosts gave no result, by the host's name. */
     private Map<String, String> executeOnHosts(List<ActionRecord> begun, ObservationAge age)
             throws InterruptedException {
         var failures = new HashMap<String, String>();
-        var tasks = new HostTasks<Boolean>(HostWorker.Kind.EXECUTE, timeout, ticker);
+        var tasks = new HostTasks<Boolean>(HostWorker.Kind.EXECUTE, config.actionTimeout(), ticker);
         var byHost = begun.stream()
                 .collect(Collectors.groupingBy(
                         intent -> intent.planned().action().host(), LinkedHashMap::new, Collectors.toList()));
@@ -136,9 +134,11 @@ public final class ActionDispatcher {
         begun.forEach(intents::abandon);
     }
 
+    /** Remembers and logs a result when it arrives, on any thread. */
     private void end(ActionRecord intent, Result result) {
         var done = new ActionRecord(intent.id(), intent.planned(), result, ticker.now());
-        listener.accept(done);
+        terminations.record(done);
+        ActionLog.logResult(new Fleet(List.of(), config.remote()), done);
         intents.end(done);
     }
 }

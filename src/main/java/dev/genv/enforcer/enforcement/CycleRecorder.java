@@ -3,11 +3,14 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.ActionDispatcher.Execution;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.action.Safeguards;
+import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
+import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
@@ -19,7 +22,8 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.HostProblem;
-import java.time.Instant;
+import io.quarkus.arc.All;
+import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -32,43 +36,41 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Records a cycle at its end: in the log, in the registry, as events, and for the decisions of later cycles. */
+@Singleton
 final class CycleRecorder {
     private final EnforcerConfig config;
     private final ViolationRegistry registry;
     private final EventLog events;
-    private final List<CycleListener> listeners;
-    private final CycleMemory memory;
+    private final ActionIntents intents;
+    private final CycleStore store;
     private final Safeguards safeguards;
-    private final CycleClock clock;
     private final NextActions nextActions;
+    private final CycleClock clock;
     private final ProblemLog problems;
+    private final List<CycleListener> listeners;
     private final Ticker ticker;
-
-    /** The start of a cycle, also by the mark of the monotonic clock. */
-    record Start(Instant at, long mark) {
-        static Start now(Ticker ticker) {
-            return new Start(ticker.now(), ticker.mark());
-        }
-    }
 
     CycleRecorder(
             EnforcerConfig config,
-            Records records,
-            List<CycleListener> listeners,
-            CycleMemory memory,
+            ViolationRegistry registry,
+            EventLog events,
+            ActionIntents intents,
+            CycleStore store,
             Safeguards safeguards,
-            NextActions nextActions,
+            Terminations terminations,
             CycleClock clock,
+            @All List<CycleListener> listeners,
             Ticker ticker) {
         this.config = config;
-        this.listeners = listeners;
-        this.memory = memory;
-        registry = records.registry();
-        events = records.events();
+        this.registry = registry;
+        this.events = events;
+        this.intents = intents;
+        this.store = store;
         this.safeguards = safeguards;
-        this.nextActions = nextActions;
         this.clock = clock;
+        this.listeners = List.copyOf(listeners);
         this.ticker = ticker;
+        nextActions = new NextActions(safeguards, terminations, ticker);
         problems = new ProblemLog(config.quiet());
     }
 
@@ -79,14 +81,18 @@ final class CycleRecorder {
 
     /** Records a cycle that came to its end. */
     CycleReport record(
-            Start start, Fleet fleet, Plan plan, List<ActionRecord> reviewed, List<Order> orders, Execution execution) {
+            ObservationAge age,
+            Fleet fleet,
+            Plan plan,
+            List<ActionRecord> reviewed,
+            List<Order> orders,
+            Execution execution) {
         var actions = Stream.of(execution.late(), reviewed, execution.records())
                 .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());
         var general = Stream.concat(
-                        memory.problems().stream(),
-                        listeners.stream().flatMap(listener -> listener.problems().stream()))
+                        store.problems().stream(), listeners.stream().flatMap(listener -> listener.problems().stream()))
                 .toList();
         var ofHosts = Stream.concat(safeguards.problems(orders).stream(), plan.problems().stream())
                 .toList();
@@ -96,15 +102,15 @@ final class CycleRecorder {
         clock.endCycle();
         var outcome = new ViolationRegistry.CycleOutcome(actions, fleet.ended(), fleet.at(), next);
         var update = registry.record(plan, outcome, config::effectiveMode, fleet);
-        memory.intents().recorded(actions, update.actions());
+        intents.recorded(actions, update.actions());
         var numbered = events.number(ticker.now(), contents(changes, update));
-        memory.commit(numbered, fleet.at());
+        store.commit(numbered, fleet.at());
         registry.publish();
         events.publish(numbered);
         ActionLog.logEnd(fleet, update);
         return new CycleReport(
-                start.at(),
-                ticker.since(start.mark()),
+                age.begunAt(),
+                age.elapsed(),
                 resultOf(fleet, actions),
                 reported,
                 plan,
@@ -125,10 +131,10 @@ final class CycleRecorder {
     }
 
     /** Reports a cycle that failed. It lets no grace pass. */
-    CycleReport failed(Start start, String why) {
+    CycleReport failed(ObservationAge age, String why) {
         return new CycleReport(
-                start.at(),
-                ticker.since(start.mark()),
+                age.begunAt(),
+                age.elapsed(),
                 CycleResult.FAILED,
                 new Fleet(List.of(), config.remote()),
                 Plan.EMPTY,

@@ -3,20 +3,16 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.action.Safeguards;
 import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.History.Enforcement;
-import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.ObservationCollector;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import io.quarkus.arc.All;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
@@ -24,6 +20,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -39,49 +36,54 @@ public final class Enforcer {
     private static final Duration PERHAPS_SIGNALLED = Duration.ofSeconds(60);
 
     private final EnforcerConfig config;
-    private final Policy policy;
-    private final Ticker ticker;
-    private final ViolationRegistry registry;
     private final HostWorkers workers;
     private final ObservationCollector collector;
     private final History history;
     private final Terminations terminations;
-    private final CycleMemory memory;
     private final Safeguards safeguards;
+    private final ActionIntents intents;
     private final ActionDispatcher dispatcher;
+    private final ViolationRegistry registry;
     private final CycleRecorder recorder;
     private final List<CycleListener> listeners;
+    private final Ticker ticker;
     private final AtomicBoolean running = new AtomicBoolean();
     private final Instant startedAt;
     private final long createdAt;
     private volatile @Nullable Latest latest;
 
-    /** Creates an enforcer that calls the listeners at the end of every cycle. */
+    /** Creates an enforcer that calls the listeners at the end of every cycle. Everything is restored by then. */
     @Inject
-    public Enforcer(EnforcerConfig config, Records records, Ticker ticker, @All List<CycleListener> listeners) {
+    Enforcer(
+            EnforcerConfig config,
+            Restoration restoration,
+            HostWorkers workers,
+            ObservationCollector collector,
+            History history,
+            Terminations terminations,
+            Safeguards safeguards,
+            ActionIntents intents,
+            ActionDispatcher dispatcher,
+            ViolationRegistry registry,
+            CycleRecorder recorder,
+            @All List<CycleListener> listeners,
+            Ticker ticker) {
         this.config = config;
-        this.ticker = ticker;
-        registry = records.registry();
+        this.workers = workers;
+        this.collector = collector;
+        this.history = history;
+        this.terminations = terminations;
+        this.safeguards = safeguards;
+        this.intents = intents;
+        this.dispatcher = dispatcher;
+        this.registry = registry;
+        this.recorder = recorder;
         this.listeners = List.copyOf(listeners);
-        policy = config.policy();
-        var limits = config.safetyLimits();
-        var clock = new CycleClock(ticker, config.interval());
-        var counted = clock.ticker();
-        var enforcement = new Enforcement(
-                rule -> config.effectiveMode(rule) == RuleMode.ENFORCE, config.signals(), limits.grace());
-        history = new History(enforcement, config.interval(), counted);
-        workers = new HostWorkers(config.hosts(), config.remote(), ticker);
-        collector = new ObservationCollector(config.observationTimeout(), ticker);
-        safeguards = new Safeguards(config.mode(), enforcement, limits.maxTerminations(), counted);
-        terminations = new Terminations(limits.killAfter(), limits.compliancePeriod(), counted);
-        memory = new CycleMemory(records, clock, history, terminations, ticker);
-        if (records.hasLost()) {
-            safeguards.holdSigterm(limits.killAfter() == null ? PERHAPS_SIGNALLED : limits.killAfter());
+        this.ticker = ticker;
+        if (restoration.hasLost()) {
+            safeguards.holdSigterm(
+                    Objects.requireNonNullElse(config.safetyLimits().killAfter(), PERHAPS_SIGNALLED));
         }
-        dispatcher =
-                new ActionDispatcher(workers, config.actionTimeout(), this::recordResult, memory.intents(), ticker);
-        var next = new NextActions(safeguards, terminations, ticker);
-        recorder = new CycleRecorder(config, records, this.listeners, memory, safeguards, next, clock, ticker);
         startedAt = ticker.now();
         createdAt = ticker.mark();
     }
@@ -101,17 +103,17 @@ public final class Enforcer {
             return Optional.empty();
         }
         try {
-            var start = CycleRecorder.Start.now(ticker);
+            var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
             CycleReport report;
             try {
-                report = cycle(start);
+                report = cycle(age);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                report = recorder.failed(start, "interrupted");
+                report = recorder.failed(age, "interrupted");
             } catch (RuntimeException
                     | Error e) { // errors too, for example a lack of memory: the next cycle may succeed
                 LOG.error("A cycle failed; the next one starts as scheduled", e);
-                report = recorder.failed(start, e.toString());
+                report = recorder.failed(age, e.toString());
             }
             latest = new Latest(report, ticker.mark());
             notifyListeners(report);
@@ -128,15 +130,16 @@ public final class Enforcer {
      * because a grace period has not passed. The remaining actions are executed on their hosts, and everything is recorded for the
      * report and for the next cycle.
      */
-    private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
-        var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
+    private CycleReport cycle(ObservationAge age) throws InterruptedException {
         var fleet = history.record(observe(processesToVerify(), age), workers::listings);
-        var plan = policy.check(fleet, terminations.leaving(history.recordedAt()));
+        var plan = config.policy().check(fleet, terminations.leaving(history.recordedAt()));
         history.record(plan);
         var review = terminations.review(plan, fleet, history);
         var orders = safeguards.screen(review.actions(), fleet, history);
         recorder.announce(plan);
-        return recorder.record(start, fleet, plan, review.records(), orders, dispatcher.execute(orders, age));
+        var begun = intents.begin(orders); // on the disk before the first signal
+        var execution = dispatcher.execute(orders, begun, age);
+        return recorder.record(age, fleet, plan, review.records(), orders, execution);
     }
 
     /** Observes the present hosts, and verifies whether these processes have exited. */
@@ -144,12 +147,6 @@ public final class Enforcer {
         var snapshots = collector.collect(workers.update(history::listings), verified);
         age.observed();
         return new Fleet(snapshots, config.remote(), ticker.now());
-    }
-
-    /** Remembers and logs a result when it arrives, on any thread. */
-    private void recordResult(ActionRecord done) {
-        terminations.record(done);
-        ActionLog.logResult(new Fleet(List.of(), config.remote()), done);
     }
 
     /** Returns the processes for which the hosts verify whether they have exited. */

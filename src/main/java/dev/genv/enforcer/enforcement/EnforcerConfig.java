@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.history.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
@@ -33,5 +34,10 @@ public record EnforcerConfig(
     /** Returns the weaker one of the modes of a rule and of the service. */
     RuleMode effectiveMode(RuleDefinition rule) {
         return mode == ServiceMode.AUDIT ? RuleMode.AUDIT : policy.modeOf(rule);
+    }
+
+    /** What these settings enforce. */
+    public Enforcement enforcement() {
+        return new Enforcement(rule -> effectiveMode(rule) == RuleMode.ENFORCE, signals, safetyLimits.grace());
     }
 }

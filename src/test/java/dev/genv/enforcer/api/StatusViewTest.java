@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.api.StatusResource.StatusView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
@@ -22,7 +23,7 @@ class StatusViewTest {
     private final FakeTime time = new FakeTime();
     private final FakeHost host = new FakeHost(HostBuilder.host("gpu-1"));
     private boolean areHostsKnown = true;
-    private final Enforcer enforcer = new Enforcer(
+    private final Enforcer enforcer = EnforcerFactory.create(
             EnforcerConfigBuilder.enforcerConfig(this::hosts).build(),
             NoStore.records(new ViolationRegistry(10)),
             time.ticker(),

@@ -176,11 +176,12 @@ class ViolationsResourceTest {
             List<ActionRecord> records,
             Map<Violation.Key, List<NextAction>> next,
             Violation... violations) {
-        registry.update(
+        registry.record(
                 new Plan(List.of(violations), List.of(), List.of()),
                 new ViolationRegistry.CycleOutcome(records, Set.of(), now, next),
                 _ -> RuleMode.ENFORCE,
                 remote(host("gpu-1"), host("gpu-2")));
+        registry.publish();
     }
 
     private static NextAction kill(Violation violation) {

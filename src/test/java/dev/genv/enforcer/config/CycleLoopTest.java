@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -82,6 +83,7 @@ class CycleLoopTest {
 
     private Enforcer enforcer() {
         var config = EnforcerConfigBuilder.enforcerConfig(new FakeHost(host())).build();
-        return new Enforcer(config, NoStore.records(new ViolationRegistry(1)), time.ticker(), List.of(cycles::add));
+        return EnforcerFactory.create(
+                config, NoStore.records(new ViolationRegistry(1)), time.ticker(), List.of(cycles::add));
     }
 }

@@ -14,6 +14,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.NoStore;
+import dev.genv.enforcer.testsupport.fake.Records;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -21,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class CycleEventsTest extends EnforcerFixture {
     private final EventLog events = new EventLog();
     private final FakeHost node = new FakeHost(host().devices(1));
-    private final Enforcer enforcer = new Enforcer(
+    private final Enforcer enforcer = EnforcerFactory.create(
             setup(ServiceMode.ENFORCE, true, node).build(),
             new Records(registry, events, new NoStore(), List.of()),
             time.ticker(),

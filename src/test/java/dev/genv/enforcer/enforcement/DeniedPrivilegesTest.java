@@ -26,7 +26,7 @@ class DeniedPrivilegesTest {
     private final FakeHost node = new FakeHost(host("gpu-1").devices(1));
     private final FakeHost other =
             new FakeHost(host("gpu-2").devices(1).with(process(2).uses(0)));
-    private final Enforcer enforcer = new Enforcer(
+    private final Enforcer enforcer = EnforcerFactory.create(
             EnforcerConfigBuilder.enforcerConfig(node, other)
                     .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                     .build(),

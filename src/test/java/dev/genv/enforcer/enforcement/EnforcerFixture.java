@@ -45,7 +45,7 @@ abstract class EnforcerFixture {
     }
 
     Enforcer enforcer(ServiceMode mode, boolean signals, FakeHost... hosts) {
-        return new Enforcer(
+        return EnforcerFactory.create(
                 setup(mode, signals, hosts).build(), NoStore.records(registry), time.ticker(), List.of(reports::add));
     }
 

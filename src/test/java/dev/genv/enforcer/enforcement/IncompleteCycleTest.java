@@ -32,7 +32,7 @@ class IncompleteCycleTest extends EnforcerFixture {
             release.await();
             return host().snapshot();
         });
-        var enforcer = new Enforcer(
+        var enforcer = EnforcerFactory.create(
                 setup(ServiceMode.ENFORCE, true, node).build(),
                 NoStore.records(registry),
                 Ticker.ofSystem(),
@@ -64,7 +64,7 @@ class IncompleteCycleTest extends EnforcerFixture {
     @Test
     void failingListenerDoesNotAffectTheCycle() {
         var node = new FakeHost(host());
-        var enforcer = new Enforcer(
+        var enforcer = EnforcerFactory.create(
                 setup(ServiceMode.ENFORCE, true, node).build(),
                 NoStore.records(registry),
                 time.ticker(),
@@ -97,7 +97,7 @@ class IncompleteCycleTest extends EnforcerFixture {
                     return FakeTime.START;
                 },
                 System::nanoTime);
-        var enforcer = new Enforcer(
+        var enforcer = EnforcerFactory.create(
                 setup(ServiceMode.ENFORCE, true, new FakeHost(host())).build(),
                 NoStore.records(registry),
                 ticker,

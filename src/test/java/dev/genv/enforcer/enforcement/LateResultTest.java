@@ -27,7 +27,7 @@ class LateResultTest extends EnforcerFixture {
         var slow = new FakeHost(host("slow").devices(1).with(process(2).uses(0))).answerWith(_ -> {
             throw new IllegalStateException("no");
         });
-        var enforcer = new Enforcer(
+        var enforcer = EnforcerFactory.create(
                 setup(ServiceMode.ENFORCE, true, fine, slow)
                         .remote(true)
                         .actionTimeout(Duration.ofSeconds(30))

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class ProblemLogTest {
     private final ProblemLog log = new ProblemLog(false);
-    private final Snapshot observed = new Enforcer(
+    private final Snapshot observed = EnforcerFactory.create(
                     EnforcerConfigBuilder.enforcerConfig(new FakeHost(host("here")))
                             .build(),
                     NoStore.records(new ViolationRegistry(1)),

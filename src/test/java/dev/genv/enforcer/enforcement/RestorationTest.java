@@ -20,6 +20,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
+import dev.genv.enforcer.testsupport.fake.Records;
 import java.lang.reflect.Proxy;
 import java.util.AbstractList;
 import java.util.List;
@@ -70,7 +71,7 @@ class RestorationTest {
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .build();
         var records = new Records(new ViolationRegistry(100), new EventLog(), store(restored), List.of());
-        return new Enforcer(config, records, time.ticker(), List.of());
+        return EnforcerFactory.create(config, records, time.ticker(), List.of());
     }
 
     private static List<Problem> problems(CycleReport report) {

@@ -47,7 +47,7 @@ class SlowHostTest extends EnforcerFixture {
             return host("hanging").snapshot();
         });
         var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
-        var enforcer = new Enforcer(
+        var enforcer = EnforcerFactory.create(
                 setup(ServiceMode.ENFORCE, true, hanging, fine).build(),
                 NoStore.records(registry),
                 Ticker.ofSystem(),
@@ -102,7 +102,8 @@ class SlowHostTest extends EnforcerFixture {
         var shortTimeoutConnection = setup(ServiceMode.ENFORCE, true, node)
                 .actionTimeout(Duration.ofMillis(200))
                 .build();
-        var enforcer = new Enforcer(shortTimeoutConnection, NoStore.records(registry), Ticker.ofSystem(), List.of());
+        var enforcer =
+                EnforcerFactory.create(shortTimeoutConnection, NoStore.records(registry), Ticker.ofSystem(), List.of());
 
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.ACTION_FAILED);
         release.countDown();
@@ -122,7 +123,7 @@ class SlowHostTest extends EnforcerFixture {
         var useless = new FakeHost(host("useless").devices(1).with(process(2).uses(0))).answerWith(_ -> {
             throw new IllegalStateException("no");
         });
-        var enforcer = new Enforcer(
+        var enforcer = EnforcerFactory.create(
                 setup(ServiceMode.ENFORCE, true, fine, useless)
                         .remote(true)
                         .actionTimeout(Duration.ofSeconds(30))

@@ -14,6 +14,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
+import dev.genv.enforcer.testsupport.fake.Records;
 import java.lang.reflect.Proxy;
 import java.util.Collections;
 import java.util.List;
@@ -43,7 +44,7 @@ class UnwrittenEventsTest {
         var config = EnforcerConfigBuilder.enforcerConfig(new FakeHost(host().devices(1)))
                 .build();
         var records = new Records(new ViolationRegistry(10), log, store(), List.of());
-        var enforcer = new Enforcer(config, records, new FakeTime().ticker(), List.of());
+        var enforcer = EnforcerFactory.create(config, records, new FakeTime().ticker(), List.of());
         isAvailable = false;
         log.publish(number(EventLog.MAX_EVENTS + 5));
         enforcer.runCycle();

@@ -6,7 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.record.Event;
@@ -30,6 +30,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.Records;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -153,7 +154,7 @@ class RestartPropertyTest {
                     .safetyLimits(
                             new SafetyLimits(Duration.ofSeconds(20), Duration.ofSeconds(30), Duration.ofHours(20), 0))
                     .build();
-            enforcer = new Enforcer(
+            enforcer = EnforcerFactory.create(
                     config,
                     new Records(new ViolationRegistry(1_000), events, store, List.of()),
                     time.ticker(),

@@ -4,7 +4,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
@@ -23,6 +23,7 @@ import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.Records;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.DriverManager;
@@ -80,7 +81,7 @@ abstract class StoreFixture {
                 .build();
         var records = new Records(registry, events, store, List.of(new EventContent.ServiceStarted("1", "enforce")));
         deliveries = records.deliveries();
-        enforcer = new Enforcer(config, records, advancingTicker(), List.of());
+        enforcer = EnforcerFactory.create(config, records, advancingTicker(), List.of());
     }
 
     /** The monotonic clock advances with every reading, as a real one does. */

@@ -6,6 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
@@ -31,7 +32,7 @@ class ActionMetricsTest {
     private final FakeTime time = new FakeTime();
     private final FakeHost node = new FakeHost(hostWithStray());
     private final ViolationRegistry violations = new ViolationRegistry(10);
-    private final Enforcer enforcer = new Enforcer(
+    private final Enforcer enforcer = EnforcerFactory.create(
             EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
                             Map.of(

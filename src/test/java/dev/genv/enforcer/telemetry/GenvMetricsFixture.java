@@ -1,6 +1,7 @@
 package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
@@ -26,7 +27,7 @@ final class GenvMetricsFixture {
         this.hosts.addAll(List.of(hosts));
         collector = new GenvCollector(metrics, isRemote);
         registry.register(collector);
-        enforcer = new Enforcer(
+        enforcer = EnforcerFactory.create(
                 EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(this.hosts))
                         .remote(isRemote)
                         .build(),

@@ -6,6 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
@@ -31,7 +32,7 @@ class HostMetricsTest {
             .with(env("a"))
             .with(process(1).inEnvironment("a").uses(0)));
     private final FakeHost second = new FakeHost(host("gpu-2"));
-    private final Enforcer enforcer = new Enforcer(
+    private final Enforcer enforcer = EnforcerFactory.create(
             EnforcerConfigBuilder.enforcerConfig(() -> new ArrayList<>(hosts))
                     .remote(true)
                     .build(),

@@ -11,7 +11,7 @@ import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.api.AsciiJsonCustomizer;
 import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
@@ -22,6 +22,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.NoStore;
+import dev.genv.enforcer.testsupport.fake.Records;
 import io.vertx.core.Vertx;
 import io.vertx.ext.web.Router;
 import java.io.BufferedReader;
@@ -57,7 +58,7 @@ final class StreamService {
         var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE)
                 .build();
-        enforcer = new Enforcer(
+        enforcer = EnforcerFactory.create(
                 config,
                 new Records(new ViolationRegistry(10_000), log, new NoStore(), List.of()),
                 Ticker.ofSystem(),

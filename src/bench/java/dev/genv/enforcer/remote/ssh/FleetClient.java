@@ -5,6 +5,7 @@ import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
@@ -126,7 +127,8 @@ public final class FleetClient {
                 .actionTimeout(timeout)
                 .quiet(true)
                 .build();
-        return new Enforcer(config, NoStore.records(new ViolationRegistry(1000)), Ticker.ofSystem(), List.of());
+        return EnforcerFactory.create(
+                config, NoStore.records(new ViolationRegistry(1000)), Ticker.ofSystem(), List.of());
     }
 
     private RemoteFleet fleet(Duration timeout) {

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -29,7 +28,7 @@ public final class HostTasks<T> {
 
         record Started<T>(String host, boolean suspect, HostWorker.Pending<T> pending) implements Task<T> {}
 
-        record Refused<T>(String host, boolean suspect, HostException why) implements Task<T> {}
+        record Refused<T>(String host, boolean suspect, UnreachableException why) implements Task<T> {}
     }
 
     /** Begins; the time limit for all hosts together counts from now on. */
@@ -51,7 +50,7 @@ public final class HostTasks<T> {
         try {
             tasks.add(new Task.Started<>(host, suspect, worker.start(kind, work)));
             return true;
-        } catch (HostException e) {
+        } catch (UnreachableException e) {
             tasks.add(new Task.Refused<>(host, suspect, e));
             return false;
         }
@@ -94,7 +93,7 @@ public final class HostTasks<T> {
                     var left = remaining(most);
                     yield new HostAnswer.Answered<>(
                             host, giveUp ? pending.await(left) : pending.awaitWithoutAbandoning(left));
-                } catch (HostException e) {
+                } catch (UnreachableException e) {
                     yield new HostAnswer.Failed<>(host, e, ticker.since(start));
                 }
             }
@@ -116,31 +115,6 @@ public final class HostTasks<T> {
          *
          * @param waited how long the caller waited for all hosts by then
          */
-        record Failed<T>(String host, HostException why, Duration waited) implements HostAnswer<T> {}
-    }
-
-    /** A host gave no answer. */
-    public static final class HostException extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        private final ProblemCode code;
-
-        public HostException(String message) {
-            this(ProblemCode.UNREACHABLE, message);
-        }
-
-        HostException(ProblemCode code, String message) {
-            super(message);
-            this.code = code;
-        }
-
-        HostException(String message, Throwable cause) {
-            super(message, cause);
-            this.code = cause instanceof UnreachableException known ? known.code() : ProblemCode.UNREACHABLE;
-        }
-
-        ProblemCode code() {
-            return code;
-        }
+        record Failed<T>(String host, UnreachableException why, Duration waited) implements HostAnswer<T> {}
     }
 }

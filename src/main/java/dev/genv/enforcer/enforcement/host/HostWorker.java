@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.enforcement.host.HostTasks.HostException;
 import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.Map;
@@ -23,7 +22,7 @@ public final class HostWorker {
     private final Ticker ticker;
     private final AtomicReference<@Nullable Object> busyWith = new AtomicReference<>();
 
-    private final Map<Kind, HostException> failures = new ConcurrentHashMap<>();
+    private final Map<Kind, UnreachableException> failures = new ConcurrentHashMap<>();
     private volatile @Nullable FutureTask<?> current;
     private volatile long startedAt;
 
@@ -44,7 +43,7 @@ public final class HostWorker {
 
     /** Returns why the last task of a kind failed; null if it did not fail, or if there was none. */
     @Nullable
-    public HostException failure(Kind kind) {
+    public UnreachableException failure(Kind kind) {
         return failures.get(kind);
     }
 
@@ -63,13 +62,13 @@ public final class HostWorker {
     /**
      * Starts a task.
      *
-     * @throws HostException if an earlier task still runs, or the machine allows no further thread
+     * @throws UnreachableException if an earlier task still runs, or the machine allows no further thread
      */
-    public <T> Pending<T> start(Kind kind, Callable<T> work) throws HostException {
+    public <T> Pending<T> start(Kind kind, Callable<T> work) throws UnreachableException {
         var permit = new Object();
         if (!busyWith.compareAndSet(null, permit)) {
             var last = failures.get(kind);
-            throw new HostException(
+            throw new UnreachableException(
                     ProblemCode.BUSY,
                     "still busy with an earlier cycle, so it was left out of this one"
                             + (last == null ? "" : "; before that: " + last.getMessage()));
@@ -96,7 +95,7 @@ public final class HostWorker {
             });
         } catch (OutOfMemoryError e) { // Java's error if the machine allows no further thread
             busyWith.compareAndSet(permit, null);
-            throw new HostException("not started: " + e.getMessage(), e);
+            throw unreachable("not started: " + e.getMessage(), e);
         }
         return new Pending<>(this, kind, task);
     }
@@ -109,10 +108,12 @@ public final class HostWorker {
         }
     }
 
-    private static HostException failed(Throwable why) {
-        return new HostException(
-                why instanceof UnreachableException known ? String.valueOf(known.getMessage()) : String.valueOf(why),
-                why);
+    private static UnreachableException failed(Throwable why) {
+        return why instanceof UnreachableException known ? known : unreachable(String.valueOf(why), why);
+    }
+
+    private static UnreachableException unreachable(String message, Throwable cause) {
+        return new UnreachableException(ProblemCode.UNREACHABLE, message, cause);
     }
 
     public record Pending<T>(HostWorker worker, Kind kind, FutureTask<T> task) {
@@ -120,14 +121,14 @@ public final class HostWorker {
         /**
          * Waits for the result.
          *
-         * @throws HostException if the task failed, or did not end in time; it is then interrupted
+         * @throws UnreachableException if the task failed, or did not end in time; it is then interrupted
          */
-        public T await(Duration timeout) throws HostException, InterruptedException {
+        public T await(Duration timeout) throws UnreachableException, InterruptedException {
             try {
                 return get(timeout);
             } catch (TimeoutException e) {
                 task.cancel(true);
-                var late = new HostException("no answer in time");
+                var late = unreachable("no answer in time", e);
                 worker.failures.put(kind, late);
                 throw late;
             }
@@ -136,24 +137,24 @@ public final class HostWorker {
         /**
          * Waits for the result, and lets the task continue after that time.
          *
-         * @throws HostException if the task failed or did not end in time
+         * @throws UnreachableException if the task failed or did not end in time
          */
-        public T awaitWithoutAbandoning(Duration timeout) throws HostException, InterruptedException {
+        public T awaitWithoutAbandoning(Duration timeout) throws UnreachableException, InterruptedException {
             try {
                 return get(timeout);
             } catch (TimeoutException e) {
                 var last = worker.failures.get(kind);
                 throw last == null
-                        ? new HostException("no answer yet")
-                        : new HostException(last.code(), "no answer yet; before that: " + last.getMessage());
+                        ? unreachable("no answer yet", e)
+                        : new UnreachableException(last.code(), "no answer yet; before that: " + last.getMessage());
             }
         }
 
-        private T get(Duration timeout) throws HostException, InterruptedException, TimeoutException {
+        private T get(Duration timeout) throws UnreachableException, InterruptedException, TimeoutException {
             try {
                 return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
             } catch (CancellationException e) {
-                throw new HostException("abandoned", e);
+                throw unreachable("abandoned", e);
             } catch (ExecutionException e) {
                 throw failed(Objects.requireNonNullElse(e.getCause(), e));
             }

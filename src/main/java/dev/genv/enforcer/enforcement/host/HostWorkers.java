@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -19,8 +20,18 @@ public final class HostWorkers {
     public HostWorkers(Supplier<List<Host>> hosts, boolean remote, Ticker ticker) {
         this.hosts = hosts;
         this.ticker = ticker;
-        // The node gets a platform thread: a task that computes or hangs in the kernel would block its carrier thread.
-        threads = remote ? task -> Thread.ofVirtual().name("host").start(task) : KeptThreads.named("host");
+        threads = threads(remote);
+    }
+
+    /**
+     * The node gets a platform thread: a task that computes or hangs in the kernel would block its carrier thread. It is kept for the next
+     * cycle, because a new thread costs more than most tasks. A task that never returns keeps its thread, and the next one gets another.
+     */
+    static Executor threads(boolean remote) {
+        return remote
+                ? task -> Thread.ofVirtual().name("host").start(task)
+                : Executors.newCachedThreadPool(
+                        Thread.ofPlatform().daemon().name("host").factory());
     }
 
     /**

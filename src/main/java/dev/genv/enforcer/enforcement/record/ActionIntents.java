@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.record;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.Store.ActionChanges;
@@ -43,9 +44,12 @@ public final class ActionIntents {
         this.ticker = ticker;
     }
 
-    /** Records that these actions are about to be executed, in the store first. */
-    public List<ActionRecord> begin(List<PlannedAction> actions) {
-        var begun = add(actions);
+    /** Records that the actions of these orders are about to be executed; the store has them when it returns. */
+    public List<ActionRecord> begin(List<Order> orders) {
+        var begun = add(orders.stream()
+                .filter(Order.Run.class::isInstance)
+                .map(Order::planned)
+                .toList());
         if (!begun.isEmpty()) {
             store.begin(begun);
         }

@@ -80,13 +80,6 @@ public final class ViolationRegistry {
         }
     }
 
-    /** Records a cycle as {@link #record} does, and shows it to readers at once. */
-    public Update update(Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
-        var update = record(plan, cycleOutcome, modes, fleet);
-        publish();
-        return update;
-    }
-
     /**
      * Records a cycle. Readers see it after {@link #publish}, so that it can be stored before.
      *

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.io.IOException;
@@ -23,6 +22,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
@@ -41,6 +42,8 @@ public final class Hangable {
 
     /** Threads that have just answered and are not yet free. */
     private static final int EXTRA_THREADS = 16;
+    /** Longer than the usual interval: a thread whose call returned is kept for the next cycle. */
+    private static final long KEPT_SECONDS = 60;
 
     private final Threads threads;
     private final Limits limits;
@@ -275,7 +278,13 @@ public final class Hangable {
 
         /** @param limits of all calls together */
         Threads(String name, Limits limits) {
-            executor = KeptThreads.named(name, limits.most + EXTRA_THREADS);
+            executor = new ThreadPoolExecutor(
+                    0,
+                    limits.most + EXTRA_THREADS,
+                    KEPT_SECONDS,
+                    TimeUnit.SECONDS,
+                    new SynchronousQueue<>(),
+                    Thread.ofPlatform().daemon().name(name).factory());
             this.limits = limits;
         }
 

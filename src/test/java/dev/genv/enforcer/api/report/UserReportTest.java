@@ -14,6 +14,7 @@ import dev.genv.enforcer.api.report.UsersResource.UserView;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -45,7 +46,8 @@ class UserReportTest {
                             KnownRules.MAX_DEVICES_PER_USER, RuleMode.AUDIT),
                     new Limits(null, Map.of("raz", 1)))
             .build();
-    private final Enforcer enforcer = new Enforcer(config, NoStore.records(registry), time.ticker(), List.of());
+    private final Enforcer enforcer =
+            EnforcerFactory.create(config, NoStore.records(registry), time.ticker(), List.of());
 
     @Test
     void listsTheDevicesOfAllHosts() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
@@ -105,7 +106,8 @@ class LivenessCheckTest {
             var gpus = new GpuLossDetector();
             var config =
                     EnforcerConfigBuilder.enforcerConfig(node).remote(remote).build();
-            enforcer = new Enforcer(config, NoStore.records(new ViolationRegistry(10)), time.ticker(), List.of(gpus));
+            enforcer = EnforcerFactory.create(
+                    config, NoStore.records(new ViolationRegistry(10)), time.ticker(), List.of(gpus));
             var schedule = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5));
             live = new HealthChecks(enforcer, schedule, gpus, new ApiToken(Optional.empty())).liveness();
         }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.api.view.HostView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -43,7 +44,7 @@ class ReadinessCheckTest {
 
     private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
         var config = EnforcerConfigBuilder.enforcerConfig(hosts).remote(remote).build();
-        return new Enforcer(config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of());
+        return EnforcerFactory.create(config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of());
     }
 
     private static HealthCheck readiness(Enforcer enforcer) {
@@ -95,7 +96,8 @@ class ReadinessCheckTest {
         var config = EnforcerConfigBuilder.enforcerConfig(host)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .build();
-        var enforcing = new Enforcer(config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of());
+        var enforcing = EnforcerFactory.create(
+                config, NoStore.records(new ViolationRegistry(10)), Ticker.ofSystem(), List.of());
         host.setSnapshot(HostBuilder.host("gpu-1")
                         .devices(1)
                         .with(GpuProcessBuilder.process(1).uses(0)))

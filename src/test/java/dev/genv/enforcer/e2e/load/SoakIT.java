@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.policy.Action;
@@ -85,7 +86,7 @@ class SoakIT {
         var modes = Rules.definitions().stream()
                 .collect(Collectors.toMap(
                         rule -> rule, rule -> rule.equals(KnownRules.ENV_OWNER) ? RuleMode.AUDIT : RuleMode.ENFORCE));
-        enforcer = new Enforcer(
+        enforcer = EnforcerFactory.create(
                 EnforcerConfigBuilder.enforcerConfig(host)
                         .rules(modes, new Limits(1, Map.of()))
                         .safetyLimits(new SafetyLimits(Duration.ofSeconds(60), Duration.ofSeconds(30), 10))

@@ -6,6 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
@@ -109,7 +110,7 @@ abstract class GraceFixture {
                 .safetyLimits(safetyLimits)
                 .interval(Duration.ofMinutes(10))
                 .build();
-        var made = new Enforcer(config, NoStore.records(registry), time.ticker(), List.of());
+        var made = EnforcerFactory.create(config, NoStore.records(registry), time.ticker(), List.of());
         if (hasObservedBefore) {
             node.observedBefore(LONG_AGO, made::runCycle);
         }

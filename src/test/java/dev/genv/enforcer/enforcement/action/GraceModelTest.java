@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
@@ -265,7 +266,8 @@ class GraceModelTest {
                     .interval(Duration.ofSeconds(INTERVAL))
                     .safetyLimits(new SafetyLimits(Duration.ofSeconds(GRACE), Duration.ofSeconds(KILL_AFTER), 0))
                     .build();
-            enforcer = new Enforcer(config, NoStore.records(new ViolationRegistry(100)), time.ticker(), List.of());
+            enforcer = EnforcerFactory.create(
+                    config, NoStore.records(new ViolationRegistry(100)), time.ticker(), List.of());
         }
 
         private long ticks() {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
@@ -85,6 +86,6 @@ abstract class TerminationFixture {
                 .rules(modes, Limits.NONE)
                 .safetyLimits(safetyLimits)
                 .build();
-        return new Enforcer(config, NoStore.records(registry), time.ticker(), List.of());
+        return EnforcerFactory.create(config, NoStore.records(registry), time.ticker(), List.of());
     }
 }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
@@ -188,6 +189,6 @@ class CycleClockTest {
                 .safetyLimits(safetyLimits)
                 .interval(INTERVAL)
                 .build();
-        return new Enforcer(config, NoStore.records(new ViolationRegistry(10)), time.ticker(), List.of());
+        return EnforcerFactory.create(config, NoStore.records(new ViolationRegistry(10)), time.ticker(), List.of());
     }
 }

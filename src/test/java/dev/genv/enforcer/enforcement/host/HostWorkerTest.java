@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.HostTasks.HostException;
 import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
@@ -18,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class HostWorkerTest {
     private static final Duration LONG = HANG;
     private final HostWorker worker =
-            new HostWorker(new FakeHost(host("gpu-1")), KeptThreads.named("host"), Ticker.ofSystem());
+            new HostWorker(new FakeHost(host("gpu-1")), HostWorkers.threads(false), Ticker.ofSystem());
 
     /** A cycle acts as soon as it has looked. */
     @RepeatedTest(20)
@@ -58,7 +57,7 @@ class HostWorkerTest {
     void acceptsWorkAfterTimeoutOrFailure() {
         await().untilAsserted(() -> assertThatThrownBy(
                         () -> worker.start(Kind.OBSERVE, () -> 1).await(Duration.ZERO.minusSeconds(1)))
-                .isInstanceOfAny(HostException.class));
+                .isInstanceOfAny(UnreachableException.class));
         assertThatThrownBy(() -> worker.start(Kind.OBSERVE, () -> {
                             throw new IllegalStateException("no");
                         })
@@ -72,7 +71,7 @@ class HostWorkerTest {
     @Test
     void acceptsWorkAfterTheMachineAllowedNoThread() throws Exception {
         var attempts = new AtomicInteger();
-        var threads = KeptThreads.named("host");
+        var threads = HostWorkers.threads(false);
         var starved = new HostWorker(
                 new FakeHost(host("gpu-1")),
                 task -> {
@@ -83,7 +82,7 @@ class HostWorkerTest {
                 },
                 Ticker.ofSystem());
         assertThatThrownBy(() -> starved.start(Kind.OBSERVE, () -> 1))
-                .isInstanceOf(HostException.class)
+                .isInstanceOf(UnreachableException.class)
                 .hasMessage("not started: unable to create native thread");
         assertThat(starved.start(Kind.OBSERVE, () -> 2).await(LONG)).isEqualTo(2);
     }

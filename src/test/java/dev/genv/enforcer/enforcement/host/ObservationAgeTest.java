@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -118,6 +119,6 @@ class ObservationAgeTest {
                 .interval(interval)
                 .observationTimeout(TIMEOUT)
                 .build();
-        return new Enforcer(config, NoStore.records(registry), clocks, List.of());
+        return EnforcerFactory.create(config, NoStore.records(registry), clocks, List.of());
     }
 }

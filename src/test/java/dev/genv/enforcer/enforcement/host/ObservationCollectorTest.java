@@ -5,7 +5,6 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.HostTasks.HostException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
@@ -153,7 +152,7 @@ class ObservationCollectorTest {
                     throw e;
                 }
             });
-        } catch (HostException e) {
+        } catch (UnreachableException e) {
             throw new AssertionError(e);
         }
         begun.await();

@@ -4,6 +4,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.policy.Action;
@@ -65,7 +66,7 @@ class ActionIntentsTest {
     }
 
     private ActionRecord begin() {
-        return intents.begin(List.of(PLANNED)).getFirst();
+        return intents.begin(List.of(new Order.Run(PLANNED))).getFirst();
     }
 
     private ActionRecord end(ActionRecord intent, Outcome outcome) {

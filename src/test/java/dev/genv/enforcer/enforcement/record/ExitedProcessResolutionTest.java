@@ -63,7 +63,8 @@ class ExitedProcessResolutionTest extends RegistryFixture {
     @Test
     void aViolationThatIsFoundIsNotOverAlthoughItsProcessHasEnded() {
         observeViolations(strayOn("gpu-1", 1));
-        var update = registry.update(
+        var update = record(
+                registry,
                 new Plan(List.of(strayOn("gpu-1", 1)), List.of(), List.of()),
                 new ViolationRegistry.CycleOutcome(List.of(), Set.of(id("gpu-1", 1)), now, Map.of()),
                 _ -> RuleMode.ENFORCE,
@@ -93,7 +94,8 @@ class ExitedProcessResolutionTest extends RegistryFixture {
     }
 
     private ViolationRegistry.Update observeIncompleteListing(HostProcess... ended) {
-        return registry.update(
+        return record(
+                registry,
                 Plan.EMPTY,
                 new ViolationRegistry.CycleOutcome(List.of(), Set.of(ended), now, Map.of()),
                 _ -> RuleMode.ENFORCE,

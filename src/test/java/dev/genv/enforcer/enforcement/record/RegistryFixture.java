@@ -18,6 +18,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 
 /** A registry, and the cycles that it records. */
 abstract class RegistryFixture {
@@ -52,15 +53,28 @@ abstract class RegistryFixture {
     }
 
     ViolationRegistry.Update update(List<ActionRecord> records, Violation... violations) {
-        return registry.update(
+        return record(
+                registry,
                 new Plan(List.of(violations), List.of(), List.of()),
                 cycleOutcome(records),
                 _ -> RuleMode.ENFORCE,
                 remote(host("gpu-1"), host("a"), host("b"), host("c"), host("d"), host("e")));
     }
 
+    /** Records a cycle, and shows it to readers at once. */
+    static ViolationRegistry.Update record(
+            ViolationRegistry registry,
+            Plan plan,
+            ViolationRegistry.CycleOutcome outcome,
+            Function<RuleDefinition, RuleMode> modes,
+            Fleet fleet) {
+        var update = registry.record(plan, outcome, modes, fleet);
+        registry.publish();
+        return update;
+    }
+
     ViolationRegistry.Update observeFleet(Fleet fleet) {
-        return registry.update(Plan.EMPTY, cycleOutcome(List.of()), _ -> RuleMode.ENFORCE, fleet);
+        return record(registry, Plan.EMPTY, cycleOutcome(List.of()), _ -> RuleMode.ENFORCE, fleet);
     }
 
     static HostBuilder unobserved(String host) {

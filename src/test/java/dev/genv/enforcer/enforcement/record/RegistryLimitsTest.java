@@ -38,7 +38,12 @@ class RegistryLimitsTest extends RegistryFixture {
             var violations = IntStream.range(0, 100)
                     .mapToObj(i -> withTexts("%d-%d".formatted(number, i) + "x".repeat(4_000)))
                     .toList();
-            all.update(new Plan(violations, List.of(), List.of()), cycleOutcome(List.of()), _ -> RuleMode.AUDIT, fleet);
+            record(
+                    all,
+                    new Plan(violations, List.of(), List.of()),
+                    cycleOutcome(List.of()),
+                    _ -> RuleMode.AUDIT,
+                    fleet);
         }
         return all;
     }
@@ -75,12 +80,13 @@ class RegistryLimitsTest extends RegistryFixture {
         var violations = IntStream.range(0, 10_000)
                 .mapToObj(pid -> strayOn("gpu-1", pid))
                 .toList();
-        all.update(
+        record(
+                all,
                 new Plan(violations, List.of(), List.of()),
                 cycleOutcome(List.of()),
                 _ -> RuleMode.AUDIT,
                 remote(host("gpu-1")));
-        all.update(Plan.EMPTY, cycleOutcome(List.of()), _ -> RuleMode.AUDIT, remote(host("gpu-1")));
+        record(all, Plan.EMPTY, cycleOutcome(List.of()), _ -> RuleMode.AUDIT, remote(host("gpu-1")));
         assertThat(all.find(entry -> !entry.active(), 20_000)).hasSize(10_000);
     }
 

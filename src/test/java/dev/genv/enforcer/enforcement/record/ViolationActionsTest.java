@@ -26,7 +26,8 @@ class ViolationActionsTest extends RegistryFixture {
                 KnownRules.ENV_MEMORY, "gpu-1", "environment a", "…", "raz", "a", List.of(0), stray.processes());
         var record = record(stray.processes().getFirst().pid(), Outcome.SIGNALLED, stray, memory);
 
-        registry.update(
+        record(
+                registry,
                 new Plan(List.of(stray, memory), List.of(), List.of()),
                 cycleOutcome(List.of(record)),
                 rule -> rule.equals(KnownRules.ENV_MEMORY) ? RuleMode.AUDIT : RuleMode.ENFORCE,

@@ -25,8 +25,12 @@ class ViolationResolutionTest extends RegistryFixture {
     void violationIsResolvedOnlyOnObservedHosts() {
         observeViolations(strayOn("gpu-1", 1), strayOn("gpu-2", 1));
 
-        var update = registry.update(
-                Plan.EMPTY, cycleOutcome(List.of()), _ -> RuleMode.ENFORCE, remote(unobserved("gpu-1"), host("gpu-2")));
+        var update = record(
+                registry,
+                Plan.EMPTY,
+                cycleOutcome(List.of()),
+                _ -> RuleMode.ENFORCE,
+                remote(unobserved("gpu-1"), host("gpu-2")));
 
         assertThat(update.resolved())
                 .singleElement()
@@ -49,7 +53,8 @@ class ViolationResolutionTest extends RegistryFixture {
     @Test
     void brokenQuotaStillDependsOnItsUnobservedHost() {
         observeViolations(quota("gpu-1", "gpu-2", "gpu-3"));
-        registry.update(
+        record(
+                registry,
                 new Plan(List.of(quota("gpu-2", "gpu-3")), List.of(), List.of()),
                 cycleOutcome(List.of()),
                 _ -> RuleMode.ENFORCE,
@@ -63,7 +68,8 @@ class ViolationResolutionTest extends RegistryFixture {
     @Test
     void movedQuotaStillDependsOnItsUnobservedFormerHost() {
         observeViolations(quota("gpu-1"));
-        registry.update(
+        record(
+                registry,
                 new Plan(List.of(quota("gpu-2")), List.of(), List.of()),
                 cycleOutcome(List.of()),
                 _ -> RuleMode.ENFORCE,
@@ -115,7 +121,8 @@ class ViolationResolutionTest extends RegistryFixture {
         for (var cycle = 0; cycle < 50; cycle++) {
             var dispute = new Violation(
                     KnownRules.ENV_OWNER, "gpu-1", "environment " + cycle, "…", null, "e", List.of(), List.of());
-            registry.update(
+            record(
+                    registry,
                     new Plan(List.of(dispute), List.of(), List.of()),
                     cycleOutcome(List.of()),
                     _ -> RuleMode.AUDIT,

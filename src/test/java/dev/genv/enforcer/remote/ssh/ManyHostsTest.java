@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
@@ -69,7 +70,7 @@ class ManyHostsTest {
                         name,
                         new CommandConnection(connection),
                         () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
-        enforcer = new Enforcer(
+        enforcer = EnforcerFactory.create(
                 EnforcerConfigBuilder.enforcerConfig(fleet)
                         .remote(true)
                         .observationTimeout(LONG_TIMEOUT)

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.testsupport.fake;
 
-import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.Store;

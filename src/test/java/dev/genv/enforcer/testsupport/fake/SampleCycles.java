@@ -4,7 +4,7 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
@@ -52,7 +52,7 @@ public final class SampleCycles {
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE)
                 .build();
         for (var config : List.of(enforcing, auditing)) {
-            new Enforcer(
+            EnforcerFactory.create(
                             config,
                             NoStore.records(new ViolationRegistry(10)),
                             Ticker.ofSystem(),
