@@ -6,6 +6,7 @@ import dev.genv.enforcer.host.HostFacts.HolderFacts.Holder;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.ProcessId;
@@ -17,8 +18,6 @@ import dev.genv.enforcer.node.proc.ProcFs.Candidate;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -127,7 +126,7 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
                     examineAll(candidates(listed), majors);
                 }
             } catch (IOException e) {
-                leaveOut(isSilent(e) ? "the driver does not answer" : reason(e));
+                leaveOut(isSilent(e) ? "the driver does not answer" : Errno.textOf(e));
             }
             return new Found(gpus, held, incomplete);
         }
@@ -188,7 +187,7 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
                 if (isSilent(e)) {
                     leaveOut("a process does not answer");
                 } else if (proc.exists(pid)) {
-                    leaveOut(UNEXAMINED_FILES + reason(e));
+                    leaveOut(UNEXAMINED_FILES + Errno.textOf(e));
                 }
             }
         }
@@ -210,12 +209,6 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
         } catch (NoSuchFileException e) {
             return List.of();
         }
-    }
-
-    private static String reason(IOException e) {
-        return e instanceof FileSystemException problem && problem.getReason() != null
-                ? problem.getReason()
-                : e instanceof AccessDeniedException ? "Permission denied" : String.valueOf(e.getMessage());
     }
 
     /**
