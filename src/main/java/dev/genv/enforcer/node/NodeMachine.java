@@ -159,7 +159,7 @@ public final class NodeMachine implements Machine, Closeable {
                 liveness.read(differs ? List.of(earlierState.envs(), stateFacts.envs()) : List.of(stateFacts.envs())),
                 check.enforcers(),
                 interest.verified().stream()
-                        .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
+                        .map(id -> new VerifiedProcess(id.pid(), proc.statBytes(id.pid())))
                         .toList());
     }
 
@@ -267,7 +267,8 @@ public final class NodeMachine implements Machine, Closeable {
                     handles.put(id, new Descriptor(Libc.pidfdOpen(id.pid())));
                 } catch (Errno e) {
                     withoutHandle.put(
-                            id.pid(), Reading.failed(e.is(Errno.ESRCH) ? Failure.ABSENT : Failure.OTHER, Errno.textOf(e)));
+                            id.pid(),
+                            Reading.failed(e.is(Errno.ESRCH) ? Failure.ABSENT : Failure.OTHER, Errno.textOf(e)));
                 }
             }
             // Its files can wait, so they come before what is compared again.

@@ -4,7 +4,6 @@ import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.HolderFacts.Holder;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
-import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
@@ -126,7 +125,7 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
                     examineAll(candidates(listed), majors);
                 }
             } catch (IOException e) {
-                leaveOut(isSilent(e) ? "the driver does not answer" : Errno.textOf(e));
+                leaveOut(UnansweredException.isTimeout(e) ? "the driver does not answer" : Errno.textOf(e));
             }
             return new Found(gpus, held, incomplete);
         }
@@ -184,17 +183,13 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
             } catch (InterruptedIOException e) {
                 throw e;
             } catch (IOException e) {
-                if (isSilent(e)) {
+                if (UnansweredException.isTimeout(e)) {
                     leaveOut("a process does not answer");
                 } else if (proc.exists(pid)) {
                     leaveOut(UNEXAMINED_FILES + Errno.textOf(e));
                 }
             }
         }
-    }
-
-    private static boolean isSilent(IOException e) {
-        return e instanceof UnansweredException unanswered && unanswered.failure() == Failure.TIMEOUT;
     }
 
     /** Returns what the driver says of each GPU; nothing if it is not loaded. */

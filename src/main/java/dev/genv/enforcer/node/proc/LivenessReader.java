@@ -179,8 +179,9 @@ public record LivenessReader(ProcFs proc) {
             } catch (InterruptedIOException e) {
                 throw e;
             } catch (IOException e) {
-                var hangs = e instanceof UnansweredException silent && silent.failure() == Failure.TIMEOUT;
-                var why = hangs ? "reading its arguments hangs" : "its arguments cannot be read: " + Errno.textOf(e);
+                var why = UnansweredException.isTimeout(e)
+                        ? "reading its arguments hangs"
+                        : "its arguments cannot be read: " + Errno.textOf(e);
                 skip(candidate.id().pid(), candidate.uid(), why);
             }
         }
