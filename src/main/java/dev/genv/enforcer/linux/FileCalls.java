@@ -37,9 +37,6 @@ public final class FileCalls {
     private static final int O_NONBLOCK = 04000;
     static final int O_CLOEXEC = 02000000;
 
-    /** In bytes. Freed native memory of the size of a file would stay allocated to the service. */
-    public static final int BUFFER = 64 << 10;
-
     private static final int AT_SYMLINK_NOFOLLOW = 0x100;
     private static final int AT_EMPTY_PATH = 0x1000;
     private static final int AT_STATX_DONT_SYNC = 0x4000;
@@ -89,20 +86,6 @@ public final class FileCalls {
     /** Closes a descriptor, once: after EINTR it is closed too, and its number may already be reused. */
     public static void close(int descriptor) throws Errno {
         CLOSE.callOnce(descriptor);
-    }
-
-    /** Reads to the end of a file, up to a limit of bytes. */
-    public static byte[] read(int descriptor, int limit) throws Errno {
-        try (var arena = Arena.ofConfined()) {
-            var buffer = arena.allocate(Math.min(BUFFER, limit));
-            var bytes = new byte[limit];
-            var filled = 0;
-            for (var count = 1; filled < limit && count > 0; filled += count) {
-                count = (int) READ.call(descriptor, buffer, Math.min(BUFFER, limit - filled));
-                MemorySegment.copy(buffer, JAVA_BYTE, 0, bytes, filled, count);
-            }
-            return filled == limit ? bytes : Arrays.copyOf(bytes, filled);
-        }
     }
 
     public static void write(int descriptor, byte[] bytes) throws Errno {
@@ -270,7 +253,8 @@ public final class FileCalls {
      * for each.
      */
     public static final class Descriptor implements AutoCloseable {
-        private static final int BUFFER = 8 << 10;
+        static final int BUFFER = 8 << 10;
+
         /** The kernel's PATH_MAX, with the zero byte. */
         private static final int LONGEST_PATH = 4096;
 
@@ -344,8 +328,17 @@ public final class FileCalls {
 
         /** Reads to the end of the file, up to a limit of bytes. */
         public byte[] read(int limit) throws Errno {
+            return read(new byte[0], limit);
+        }
+
+        /** Reads as many bytes of the file as it had, or fewer. Memory for them is allocated once: state files have megabytes. */
+        public byte[] readSized(int expected) throws Errno {
+            return read(new byte[expected], expected);
+        }
+
+        private byte[] read(byte[] start, int limit) throws Errno {
             var buffer = BUFFERS.get();
-            var content = new byte[0];
+            var content = start;
             var size = 0;
             while (size < limit) {
                 var count = (int) FileCalls.READ.call(number, buffer, (long) Math.min(BUFFER, limit - size));

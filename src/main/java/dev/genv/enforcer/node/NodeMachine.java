@@ -159,7 +159,7 @@ public final class NodeMachine implements Machine, Closeable {
                 liveness.read(differs ? List.of(earlierState.envs(), stateFacts.envs()) : List.of(stateFacts.envs())),
                 check.enforcers(),
                 interest.verified().stream()
-                        .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
+                        .map(id -> new VerifiedProcess(id.pid(), proc.statBytes(id.pid())))
                         .toList());
     }
 

@@ -49,7 +49,7 @@ class DescriptorTest {
 
     @Test
     void readsAFileOfSeveralBuffers() throws Exception {
-        for (var length : new int[] {0, FileCalls.BUFFER, 3 * FileCalls.BUFFER + 1}) {
+        for (var length : new int[] {0, Descriptor.BUFFER, 3 * Descriptor.BUFFER + 1}) {
             var content = new byte[length];
             new Random(7).nextBytes(content);
             try (var file = Descriptor.openRegular(Files.write(directory.resolve("large"), content))) {

@@ -4,14 +4,12 @@ import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.HolderFacts.Holder;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
-import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.node.gpu.DeviceHolders.HeldGpus.Held;
-import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles;
-import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles.FileKey;
+import dev.genv.enforcer.node.gpu.NvidiaDevices.ProcessFiles;
 import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
 import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.ProcFs;
@@ -19,8 +17,6 @@ import dev.genv.enforcer.node.proc.ProcFs.Candidate;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,7 +31,6 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Looks for processes that hold device files of GPUs. Users choose how many processes and files there are, so the time is limited, and the
@@ -51,10 +46,22 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
     private static final long NO_USER = -1;
 
     private static final int MOST_GPUS = 64;
+    private static final String UNEXAMINED_FILES = "the open files of a process cannot be examined: ";
     private static final String LATE = "the time for the search was used up";
 
     public DeviceHolders(ProcFs proc, NvidiaDevices devices) {
         this(proc, devices, System::nanoTime);
+    }
+
+    /**
+     * What a process holds.
+     *
+     * @param minors N of each {@code /dev/nvidiaN}
+     * @param mapped those of them that it maps
+     * @param unexamined what of it was not examined, as a clause; empty if all was
+     */
+    record Held(Set<Integer> minors, Set<Integer> mapped, String unexamined) {
+        static final Held NONE = new Held(Set.of(), Set.of(), "");
     }
 
     /**
@@ -100,6 +107,9 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
     private final class Search {
         private final long start = nanos.getAsLong();
         private final Map<Integer, Held> held = new LinkedHashMap<>();
+        /** Threads that hang may still use it. */
+        private final Map<FileId, Integer> known = new ConcurrentHashMap<>();
+
         private String incomplete = "";
 
         private void leaveOut(String why) {
@@ -110,12 +120,12 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
             var gpus = List.<Bytes>of();
             try {
                 gpus = proc.guarded(DRIVER, NO_USER, DeviceHolders.this::gpus);
-                var gpuFiles = new HeldGpus(proc, devices);
-                if (!gpuFiles.isImpossible()) {
-                    examineAll(candidates(listed), gpuFiles);
+                var majors = devices.gpuMajors();
+                if (!majors.isEmpty()) {
+                    examineAll(candidates(listed), majors);
                 }
             } catch (IOException e) {
-                leaveOut(isSilent(e) ? "the driver does not answer" : HeldGpus.reason(e));
+                leaveOut(UnansweredException.isTimeout(e) ? "the driver does not answer" : Errno.textOf(e));
             }
             return new Found(gpus, held, incomplete);
         }
@@ -142,7 +152,7 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
             return candidates;
         }
 
-        private void examineAll(List<Candidate> candidates, HeldGpus gpuFiles) throws InterruptedIOException {
+        private void examineAll(List<Candidate> candidates, Set<Integer> majors) throws InterruptedIOException {
             var left = TIME.minusNanos(nanos.getAsLong() - start);
             var order = new ReadingOrder<>(candidates, candidate -> proc.ownerOf(candidate.uid()), left, nanos);
             while (order.hasNext()) {
@@ -151,14 +161,17 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
                     leaveOut(LATE);
                     return;
                 }
-                examine(turn.process(), gpuFiles);
+                examine(turn.process(), majors);
             }
         }
 
-        private void examine(Candidate candidate, HeldGpus gpuFiles) throws InterruptedIOException {
+        private void examine(Candidate candidate, Set<Integer> majors) throws InterruptedIOException {
             var pid = candidate.id().pid();
             try {
-                var found = proc.guarded(candidate.id(), candidate.uid(), () -> gpuFiles.examine(pid));
+                var found = proc.guarded(
+                        candidate.id(),
+                        candidate.uid(),
+                        () -> new Examination(new ProcessFiles(proc.file(pid, "")), majors, known).examine());
                 if (!found.unexamined().isEmpty()) {
                     leaveOut(found.unexamined());
                 }
@@ -170,17 +183,13 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
             } catch (InterruptedIOException e) {
                 throw e;
             } catch (IOException e) {
-                if (isSilent(e)) {
+                if (UnansweredException.isTimeout(e)) {
                     leaveOut("a process does not answer");
                 } else if (proc.exists(pid)) {
-                    leaveOut("the open files of a process cannot be examined: " + HeldGpus.reason(e));
+                    leaveOut(UNEXAMINED_FILES + Errno.textOf(e));
                 }
             }
         }
-    }
-
-    private static boolean isSilent(IOException e) {
-        return e instanceof UnansweredException unanswered && unanswered.failure() == Failure.TIMEOUT;
     }
 
     /** Returns what the driver says of each GPU; nothing if it is not loaded. */
@@ -198,169 +207,94 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
     }
 
     /**
-     * Examines which device files of single GPUs processes hold. The kernel's device number decides, never the text of a link. Another process
-     * can pass a descriptor, but only the process itself can map a file.
+     * Examines which device files of single GPUs a process holds. The kernel's device number decides, never the text of a link. Another
+     * process can pass a descriptor, but only the process itself can map a file.
      */
-    static final class HeldGpus {
+    private static final class Examination {
         private static final int NO_GPU = -1;
-        /** asm-generic/fcntl.h. Such a descriptor names a file without opening it, also one of a user's file system that no driver serves. */
-        private static final int O_PATH = 010000000;
 
         private static final Pattern FLAGS = Pattern.compile("(?m)^flags:\\s*([0-7]{1,11})$");
         private static final int LARGEST_FDINFO = 4096;
 
-        private final ProcFs proc;
+        private final ProcessFiles files;
         private final Set<Integer> majors;
-        /** The minor number of each mapped file, or {@link #NO_GPU}: processes share most of them. Threads that hang may still use it. */
-        private final Map<FileKey, Integer> known = new ConcurrentHashMap<>();
+        private final Map<FileId, Integer> known;
+        private final Set<Integer> minors = new TreeSet<>();
+        private final Set<Integer> mapped = new TreeSet<>();
+        /** The device files that it has really opened. */
+        private final Map<FileId, Integer> opened = new HashMap<>();
 
-        private volatile @Nullable String mappingsUnreadable;
-
-        /** Creates it for the driver as it is loaded now. */
-        HeldGpus(ProcFs proc, NvidiaDevices devices) throws IOException {
-            this.proc = proc;
-            majors = devices.gpuMajors();
+        /** @param known the minor number of each mapped file, or {@link #NO_GPU}: processes share most of them */
+        private Examination(ProcessFiles files, Set<Integer> majors, Map<FileId, Integer> known) {
+            this.files = files;
+            this.majors = majors;
+            this.known = known;
         }
 
-        /**
-         * What a process holds.
-         *
-         * @param minors N of each {@code /dev/nvidiaN}
-         * @param mapped those of them that it maps
-         * @param unexamined what of it was not examined, as a clause; empty if all was
-         */
-        record Held(Set<Integer> minors, Set<Integer> mapped, String unexamined) {
-            static final Held NONE = new Held(Set.of(), Set.of(), "");
+        /** Examines the descriptors and mappings. The kernel can keep it waiting for the memory of the process. */
+        Held examine() throws IOException {
+            try {
+                files.anyTask(this::examine);
+            } catch (NoSuchFileException e) {
+                // It has exited.
+            }
+            files.mapped.forEach(this::addMapping);
+            return new Held(minors, mapped, unexamined());
         }
 
-        /** Whether the driver is not loaded, so that no process can hold a GPU. */
-        boolean isImpossible() {
-            return majors.isEmpty();
+        private String unexamined() {
+            if (files.hasTooMany()) {
+                return "a process has more than %d open files or mappings".formatted(HolderFacts.MOST_FILES);
+            }
+            if (files.isMappingDenied) {
+                return files.unexaminedMapped;
+            }
+            return files.unexaminedOpen.isEmpty() ? "" : UNEXAMINED_FILES + files.unexaminedOpen;
         }
 
-        /**
-         * Examines the descriptors and mappings of a process. The kernel can keep it waiting for the memory of the process.
-         */
-        Held examine(int pid) throws IOException {
-            var examination = new Examination(pid);
-            examination.examine(proc.file(pid, ""));
-            if (examination.files == 0) {
-                // The first thread may have exited, and then it shows neither descriptors nor mappings.
-                try {
-                    for (var thread : proc.threads(pid)) {
-                        examination.examine(thread);
-                        if (examination.files > 0) {
-                            break;
-                        }
-                    }
-                } catch (NoSuchFileException e) {
-                    // It has exited.
-                }
+        private boolean examine(Path task) throws IOException {
+            try {
+                files.examineOpen(task, (status, link) -> addDescriptor(task, status, link));
+                files.readMaps(task);
+            } catch (NoSuchFileException e) {
+                // It has exited.
             }
-            return examination.result();
+            return files.hasAny();
         }
 
-        /** Collects what one process holds. */
-        private final class Examination {
-            private final int pid;
-            private final Set<Integer> minors = new TreeSet<>();
-            private final Set<Integer> mapped = new TreeSet<>();
-            /** The device files that it has really opened. */
-            private final Map<FileKey, Integer> opened = new HashMap<>();
-
-            private int files;
-            private int examinedMappings;
-            private boolean isCutOff;
-            private String skipped = "";
-
-            private Examination(int pid) {
-                this.pid = pid;
-            }
-
-            private void examine(Path task) throws IOException {
-                try {
-                    var links = ProcFs.entries(task.resolve("fd"), entries -> entries.limit(HolderFacts.MOST_FILES));
-                    files += links.size();
-                    isCutOff |= links.size() == HolderFacts.MOST_FILES;
-                    for (var link : links) {
-                        addDescriptor(task, link);
-                    }
-                    var maps = ProcFs.read(task.resolve("maps"), MappedFiles.LARGEST);
-                    isCutOff |= maps.length == MappedFiles.LARGEST;
-                    var mappings = MappedFiles.parse(maps);
-                    files += mappings.size();
-                    mappings.forEach(this::addMapping);
-                } catch (NoSuchFileException e) {
-                    // It has exited.
+        private boolean addDescriptor(Path task, FileStatus status, Path link) throws IOException {
+            var minor = gpu(status);
+            if (minor != NO_GPU) {
+                minors.add(minor);
+                if (!opened.containsKey(NvidiaDevices.id(status))
+                        && isOpen(task.resolve("fdinfo").resolve(link.getFileName()))) {
+                    opened.put(NvidiaDevices.id(status), minor);
                 }
             }
+            return false;
+        }
 
-            private void addDescriptor(Path task, Path link) throws IOException {
-                try {
-                    var status = FileCalls.status(link);
-                    var minor = gpu(status);
-                    if (minor != NO_GPU) {
-                        minors.add(minor);
-                        var file = FileKey.of(status);
-                        if (!opened.containsKey(file)
-                                && isOpen(task.resolve("fdinfo").resolve(link.getFileName()))) {
-                            opened.put(file, minor);
-                        }
-                    }
-                } catch (Errno e) {
-                    if (!e.is(Errno.ENOENT)) { // it was closed
-                        skipped = "the open files of a process cannot be examined: " + reason(e);
-                    }
-                }
+        private void addMapping(FileId file, String range) {
+            var minor = opened.containsKey(file) ? opened.get(file) : known.get(file);
+            if (minor == null) {
+                minor = examineMapping(file, range);
             }
+            if (minor != NO_GPU) {
+                minors.add(minor);
+                mapped.add(minor);
+            }
+        }
 
-            private void addMapping(FileKey file, String range) {
-                var minor = minorOf(file, range);
-                if (minor != NO_GPU) {
-                    minors.add(minor);
-                    mapped.add(minor);
-                }
+        private int examineMapping(FileId file, String range) {
+            var status = files.mapping(range);
+            if (status == null) {
+                return NO_GPU;
             }
-
-            private int minorOf(FileKey file, String range) {
-                var minor = opened.containsKey(file) ? opened.get(file) : known.get(file);
-                if (minor != null) {
-                    return minor;
-                }
-                if (mappingsUnreadable != null) {
-                    return NO_GPU;
-                }
-                if (examinedMappings == HolderFacts.MOST_FILES) {
-                    isCutOff = true;
-                    return NO_GPU;
-                }
-                examinedMappings++;
-                try {
-                    var status = FileCalls.status(proc.file(pid, "map_files").resolve(range));
-                    // The process may have mapped another file there meanwhile, which says nothing about other
-                    // processes.
-                    if (FileKey.of(status).equals(file)) {
-                        known.put(file, gpu(status));
-                    }
-                    return gpu(status);
-                } catch (Errno e) {
-                    if (e.is(Errno.EPERM)) {
-                        mappingsUnreadable = "the mappings of processes cannot be examined: " + reason(e);
-                    }
-                    return NO_GPU; // it may be unmapped
-                }
+            // The process may have mapped another file there meanwhile, which says nothing about other processes.
+            if (NvidiaDevices.id(status).equals(file)) {
+                known.put(file, gpu(status));
             }
-
-            private Held result() {
-                var unreadable = mappingsUnreadable;
-                var why = unreadable == null ? skipped : unreadable;
-                return new Held(
-                        minors,
-                        mapped,
-                        isCutOff
-                                ? "a process has more than %d open files or mappings".formatted(HolderFacts.MOST_FILES)
-                                : why);
-            }
+            return gpu(status);
         }
 
         private int gpu(FileStatus status) {
@@ -369,19 +303,14 @@ public record DeviceHolders(ProcFs proc, NvidiaDevices devices, LongSupplier nan
             return isGpu ? minor : NO_GPU;
         }
 
+        /** A descriptor with O_PATH names a file without opening it, also one of a user's file system that no driver serves. */
         private static boolean isOpen(Path fdinfo) throws IOException {
             try {
                 var flags = FLAGS.matcher(new String(ProcFs.read(fdinfo, LARGEST_FDINFO), StandardCharsets.US_ASCII));
-                return flags.find() && (Long.parseLong(flags.group(1), 8) & O_PATH) == 0;
+                return flags.find() && (Long.parseLong(flags.group(1), 8) & FileCalls.O_PATH) == 0;
             } catch (NoSuchFileException e) {
                 return false; // it was closed
             }
-        }
-
-        static String reason(IOException e) {
-            return e instanceof FileSystemException problem && problem.getReason() != null
-                    ? problem.getReason()
-                    : e instanceof AccessDeniedException ? "Permission denied" : String.valueOf(e.getMessage());
         }
     }
 }

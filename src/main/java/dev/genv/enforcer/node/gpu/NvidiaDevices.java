@@ -2,10 +2,10 @@ package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
-import dev.genv.enforcer.node.gpu.NvidiaDevices.MappedFiles.FileKey;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -20,6 +20,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The device files of the NVIDIA driver that processes have open or map. A file is recognized by the device number that the kernel gives
@@ -37,9 +38,6 @@ public record NvidiaDevices(Path proc) {
 
     private static final String BLOCK_DEVICES = "Block devices:";
 
-    /** Of all threads together. A process can have a million, and threads that each show them again. */
-    private static final int MOST_FILES = HolderFacts.MOST_FILES;
-
     /**
      * Returns whether a process has one of the files open or mapped. The kernel can keep the call waiting for the memory of the process, and
      * the server of a file system for a file.
@@ -48,68 +46,20 @@ public record NvidiaDevices(Path proc) {
      */
     public DeviceUse use(int pid) throws IOException {
         var majors = majors(MAJOR);
-        var open = majors.isEmpty() ? DeviceUse.PROVEN : open(pid, majors); // as on WSL
-        if (open.isProven()) {
-            return open;
+        if (majors.isEmpty()) {
+            return DeviceUse.PROVEN; // as on WSL
         }
-        var mapped = mapped(pid, majors); // a process can close a file that it maps
-        return mapped.isProven() || open.unexamined().isEmpty() ? mapped : open;
+        var files = new ProcessFiles(proc.resolve(Integer.toString(pid)));
+        // A process can close a file that it maps.
+        return hasOpen(files, majors) || hasMapped(pid, files, majors)
+                ? DeviceUse.PROVEN
+                : new DeviceUse(false, files.unexaminedOpen.isEmpty() ? files.unexaminedMapped : files.unexaminedOpen);
     }
 
-    /** Looks at the files that a process has open. The first thread may have exited, and then it shows none. */
-    private DeviceUse open(int pid, Set<Integer> majors) throws IOException {
-        var search = new Search(majors);
-        var process = proc.resolve(Integer.toString(pid));
-        search.collect(process.resolve("fd"));
-        if (!search.isOver()) {
-            try (var threads = Files.newDirectoryStream(process.resolve("task"))) {
-                for (var thread : threads) {
-                    try {
-                        search.collect(thread.resolve("fd"));
-                    } catch (NoSuchFileException e) {
-                        // This thread has exited; another one may still run.
-                    }
-                }
-            } catch (DirectoryIteratorException e) {
-                throw e.getCause();
-            }
-        }
-        return search.isProven ? DeviceUse.PROVEN : new DeviceUse(false, search.unexamined);
-    }
-
-    /** The search of the files of one process. */
-    private static final class Search {
-        private final Set<Integer> majors;
-        private boolean isProven;
-        private int examined;
-        private String unexamined = "";
-
-        private Search(Set<Integer> majors) {
-            this.majors = majors;
-        }
-
-        private boolean isOver() {
-            return isProven || examined > MOST_FILES;
-        }
-
-        private void collect(Path folder) throws IOException {
-            try (var links = Files.newDirectoryStream(folder)) {
-                var link = links.iterator();
-                while (!isOver() && link.hasNext()) {
-                    if (++examined > MOST_FILES) {
-                        unexamined = "it has more than %d open files".formatted(MOST_FILES);
-                        return;
-                    }
-                    try {
-                        isProven = isOneOf(majors, FileCalls.status(link.next()));
-                    } catch (Errno e) { // root cannot examine every file: another user's FUSE mount refuses it
-                        unexamined = e.is(Errno.ENOENT) ? unexamined : String.valueOf(e.getMessage()); // it was closed
-                    }
-                }
-            } catch (DirectoryIteratorException e) {
-                throw e.getCause();
-            }
-        }
+    /** All threads are examined, because a thread can have open files that the others do not have. */
+    private static boolean hasOpen(ProcessFiles files, Set<Integer> majors) throws IOException {
+        return files.anyTask(task -> files.examineOpen(task, (status, _) -> isOneOf(majors, status)))
+                && !files.hasTooManyOpen();
     }
 
     /**
@@ -117,77 +67,33 @@ public record NvidiaDevices(Path proc) {
      * container of the process, because the kernel permits to examine a mapping itself only with the capability SYS_ADMIN or
      * CHECKPOINT_RESTORE. A process can map a device file that is in neither folder, so then each mapping is examined.
      */
-    private DeviceUse mapped(int pid, Set<Integer> majors) throws IOException {
-        var maps = maps(pid);
-        var files = MappedFiles.parse(maps);
-        if (Stream.of(1, pid)
-                .anyMatch(each -> hasDeviceAmong(majors, files.keySet(), proc.resolve(each + "/root/dev")))) {
-            return DeviceUse.PROVEN;
-        }
-        var unexamined = maps.length == MappedFiles.LARGEST ? "it has too many mappings" : "";
-        var examined = 0;
-        for (var range : files.values()) {
-            if (++examined > HolderFacts.MOST_FILES) {
-                return new DeviceUse(false, "it maps more than %d files".formatted(HolderFacts.MOST_FILES));
-            }
-            try {
-                if (isOneOf(
-                        majors,
-                        FileCalls.status(proc.resolve(pid + "/map_files").resolve(range)))) {
-                    return DeviceUse.PROVEN;
-                }
-            } catch (Errno e) {
-                if (e.is(Errno.EPERM)) {
-                    return new DeviceUse(false, "the mappings of processes cannot be examined: " + e.getMessage());
-                }
-                if (!e.is(Errno.ENOENT)) { // it was unmapped
-                    unexamined = String.valueOf(e.getMessage());
-                }
-            }
-        }
-        return new DeviceUse(false, unexamined);
-    }
-
-    /** The first thread may have exited, and then it shows no mappings. */
-    private byte[] maps(int pid) throws IOException {
-        var maps = mapsOf(proc.resolve(Integer.toString(pid)));
-        if (maps.length > 0) {
-            return maps;
-        }
-        try (var threads = Files.newDirectoryStream(proc.resolve(pid + "/task"))) {
-            for (var thread : threads) {
-                maps = mapsOf(thread);
-                if (maps.length > 0) {
-                    break;
-                }
-            }
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
-        }
-        return maps;
-    }
-
-    private static byte[] mapsOf(Path task) throws IOException {
-        try {
-            return ProcFs.read(task.resolve("maps"), MappedFiles.LARGEST);
-        } catch (NoSuchFileException e) {
-            return new byte[0]; // it has exited
-        }
+    private boolean hasMapped(int pid, ProcessFiles files, Set<Integer> majors) throws IOException {
+        files.anyTask(files::readMaps);
+        return Stream.of(1, pid)
+                        .anyMatch(
+                                each -> hasDeviceAmong(majors, files.mapped.keySet(), proc.resolve(each + "/root/dev")))
+                || files.mapped.values().stream()
+                        .map(files::mapping)
+                        .anyMatch(status -> status != null && isOneOf(majors, status));
     }
 
     /** The names are not listed, because a user chooses how many files a container has. */
-    private static boolean hasDeviceAmong(Set<Integer> majors, Set<FileKey> files, Path folder) {
+    private static boolean hasDeviceAmong(Set<Integer> majors, Set<FileId> files, Path folder) {
         return Stream.concat(
                         Stream.of("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"),
                         IntStream.range(0, HolderFacts.FIRST_SHARED_MINOR).mapToObj("nvidia%d"::formatted))
                 .anyMatch(name -> {
                     try {
                         var status = FileCalls.status(folder.resolve(name));
-                        return isOneOf(majors, status) && files.contains(FileKey.of(status));
+                        return isOneOf(majors, status) && files.contains(id(status));
                     } catch (Errno e) {
                         return false; // what is mapped is examined
                     }
                 });
+    }
+
+    static FileId id(FileStatus file) {
+        return new FileId(file.device(), file.inode());
     }
 
     /** Whether a file is a device file with one of these major numbers. */
@@ -209,40 +115,164 @@ public record NvidiaDevices(Path proc) {
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** The files that a process maps, from its {@code maps}. Only the kernel's numbers are taken from it, because users choose paths. */
-    static final class MappedFiles {
+    /**
+     * The files of one process. Users choose their number: a process can have a million, and threads that each show them again. So at most
+     * {@link HolderFacts#MOST_FILES} open files and as many mapped ones are examined.
+     */
+    static final class ProcessFiles {
         /** More than the kernel's usual limit of 65,530 mappings needs without long paths. */
-        static final int LARGEST = 8 << 20;
-
-        /** {@code addresses permissions offset major:minor inode}; anonymous mappings have the inode 0. */
-        private static final Pattern LINE =
-                Pattern.compile("(?m)^0*([0-9a-f]+)-0*([0-9a-f]+) \\S+ \\S+ ([0-9a-f]+):([0-9a-f]+) ([1-9][0-9]*)");
-
-        private MappedFiles() {}
+        private static final int LARGEST_MAPS = 8 << 20;
 
         /**
-         * A file.
-         *
-         * @param device of its file system, as in {@link FileStatus}
+         * {@code addresses permissions offset major:minor inode}; anonymous mappings have the inode 0. Only the kernel's numbers are used,
+         * because users choose paths.
          */
-        record FileKey(long device, long inode) {
-            static FileKey of(FileStatus status) {
-                return new FileKey(status.device(), status.inode());
+        private static final Pattern MAPPING =
+                Pattern.compile("(?m)^0*([0-9a-f]+)-0*([0-9a-f]+) \\S+ \\S+ ([0-9a-f]+):([0-9a-f]+) ([1-9][0-9]*)");
+
+        /** The name of the first mapping of each file in {@code map_files}, by ascending addresses. */
+        final Map<FileId, String> mapped = new LinkedHashMap<>();
+
+        /** Why an open file was not examined, as a clause; empty if all were. */
+        String unexaminedOpen = "";
+
+        /** The same for the mapped files. */
+        String unexaminedMapped = "";
+
+        /** Whether the kernel does not permit to examine mappings. */
+        boolean isMappingDenied;
+
+        private final Path process;
+        private int examinedOpen;
+        private int examinedMapped;
+        private boolean hasTooManyMapped;
+
+        /** @param process its directory */
+        ProcessFiles(Path process) {
+            this.process = process;
+        }
+
+        /** Examines the files of a process or of one of its threads. */
+        interface Task {
+            /** Returns whether the search is over. */
+            boolean examine(Path task) throws IOException;
+        }
+
+        /** An open file. */
+        interface OpenFile {
+            /**
+             * Examines it, and returns whether the search is over.
+             *
+             * @param link in {@code fd}
+             */
+            boolean examine(FileStatus status, Path link) throws IOException;
+        }
+
+        /**
+         * Examines the process, and then its threads until the search is over: the first thread may have exited, and then it shows no files.
+         *
+         * @throws NoSuchFileException if there is no such process
+         */
+        boolean anyTask(Task examination) throws IOException {
+            if (examination.examine(process)) {
+                return true;
+            }
+            try (var threads = Files.newDirectoryStream(process.resolve("task"))) {
+                for (var thread : threads) {
+                    try {
+                        if (examination.examine(thread)) {
+                            return true;
+                        }
+                    } catch (NoSuchFileException e) {
+                        // This thread has exited; another one may still run.
+                    }
+                }
+                return false;
+            } catch (DirectoryIteratorException e) {
+                throw e.getCause();
             }
         }
 
-        /** Returns for each file, by ascending addresses, the name of its first mapping in {@code map_files}. */
-        static Map<FileKey, String> parse(byte[] maps) {
-            var files = new LinkedHashMap<FileKey, String>();
-            var line = LINE.matcher(new String(maps, StandardCharsets.ISO_8859_1));
+        /** Examines the open files until the search is over, also because there are too many. */
+        boolean examineOpen(Path task, OpenFile file) throws IOException {
+            try (var links = Files.newDirectoryStream(task.resolve("fd"))) {
+                for (var link : links) {
+                    if (++examinedOpen > HolderFacts.MOST_FILES) {
+                        unexaminedOpen = "it has more than %d open files".formatted(HolderFacts.MOST_FILES);
+                        return true;
+                    }
+                    try {
+                        if (file.examine(FileCalls.status(link), link)) {
+                            return true;
+                        }
+                    } catch (Errno e) { // root cannot examine every file: another user's FUSE mount refuses it
+                        if (!e.is(Errno.ENOENT)) { // it was closed
+                            unexaminedOpen = String.valueOf(e.getMessage());
+                        }
+                    }
+                }
+                return false;
+            } catch (DirectoryIteratorException e) {
+                throw e.getCause();
+            }
+        }
+
+        boolean hasTooManyOpen() {
+            return examinedOpen > HolderFacts.MOST_FILES;
+        }
+
+        boolean hasTooMany() {
+            return hasTooManyOpen() || hasTooManyMapped;
+        }
+
+        boolean hasAny() {
+            return examinedOpen > 0 || !mapped.isEmpty();
+        }
+
+        /** Reads which files are mapped, and returns whether the task shows mappings. */
+        boolean readMaps(Path task) throws IOException {
+            byte[] maps;
+            try {
+                maps = ProcFs.read(task.resolve("maps"), LARGEST_MAPS);
+            } catch (NoSuchFileException e) {
+                return false; // it has exited
+            }
+            if (maps.length == LARGEST_MAPS) {
+                hasTooManyMapped = true;
+                unexaminedMapped = "it has too many mappings";
+            }
+            var line = MAPPING.matcher(new String(maps, StandardCharsets.ISO_8859_1));
             while (line.find()) {
                 var device = FileStatus.device(
                         Integer.parseUnsignedInt(line.group(3), 16), Integer.parseUnsignedInt(line.group(4), 16));
-                files.putIfAbsent(
-                        new FileKey(device, Long.parseUnsignedLong(line.group(5))),
-                        line.group(1) + "-" + line.group(2));
+                mapped.putIfAbsent(
+                        new FileId(device, Long.parseUnsignedLong(line.group(5))), line.group(1) + "-" + line.group(2));
             }
-            return files;
+            return maps.length > 0;
+        }
+
+        /** Returns the status of a mapped file; null if it is not examined, for example because it was unmapped. */
+        @Nullable
+        FileStatus mapping(String range) {
+            if (isMappingDenied || examinedMapped > HolderFacts.MOST_FILES) {
+                return null;
+            }
+            if (++examinedMapped > HolderFacts.MOST_FILES) {
+                hasTooManyMapped = true;
+                unexaminedMapped = "it maps more than %d files".formatted(HolderFacts.MOST_FILES);
+                return null;
+            }
+            try {
+                return FileCalls.status(process.resolve("map_files").resolve(range));
+            } catch (Errno e) {
+                isMappingDenied = e.is(Errno.EPERM);
+                if (isMappingDenied) {
+                    unexaminedMapped = "the mappings of processes cannot be examined: " + e.getMessage();
+                } else if (!e.is(Errno.ENOENT)) { // it was unmapped
+                    unexaminedMapped = String.valueOf(e.getMessage());
+                }
+                return null;
+            }
         }
     }
 }

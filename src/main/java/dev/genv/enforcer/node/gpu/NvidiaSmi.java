@@ -17,7 +17,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -166,20 +165,13 @@ public final class NvidiaSmi {
         /** Makes a query. A failure is part of the result. */
         Reading<ToolOutput> run(String query) throws InterruptedException {
             try {
-                var tool = found;
-                if (tool == null) {
-                    tool = new ChildProcess(ChildProcess.TrustedProgram.find(program), timeout);
-                    found = tool;
+                if (found == null) {
+                    found = new ChildProcess(ChildProcess.TrustedProgram.find(program), timeout);
                 }
-                var output = tool.run(query, GpuQuery.FORMAT);
-                return Reading.of(new ToolOutput(output.exitCode(), bytes(output.stdout()), bytes(output.stderr())));
+                return Reading.of(found.run(query, GpuQuery.FORMAT));
             } catch (ToolException e) {
                 return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
             }
-        }
-
-        private static Bytes bytes(String text) {
-            return Bytes.of(text.getBytes(StandardCharsets.UTF_8));
         }
     }
 
@@ -196,7 +188,8 @@ public final class NvidiaSmi {
         private final Tool tool;
         private final Duration timeout;
         private final LongSupplier nanos;
-        private @Nullable Hang hang;
+        private @Nullable Reading<ToolOutput> hang;
+        private long hungAt;
 
         /** @param nanos as {@link System#nanoTime} */
         StatusQuery(String program, Duration timeout, LongSupplier nanos) {
@@ -205,19 +198,16 @@ public final class NvidiaSmi {
             this.nanos = nanos;
         }
 
-        private record Hang(Reading<ToolOutput> failure, long at) {}
-
         /** Makes the query; during a pause it returns the failure that began the pause. */
         Reading<ToolOutput> read() throws InterruptedException {
             var start = nanos.getAsLong();
-            var last = hang;
-            if (last != null && start - last.at < PAUSE.toNanos()) {
-                return last.failure;
+            if (hang != null && start - hungAt < PAUSE.toNanos()) {
+                return hang;
             }
             var answer = tool.run(GpuQuery.STATUS);
-            var end = nanos.getAsLong();
-            var hung = answer instanceof Reading.Failed<ToolOutput> && end - start >= timeout.toNanos();
-            hang = hung ? new Hang(answer, end) : null;
+            hungAt = nanos.getAsLong();
+            var hung = answer instanceof Reading.Failed<ToolOutput> && hungAt - start >= timeout.toNanos();
+            hang = hung ? answer : null;
             return answer;
         }
     }
@@ -252,15 +242,12 @@ public final class NvidiaSmi {
             Process start(ProcessBuilder builder) throws IOException;
         }
 
-        /** The result of a run. */
-        record Output(int exitCode, String stdout, String stderr) {}
-
         /**
          * Runs the program until it exits.
          *
          * @throws ToolException if it cannot be run, exceeds the time limit, or prints too much
          */
-        Output run(String... arguments) throws ToolException, InterruptedException {
+        ToolOutput run(String... arguments) throws ToolException, InterruptedException {
             if (unfinished != null && unfinished.isAlive()) {
                 throw new ToolException(program + " of an earlier observation still hangs and cannot be terminated");
             }
@@ -279,7 +266,7 @@ public final class NvidiaSmi {
                     }
                 }
                 collect(stdout, stderr);
-                return new Output(process.exitValue(), stdout.text(), stderr.text());
+                return new ToolOutput(process.exitValue(), stdout.read(), stderr.read());
             } catch (IOException e) {
                 throw new ToolException(program + " cannot be read: " + e.getMessage(), e);
             } finally {
@@ -342,8 +329,8 @@ public final class NvidiaSmi {
                 return true;
             }
 
-            String text() {
-                return bytes.toString(StandardCharsets.UTF_8);
+            Bytes read() {
+                return Bytes.of(bytes.toByteArray());
             }
         }
 

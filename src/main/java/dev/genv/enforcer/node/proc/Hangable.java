@@ -103,6 +103,11 @@ public final class Hangable {
             return new UnansweredException(Failure.TIMEOUT, "it does not answer");
         }
 
+        /** Whether there was no answer in time. */
+        public static boolean isTimeout(IOException error) {
+            return error instanceof UnansweredException unanswered && unanswered.failure == Failure.TIMEOUT;
+        }
+
         /** {@link Failure#TIMEOUT}, or {@link Failure#NO_TIME} if no time or no thread was left for it. */
         public Failure failure() {
             return failure;

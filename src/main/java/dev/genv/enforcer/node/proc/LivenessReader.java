@@ -20,7 +20,6 @@ import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -105,44 +104,32 @@ public record LivenessReader(ProcFs proc) {
                 .collect(Collectors.toSet());
         var owners =
                 open.stream().map(Environment::uid).filter(Objects::nonNull).collect(Collectors.toSet());
-        return new KernelSearch(proc).search(wanted, owners);
+        return new KernelSearch(proc, System::nanoTime).search(wanted, owners);
     }
 
     /**
-     * Searches the arguments of all processes for the connection files of Jupyter kernels, within a budget. Users choose the number of
+     * Searches the arguments of all processes for the connection files of Jupyter kernels. Users choose the number of
      * processes and the length of their arguments, so the time of an observation must be limited.
      */
     static final class KernelSearch {
-        private static final byte[] PREFIX = "kernel-".getBytes(StandardCharsets.US_ASCII);
+        /** The bytes of a process's arguments that are searched; a kernel names its file in the first few hundred. */
+        static final int ARGUMENTS = 64 << 10;
+
+        /** The time after which no further process is searched. */
+        static final Duration TIME = Duration.ofSeconds(5);
+
+        private static final String LATE = "the search reached its limit";
 
         private final ProcFs proc;
-        private final Budget budget;
         private final LongSupplier nanos;
         private final Set<String> found = new HashSet<>();
         private int unsearched;
         private @Nullable String example;
 
-        KernelSearch(ProcFs proc) {
-            this(proc, Budget.USUAL, System::nanoTime);
-        }
-
         /** @param nanos as {@link System#nanoTime} */
-        KernelSearch(ProcFs proc, Budget budget, LongSupplier nanos) {
+        KernelSearch(ProcFs proc, LongSupplier nanos) {
             this.proc = proc;
-            this.budget = budget;
             this.nanos = nanos;
-        }
-
-        /**
-         * The limits of a search.
-         *
-         * @param arguments the bytes of a process's arguments that are searched; a kernel names its file in the first few
-         *     hundred
-         * @param bytes the bytes of all processes together
-         * @param time the time after which no further process is searched
-         */
-        record Budget(int arguments, long bytes, Duration time) {
-            static final Budget USUAL = new Budget(64 << 10, 256 << 20, Duration.ofSeconds(5));
         }
 
         /**
@@ -154,19 +141,18 @@ public record LivenessReader(ProcFs proc) {
          */
         Kernels search(Set<String> wanted, Set<Long> owners) throws IOException {
             var start = nanos.getAsLong();
-            var bytes = 0L;
             var candidates = candidates(start);
             candidates.sort(Comparator.comparing((Candidate candidate) -> !owners.contains(candidate.uid()))
                     .thenComparingLong(candidate -> candidate.id().startTime())
                     .thenComparing(Candidate::id));
-            var left = budget.time.minusNanos(nanos.getAsLong() - start);
+            var left = TIME.minusNanos(nanos.getAsLong() - start);
             var order = new ReadingOrder<>(candidates, candidate -> proc.ownerOf(candidate.uid()), left, nanos);
             while (order.hasNext() && found.size() < wanted.size()) {
                 var turn = order.next();
-                if (bytes >= budget.bytes || !turn.inTime()) {
-                    skip(turn.process().id().pid(), turn.process().uid(), "the search reached its limit");
+                if (turn.inTime()) {
+                    search(turn.process(), wanted);
                 } else {
-                    bytes += search(turn.process(), wanted);
+                    skip(turn.process().id().pid(), turn.process().uid(), LATE);
                 }
             }
             var first = Objects.requireNonNullElse(example, "");
@@ -177,8 +163,8 @@ public record LivenessReader(ProcFs proc) {
         private List<Candidate> candidates(long start) throws IOException {
             var candidates = new ArrayList<Candidate>();
             for (var pid : proc.pids()) {
-                if (nanos.getAsLong() - start >= budget.time.toNanos()) {
-                    skip(pid, null, "the search reached its limit");
+                if (nanos.getAsLong() - start >= TIME.toNanos()) {
+                    skip(pid, null, LATE);
                 } else {
                     proc.candidate(pid).ifPresent(candidates::add);
                 }
@@ -186,38 +172,27 @@ public record LivenessReader(ProcFs proc) {
             return candidates;
         }
 
-        /** Searches one process and returns how many bytes were read. */
-        private int search(Candidate candidate, Set<String> wanted) throws IOException {
+        private void search(Candidate candidate, Set<String> wanted) throws IOException {
             try {
-                var arguments = proc.arguments(candidate.id(), candidate.uid(), budget.arguments);
-                search(arguments, arguments.length == budget.arguments, wanted);
-                return arguments.length;
+                var arguments = proc.arguments(candidate.id(), candidate.uid(), ARGUMENTS);
+                search(new String(arguments, StandardCharsets.UTF_8), arguments.length == ARGUMENTS, wanted);
             } catch (InterruptedIOException e) {
                 throw e;
             } catch (IOException e) {
-                var hangs = e instanceof UnansweredException silent && silent.failure() == Failure.TIMEOUT;
-                var why = hangs ? "reading its arguments hangs" : "its arguments cannot be read: " + Errno.textOf(e);
+                var why = UnansweredException.isTimeout(e)
+                        ? "reading its arguments hangs"
+                        : "its arguments cannot be read: " + Errno.textOf(e);
                 skip(candidate.id().pid(), candidate.uid(), why);
-                return 0;
             }
         }
 
         /** The file name is at the end of an argument, after its last slash or equals sign. */
-        private void search(byte[] arguments, boolean cut, Set<String> wanted) {
-            var name = 0;
-            for (var i = 0; i <= arguments.length; i++) {
-                if (i == arguments.length || arguments[i] == 0) {
-                    if ((i < arguments.length || !cut)
-                            && i - name > PREFIX.length
-                            && Arrays.equals(arguments, name, name + PREFIX.length, PREFIX, 0, PREFIX.length)) {
-                        var file = new String(arguments, name, i - name, StandardCharsets.UTF_8);
-                        if (wanted.contains(file)) {
-                            found.add(file);
-                        }
-                    }
-                    name = i + 1;
-                } else if (arguments[i] == '/' || arguments[i] == '=') {
-                    name = i + 1;
+        private void search(String arguments, boolean cut, Set<String> wanted) {
+            var whole = cut ? arguments.substring(0, arguments.lastIndexOf('\0') + 1) : arguments;
+            for (var argument : whole.split("\0", -1)) {
+                var name = argument.substring(Math.max(argument.lastIndexOf('/'), argument.lastIndexOf('=')) + 1);
+                if (wanted.contains(name)) {
+                    found.add(name);
                 }
             }
         }

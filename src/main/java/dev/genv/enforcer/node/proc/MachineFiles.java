@@ -186,7 +186,7 @@ public record MachineFiles(Path root) {
             try {
                 return Files.notExists(host.follow(path, FileTree.Inspection.NONE))
                         ? Reading.failed(Failure.ABSENT, "")
-                        : Reading.of(RootFile.identify(host.follow(path, ROOT)));
+                        : Reading.of(identify(host.follow(path, ROOT)));
             } catch (NoSuchFileException e) {
                 return Reading.failed(Failure.ABSENT, "");
             } catch (UntrustedException e) {
@@ -195,14 +195,9 @@ public record MachineFiles(Path root) {
                 return Reading.failed(Failure.OTHER, Errno.textOf(e));
             }
         }
-    }
-
-    /** A file that only root can change. */
-    public static final class RootFile {
-        private RootFile() {}
 
         /**
-         * Identifies a file. The kernel answers from its cache, without the file system.
+         * Identifies a file that only root can change. The kernel answers from its cache, without the file system.
          *
          * @throws UntrustedException if another user can change it
          */

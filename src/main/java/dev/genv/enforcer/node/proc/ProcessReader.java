@@ -3,7 +3,6 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Environ;
@@ -14,7 +13,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
 import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
-import dev.genv.enforcer.node.proc.MachineFiles.RootFile;
+import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
@@ -94,8 +93,8 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 pid,
                 before,
                 uid,
-                owner == null ? unread() : withEnviron ? environ(id, owner, stat.get()) : NO_TIME,
-                withProgram ? executable(pid) : ProcessFacts.skipped(),
+                owner == null ? unread() : withEnviron ? reading(() -> environ(id, owner, stat.get())) : NO_TIME,
+                withProgram ? reading(() -> ProgramFiles.ofProcess(proc, pid)) : ProcessFacts.skipped(),
                 withCgroup.test(id) ? cgroup(pid) : ProcessFacts.skipped(),
                 ProcessFacts.skipped(),
                 proc.statBytes(pid));
@@ -115,29 +114,25 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 facts.environ(),
                 facts.executable(),
                 cgroup(facts.pid()),
-                bytes(() -> proc.namespacePids(facts.pid()).getBytes(StandardCharsets.US_ASCII)),
+                reading(() ->
+                        Reading.of(Bytes.of(proc.namespacePids(facts.pid()).getBytes(StandardCharsets.US_ASCII)))),
                 proc.statBytes(facts.pid()));
     }
 
     private Reading<Bytes> cgroup(int pid) {
-        return bytes(() -> proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP));
+        return reading(() -> Reading.of(Bytes.of(proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP))));
     }
 
-    private static Reading<Bytes> bytes(Callable reading) {
+    private interface Attempt<T> {
+        Reading<T> read() throws IOException;
+    }
+
+    private static <T> Reading<T> reading(Attempt<T> attempt) {
         try {
-            return Reading.of(Bytes.of(reading.call()));
+            return attempt.read();
         } catch (IOException e) {
-            return Reading.failed(failure(e), String.valueOf(e.getMessage()));
+            return Reading.failed(failure(e), Errno.textOf(e));
         }
-    }
-
-    private interface Callable {
-        byte[] call() throws IOException;
-    }
-
-    /** Returns the content of its stat. */
-    public Reading<Bytes> stat(int pid) {
-        return proc.statBytes(pid);
     }
 
     private static <T> Reading<T> unread() {
@@ -157,16 +152,12 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         }
     }
 
-    private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) {
-        try {
-            if (stat.hasEnded()) {
-                return Reading.of(environ(proc.environOfAThread(process, uid), false));
-            }
-            var bytes = proc.environ(process, uid);
-            return Reading.of(environ(bytes, Environ.isOneString(bytes) && isTitle(process, uid, stat.addresses())));
-        } catch (IOException e) {
-            return Reading.failed(failure(e), Errno.textOf(e));
+    private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) throws IOException {
+        if (stat.hasEnded()) {
+            return Reading.of(environ(proc.environOfAThread(process, uid), false));
         }
+        var bytes = proc.environ(process, uid);
+        return Reading.of(environ(bytes, Environ.isOneString(bytes) && isTitle(process, uid, stat.addresses())));
     }
 
     /**
@@ -192,14 +183,6 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 isLong ? Sha256.hex(id) : "",
                 Environ.isWellFormed(bytes) && !isTitle,
                 values.slurmJob().length > EnvironFacts.LONGEST_JOB ? Bytes.EMPTY : Bytes.of(values.slurmJob()));
-    }
-
-    private Reading<ProgramFile> executable(int pid) {
-        try {
-            return RootFile.ofProcess(proc, pid);
-        } catch (IOException e) {
-            return Reading.failed(failure(e), Errno.textOf(e));
-        }
     }
 
     private static Failure failure(IOException e) {

@@ -144,7 +144,7 @@ public final class EnforcerLock implements AutoCloseable {
                 && status.uid() == FileCalls.effectiveUid()
                 && (status.permissions() & GROUP_AND_OTHERS) == 0
                 && status.links() == 1
-                && Arrays.equals(FileCalls.read(file.number(), LONGEST), content);
+                && Arrays.equals(file.read(LONGEST), content);
     }
 
     private static EnforcerFacts unusable(String why) {

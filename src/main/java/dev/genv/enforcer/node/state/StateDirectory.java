@@ -106,8 +106,8 @@ final class StateDirectory implements AutoCloseable {
             if (status.size() > StateFile.LARGEST) {
                 return unreadable(Cause.TOO_LARGE, StateFile.LARGEST);
             }
-            var bytes = FileCalls.read(file.number(), (int) status.size());
-            return bytes.length != status.size() || FileCalls.read(file.number(), 1).length > 0
+            var bytes = file.readSized((int) status.size());
+            return bytes.length != status.size() || file.read(1).length > 0
                     ? unreadable(Cause.CHANGED_WHILE_READ, 0)
                     : new StateFile.Present(Bytes.of(bytes));
         } catch (IOException e) {

@@ -13,7 +13,6 @@ import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.state.GenvLock.LockException;
 import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
 import java.io.IOException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -68,16 +67,10 @@ record StateReader(Path path, Duration lockTimeout, StateAccess access, LockHold
             return StateDirectory.open(path, directoryAccess);
         } catch (Errno e) {
             if (e.is(Errno.ENOTDIR)) {
-                throw unreadable(Files.isSymbolicLink(path) ? "is a symbolic link" : "is not a directory", e);
+                throw new IOException(Files.isSymbolicLink(path) ? "is a symbolic link" : "is not a directory", e);
             }
-            throw e.is(Errno.EACCES) ? unreadable("cannot be entered", e) : e;
+            throw e.is(Errno.EACCES) ? new IOException("cannot be entered", e) : e;
         }
-    }
-
-    private IOException unreadable(String clause, Errno cause) {
-        var exception = new FileSystemException(path.toString(), null, clause);
-        exception.initCause(cause);
-        return exception;
     }
 
     private StateFacts readNow(int directoryAccess, Reading reading) throws IOException, InterruptedException {

@@ -21,6 +21,7 @@ class ChildProcessTest extends ChildProcessFixture {
         assertThat(new ChildProcess(Path.of("/usr/bin/env"), LONG)
                         .run()
                         .stdout()
+                        .text()
                         .lines())
                 .containsExactlyInAnyOrder("PATH=" + ChildProcess.PATH, "LC_ALL=C", "GENV_BYPASS=1");
     }
@@ -28,12 +29,13 @@ class ChildProcessTest extends ChildProcessFixture {
     @Test
     void getsItsArgumentsWithoutAShell() throws Exception {
         var output = new ChildProcess(script("printf '%s\\n' \"$@\""), LONG).run("a b", "$HOME; *", "");
-        assertThat(output.stdout()).isEqualTo("a b\n$HOME; *\n\n");
+        assertThat(output.stdout().text()).isEqualTo("a b\n$HOME; *\n\n");
     }
 
     @Test
     void hasNoInputAndRunsInTheRootDirectory() throws Exception {
-        assertThat(new ChildProcess(script("cat; pwd"), LONG).run().stdout()).isEqualTo("/\n");
+        assertThat(new ChildProcess(script("cat; pwd"), LONG).run().stdout().text())
+                .isEqualTo("/\n");
     }
 
     /** Java opens sockets without O_CLOEXEC. */
@@ -42,7 +44,8 @@ class ChildProcessTest extends ChildProcessFixture {
         try (var _ = new ServerSocket(0)) {
             var descriptors = new ChildProcess(script("exec ls /proc/self/fd"), LONG)
                     .run()
-                    .stdout();
+                    .stdout()
+                    .text();
             assertThat(descriptors.lines()).containsExactly("0", "1", "2", "3"); // ls opens the directory
         }
     }
@@ -52,7 +55,8 @@ class ChildProcessTest extends ChildProcessFixture {
     void blocksNoSignal() throws Exception {
         var status = new ChildProcess(Path.of("/bin/cat"), LONG)
                 .run("/proc/self/status")
-                .stdout();
+                .stdout()
+                .text();
         assertThat(status).contains("SigBlk:\t0000000000000000\n");
     }
 
@@ -84,14 +88,14 @@ class ChildProcessTest extends ChildProcessFixture {
     void leavesNoZombie() throws Exception {
         var tool = new ChildProcess(script("echo $$"), LONG);
         for (var i = 0; i < 20; i++) {
-            assertThat(Path.of("/proc", tool.run().stdout().strip())).doesNotExist();
+            assertThat(Path.of("/proc", tool.run().stdout().text().strip())).doesNotExist();
         }
     }
 
     @Test
     void returnsExitCodeAndOutput() throws Exception {
         assertThat(new ChildProcess(script("echo out; echo err >&2; exit 9"), LONG).run())
-                .isEqualTo(new ChildProcess.Output(9, "out\n", "err\n"));
+                .isEqualTo(output(9, "out\n", "err\n"));
     }
 
     @ParameterizedTest
@@ -106,8 +110,8 @@ class ChildProcessTest extends ChildProcessFixture {
     @Test
     void readsMoreThanAPipeHolds() throws Exception {
         var output = new ChildProcess(script("head -c 1000000 /dev/zero >&2; head -c 1000000 /dev/zero"), LONG).run();
-        assertThat(output.stdout()).hasSize(1_000_000);
-        assertThat(output.stderr()).hasSize(1_000_000);
+        assertThat(output.stdout().text()).hasSize(1_000_000);
+        assertThat(output.stderr().text()).hasSize(1_000_000);
     }
 
     @Test

@@ -82,7 +82,7 @@ class HangingToolTest extends ChildProcessFixture {
         }
         assertThat(started).hasValue(1);
         unkillable.alive = false;
-        await().ignoreExceptions().until(() -> tool.run().stdout().equals("well\n"));
+        await().ignoreExceptions().until(() -> tool.run().stdout().text().equals("well\n"));
     }
 
     @Test
@@ -90,7 +90,7 @@ class HangingToolTest extends ChildProcessFixture {
         var tool = new ChildProcess(script("[ -e \"$0.well\" ] || exec sleep 600; echo well"), SHORT);
         assertThatThrownBy(tool::run).isInstanceOf(ToolException.class);
         Files.createFile(folder.resolve("tool.well"));
-        await().ignoreExceptions().until(() -> tool.run().stdout().equals("well\n"));
+        await().ignoreExceptions().until(() -> tool.run().stdout().text().equals("well\n"));
     }
 
     /** Its own end is not the end of its output: a child of its own may hold that open for ever. */
@@ -100,7 +100,7 @@ class HangingToolTest extends ChildProcessFixture {
         var before = Thread.activeCount();
         try {
             for (var i = 0; i < 20; i++) {
-                assertThat(tool.run()).isEqualTo(new ChildProcess.Output(3, "done\n", "err\n"));
+                assertThat(tool.run()).isEqualTo(output(3, "done\n", "err\n"));
             }
             await("nobody is left waiting").until(() -> Thread.activeCount() < before + 20);
         } finally {

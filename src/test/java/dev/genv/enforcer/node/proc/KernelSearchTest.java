@@ -11,19 +11,16 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class KernelSearchTest {
-    private static final int ARGUMENTS = 100;
-    private static final Duration TIME = Duration.ofSeconds(3);
     private static final long OWNER = 61001;
     private static final long OTHER_USER = 61002;
     private static final String FILE = "kernel-one.json";
-    private static final String FILLED = "x".repeat(ARGUMENTS);
+    private static final String FILLED = "x".repeat(KernelSearch.ARGUMENTS);
 
     private final FakeProc proc;
     private final ProcFs files;
@@ -38,7 +35,7 @@ class KernelSearchTest {
     void findsAllWantedFilesInOnePass() throws IOException {
         proc.process(7)
                 .arguments("python", "-f", "/run/kernel-one.json", "--other=kernel-two.json", "kernel-four.json");
-        var result = search(1000, Set.of(FILE, "kernel-two.json", "kernel-three.json"));
+        var result = search(Set.of(FILE, "kernel-two.json", "kernel-three.json"));
         assertThat(result.files()).containsExactlyInAnyOrder(FILE, "kernel-two.json");
         assertThat(result.unsearched()).isEmpty();
     }
@@ -46,7 +43,7 @@ class KernelSearchTest {
     @Test
     void searchesOnlyTheBeginningOfLongArguments() throws IOException {
         proc.process(7).arguments(FILLED, FILE);
-        var result = search(1000, Set.of(FILE));
+        var result = search(Set.of(FILE));
         assertThat(result.files()).isEmpty();
         assertThat(result.unsearched())
                 .as("a kernel names its file near the beginning")
@@ -56,44 +53,44 @@ class KernelSearchTest {
     /** The rest of an argument that is cut off is not known. */
     @Test
     void doesNotMatchTheBeginningOfALongerArgument() throws IOException {
-        proc.process(7).arguments("x".repeat(ARGUMENTS - FILE.length() - 1), FILE + ".bak");
-        assertThat(search(1000, Set.of(FILE)).files()).isEmpty();
+        proc.process(7).arguments("x".repeat(KernelSearch.ARGUMENTS - FILE.length() - 1), FILE + ".bak");
+        assertThat(search(Set.of(FILE)).files()).isEmpty();
     }
 
     @Test
-    void manyProcessesOfAnotherUserDoNotUseUpTheBudget() throws IOException {
+    void manyProcessesOfAnotherUserDoNotUseUpTheTime() throws IOException {
         for (var pid = 100; pid < 150; pid++) {
-            proc.process(pid).uid(OTHER_USER).startTime(pid).arguments(FILLED);
+            proc.process(pid).uid(OTHER_USER).startTime(pid);
         }
-        proc.process(200).uid(OWNER).startTime(200).arguments(FILLED);
+        proc.process(200).uid(OWNER).startTime(200);
         proc.process(201).uid(OWNER).startTime(201).arguments("python", "-f", FILE);
-        var result = search(4 * ARGUMENTS, Set.of(FILE));
+        var result = searchInSteps(60, Set.of(FILE));
         assertThat(result.files()).containsExactly(FILE);
     }
 
     @Test
-    void namesTheProcessThatTheBudgetExcluded() throws IOException {
+    void namesTheProcessForWhichNoTimeWasLeft() throws IOException {
         for (var pid = 100; pid < 110; pid++) {
-            proc.process(pid).uid(OTHER_USER).startTime(pid).arguments(FILLED);
+            proc.process(pid).uid(OTHER_USER).startTime(pid);
         }
         proc.process(200).uid(OWNER).arguments("python");
-        var result = search(4 * ARGUMENTS, Set.of(FILE));
+        var result = searchInSteps(16, Set.of(FILE));
         assertThat(result.files()).isEmpty();
         assertThat(result.unsearched())
-                .isEqualTo("process 104 of uid 61002: the search reached its limit (and 5 more)");
+                .isEqualTo("process 103 of uid 61002: the search reached its limit (and 6 more)");
     }
 
     @Test
     void searchesTheOwnersProcessesFirst() throws IOException {
-        proc.process(100).uid(OTHER_USER).arguments(FILLED);
+        proc.process(100).uid(OTHER_USER);
         proc.process(200).uid(OWNER).startTime(2000).arguments("python", "-f", FILE);
-        assertThat(search(1, Set.of(FILE)).files()).containsExactly(FILE);
+        assertThat(searchInSteps(4, Set.of(FILE)).files()).containsExactly(FILE);
     }
 
     @Test
     void stopsAtItsTimeLimit() throws IOException {
         proc.process(100).arguments("python", "-f", FILE);
-        var late = new KernelSearch(files, budget(1000), () -> nanos.getAndAdd(TIME.toNanos()));
+        var late = new KernelSearch(files, () -> nanos.getAndAdd(KernelSearch.TIME.toNanos()));
         var result = late.search(Set.of(FILE), Set.of());
         assertThat(result.files()).isEmpty();
         assertThat(result.unsearched()).isEqualTo("process 100: the search reached its limit");
@@ -105,15 +102,17 @@ class KernelSearchTest {
         Files.delete(cmdline);
         Fifo.at(cmdline);
         Thread.currentThread().interrupt();
-        assertThatThrownBy(() -> search(1000, Set.of(FILE))).isInstanceOf(InterruptedIOException.class);
+        assertThatThrownBy(() -> search(Set.of(FILE))).isInstanceOf(InterruptedIOException.class);
         assertThat(Thread.interrupted()).isTrue();
     }
 
-    private Kernels search(long bytes, Set<String> wanted) throws IOException {
-        return new KernelSearch(files, budget(bytes), nanos::get).search(wanted, Set.of(OWNER));
+    private Kernels search(Set<String> wanted) throws IOException {
+        return new KernelSearch(files, nanos::get).search(wanted, Set.of(OWNER));
     }
 
-    private static KernelSearch.Budget budget(long bytes) {
-        return new KernelSearch.Budget(ARGUMENTS, bytes, TIME);
+    /** Searches by a clock that has this many steps before the time is used up, one at each look. */
+    private Kernels searchInSteps(int steps, Set<String> wanted) throws IOException {
+        var step = KernelSearch.TIME.toNanos() / steps;
+        return new KernelSearch(files, () -> nanos.getAndAdd(step)).search(wanted, Set.of(OWNER));
     }
 }

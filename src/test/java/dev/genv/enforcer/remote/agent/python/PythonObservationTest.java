@@ -4,7 +4,7 @@ import static dev.genv.enforcer.remote.agent.python.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.node.proc.MachineFiles.RootFile;
+import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
@@ -158,7 +158,7 @@ class PythonObservationTest {
         var found = programs.at("/0/value");
         assertThat(found.at("/id/inode").asLong()).isEqualTo(Files.getAttribute(program, "unix:ino"));
         assertThat(found.get("born").asLong())
-                .isEqualTo(RootFile.identify(program).born());
+                .isEqualTo(ProgramFiles.identify(program).born());
         assertThat(programs.at("/1/value")).isEqualTo(found);
         assertThat(programs.at("/2/reason").asText()).isEqualTo(users + " belongs to user 65534");
         assertThat(programs.at("/3/reason").asText()).isEqualTo("others can write " + open.getParent());
