@@ -205,8 +205,7 @@ def remove(directory, name):
 def leased_to_act(machine):
     """Returns Leased if another service has the right to act on this machine; otherwise it takes or keeps that right."""
     def leased(directory=None):
-        status = None if directory is None else os.fstat(directory)
-        yield {"leased": lease(machine, "%d:%d" % (status.st_dev, status.st_ino) if status else "none")}
+        yield {"leased": lease(machine, directory)}
 
     try:
         return call(lambda: leased(open_state(machine)[0]), machine.limit(4, 0.5))["leased"]
