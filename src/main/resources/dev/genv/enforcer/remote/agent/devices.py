@@ -25,6 +25,13 @@ def mapped_files(maps):
     return files
 
 
+def maps_of(folder):
+    try:
+        return read_file(folder + "maps", LARGEST_MAPS)
+    except GONE:
+        return b""  # it has exited, or its first thread has
+
+
 def is_open(fdinfo):
     flags = [line.split()[1] for line in reading(read_file, fdinfo, 4096).get("value", b"").split(b"\n")
              if line.startswith(b"flags:")]
@@ -65,11 +72,11 @@ class DeviceFiles:
                         yield device, False
                         if file not in opened and is_open(folder + "fdinfo/" + name):
                             opened[file] = device
-                    maps = maps or read_file(folder + "maps", LARGEST_MAPS)
                 except GONE:
                     if task == pid:
                         raise
                     # This thread has exited.
+                maps = maps or maps_of(folder)
                 if self.is_search and (self.files or maps):
                     break
             for device in self.mapped(pid, maps, opened if self.is_search else self.usual_files(pid)):
@@ -102,7 +109,7 @@ class DeviceFiles:
                 yield entry.name, file, device
 
     def mapped(self, pid, maps, devices):
-        """Yields the devices that are mapped: of these files or, if the capabilities permit it, of examined mappings."""
+        """Yields the devices that are mapped: of these files and, if the capabilities permit it, of examined ones."""
         if len(maps) == LARGEST_MAPS:
             self.cut = "it has too many mappings"
         examined = 0
