@@ -46,7 +46,7 @@ def is_whole(content):
 
 
 def read_unlocked(directory):
-    """Reads both files without the lock. genv writes in place, so only what is whole and does not change for a while counts."""
+    """Reads both files without the lock. genv writes in place, so only what is whole and unchanged for a while counts."""
     def versions():
         return [(stamp_in(directory, name), state_file(directory, name), stamp_in(directory, name))
                 for name in (ENVS, DEVICES)]
@@ -172,21 +172,15 @@ def observe(machine):
 
 def shorten(facts):
     """Leaves out what is too long for the answer: users choose its length, and without an answer no rule acts."""
-    def omit_relations():
+    def is_too_long():
+        return len(to_json(facts)) > LARGEST_ANSWER
+
+    if is_too_long():
         facts.update(related=[], relatedOmission={"ofAnyUser": True, "uids": []})
         for fact in facts["processes"]:
             fact.update(cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
-
-    def omit_liveness():
-        if len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
+        if is_too_long() and len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
             facts["liveness"] = {"processes": TOO_LONG, "kernels": {"files": [], "unsearched": TOO_LONG["reason"]}}
-
-    def omit_ids():
-        for fact in facts["processes"]:
+        for fact in facts["processes"] if is_too_long() else []:
             if len(fact["environ"].get("value", {}).get("id", "")) > LONGEST_USUAL_ID:
                 fact["environ"] = TOO_LONG
-
-    for omit in (omit_relations, omit_liveness, omit_ids):
-        if len(to_json(facts)) <= LARGEST_ANSWER:
-            return
-        omit()
