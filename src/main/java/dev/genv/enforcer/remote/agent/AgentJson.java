@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.agent;
 
-import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonValue;
 import com.fasterxml.jackson.core.JsonFactory;
@@ -11,6 +10,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import com.fasterxml.jackson.databind.AnnotationIntrospector;
 import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonDeserializer;
@@ -21,7 +21,11 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.cfg.CoercionAction;
 import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
+import com.fasterxml.jackson.databind.introspect.Annotated;
+import com.fasterxml.jackson.databind.introspect.AnnotatedClass;
+import com.fasterxml.jackson.databind.introspect.NopAnnotationIntrospector;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.jsontype.NamedType;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.type.LogicalType;
 import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
@@ -36,7 +40,10 @@ import dev.genv.enforcer.remote.agent.AgentOutput.UnreadableAnswerException;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.time.Duration;
+import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The JSON of requests and answers. Nothing in an answer is unknown, missing, of another type, or without a limit. */
 public final class AgentJson {
@@ -123,7 +130,7 @@ public final class AgentJson {
                         texts -> texts.setCoercion(CoercionInputShape.Integer, CoercionAction.Fail)
                                 .setCoercion(CoercionInputShape.Float, CoercionAction.Fail)
                                 .setCoercion(CoercionInputShape.Boolean, CoercionAction.Fail))
-                .annotationIntrospector(new NullableComponents())
+                .annotationIntrospector(AnnotationIntrospector.pair(new NullableComponents(), new RecordsOfInterface()))
                 .addModule(new FactsModule())
                 .build();
         return mapper.setDefaultSetterInfo(NullableComponents.REFUSE_NULL);
@@ -148,6 +155,25 @@ public final class AgentJson {
         };
     }
 
+    /** The records of a sealed interface have their own names in JSON, with a small letter at the beginning. */
+    private static final class RecordsOfInterface extends NopAnnotationIntrospector {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public @Nullable List<NamedType> findSubtypes(Annotated type) {
+            var records = type.getRawType().getPermittedSubclasses();
+            return records == null
+                    ? null
+                    : Stream.of(records).map(NamedType::new).toList();
+        }
+
+        @Override
+        public String findTypeName(AnnotatedClass type) {
+            var name = type.getRawType().getSimpleName();
+            return Character.toLowerCase(name.charAt(0)) + name.substring(1);
+        }
+    }
+
     /** How the records of {@code facts} are written in JSON. Durations are numbers of seconds, at least 0. */
     private static final class FactsModule extends SimpleModule {
         private static final long serialVersionUID = 1L;
@@ -157,10 +183,10 @@ public final class AgentJson {
         FactsModule() {
             super("facts");
             setMixInAnnotation(Reading.class, ReadingForm.class);
-            setMixInAnnotation(StateFacts.Directory.class, DirectoryForm.class);
-            setMixInAnnotation(StateFacts.StateFile.class, StateFileForm.class);
-            setMixInAnnotation(EnforcerFacts.Other.class, OtherForm.class);
-            setMixInAnnotation(SwapResult.class, SwapForm.class);
+            setMixInAnnotation(StateFacts.Directory.class, KindForm.class);
+            setMixInAnnotation(StateFacts.StateFile.class, KindForm.class);
+            setMixInAnnotation(EnforcerFacts.Other.class, KindForm.class);
+            setMixInAnnotation(SwapResult.class, KindForm.class);
             setMixInAnnotation(Bytes.class, BytesForm.class);
             addDeserializer(Bytes.class, new JsonDeserializer<>() {
                 @Override
@@ -194,44 +220,10 @@ public final class AgentJson {
         }
 
         @JsonTypeInfo(use = JsonTypeInfo.Id.DEDUCTION)
-        @JsonSubTypes({@JsonSubTypes.Type(Reading.Value.class), @JsonSubTypes.Type(Reading.Failed.class)})
         private interface ReadingForm {}
 
         @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, include = JsonTypeInfo.As.WRAPPER_OBJECT)
-        @JsonSubTypes({
-            @JsonSubTypes.Type(name = "present", value = StateFacts.Directory.Present.class),
-            @JsonSubTypes.Type(name = "absent", value = StateFacts.Directory.Absent.class),
-            @JsonSubTypes.Type(name = "userMount", value = StateFacts.Directory.UserMount.class),
-            @JsonSubTypes.Type(name = "unreadable", value = StateFacts.Directory.Unreadable.class)
-        })
-        private interface DirectoryForm {}
-
-        @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, include = JsonTypeInfo.As.WRAPPER_OBJECT)
-        @JsonSubTypes({
-            @JsonSubTypes.Type(name = "present", value = StateFacts.StateFile.Present.class),
-            @JsonSubTypes.Type(name = "absent", value = StateFacts.StateFile.Absent.class),
-            @JsonSubTypes.Type(name = "unreadable", value = StateFacts.StateFile.Unreadable.class)
-        })
-        private interface StateFileForm {}
-
-        @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, include = JsonTypeInfo.As.WRAPPER_OBJECT)
-        @JsonSubTypes({
-            @JsonSubTypes.Type(name = "onMachine", value = EnforcerFacts.Other.OnMachine.class),
-            @JsonSubTypes.Type(name = "leased", value = EnforcerFacts.Other.Leased.class)
-        })
-        private interface OtherForm {}
-
-        @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, include = JsonTypeInfo.As.WRAPPER_OBJECT)
-        @JsonSubTypes({
-            @JsonSubTypes.Type(name = "done", value = SwapResult.Done.class),
-            @JsonSubTypes.Type(name = "found", value = SwapResult.Found.class),
-            @JsonSubTypes.Type(name = "disturbed", value = SwapResult.Disturbed.class),
-            @JsonSubTypes.Type(name = "locked", value = SwapResult.Locked.class),
-            @JsonSubTypes.Type(name = "inaccessible", value = SwapResult.Inaccessible.class),
-            @JsonSubTypes.Type(name = "notWritten", value = SwapResult.NotWritten.class),
-            @JsonSubTypes.Type(name = "perhaps", value = SwapResult.Perhaps.class)
-        })
-        private interface SwapForm {}
+        private interface KindForm {}
 
         /** Base64. */
         private interface BytesForm {

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.agent;
 
-import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
@@ -13,13 +12,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The answer of the agent to a request. */
 @JsonTypeInfo(use = JsonTypeInfo.Id.DEDUCTION)
-@JsonSubTypes({
-    @JsonSubTypes.Type(Answer.Observed.class),
-    @JsonSubTypes.Type(Answer.ToExamination.class),
-    @JsonSubTypes.Type(Answer.ToSignals.class),
-    @JsonSubTypes.Type(Answer.ToSwap.class),
-    @JsonSubTypes.Type(Answer.Failed.class)
-})
 public sealed interface Answer {
     /**
      * To an observation.

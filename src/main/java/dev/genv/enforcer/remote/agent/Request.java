@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.agent;
 
-import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.genv.enforcer.host.Bytes;
@@ -10,12 +9,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What the agent is asked to do. Durations are in seconds. */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "do")
-@JsonSubTypes({
-    @JsonSubTypes.Type(value = Request.Observe.class, name = "observe"),
-    @JsonSubTypes.Type(value = Request.Examine.class, name = "examine"),
-    @JsonSubTypes.Type(value = Request.Signal.class, name = "signal"),
-    @JsonSubTypes.Type(value = Request.SwapDevices.class, name = "swapDevices")
-})
 public sealed interface Request {
     /**
      * The part of all requests.

@@ -4,39 +4,28 @@ TEMPORARY = ".devices.json.genv-enforcer-"
 MOST_NAMES = 10000  # users choose the number of files
 SWAP = 0  # stands for the replacement of devices.json among the pids that are announced
 LATE = "abandoned: the execution took too long"
+HANDLES = {}  # by pid: handles of processes (pidfd), which never refer to a later process with the same pid
+HANDLE_SECONDS = 10  # after this time without a request they are closed
 
 
-class Handle:
-    """A handle of a process (pidfd), which never refers to a later process with the same pid."""
-    SECONDS = 10  # after this time without a request they are closed
-    opened = {}  # by pid
-
-    def __init__(self, pid):
-        """Raises ProcessLookupError if there is no such process."""
-        self.pid, self.descriptor = pid, None
-        try:
-            self.descriptor = library_call("syscall", PIDFD_OPEN, pid, 0)
-        except OSError as error:
-            # The number of a thread, or of a process group whose leader has exited: ENOENT since Linux 6.15, EINVAL before.
-            if error.errno in (errno.ENOENT, errno.EINVAL):
-                raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
-            if error.errno not in (errno.ENOSYS, errno.EPERM):  # otherwise this system has no handles
-                raise
-
-    def send(self, machine, signal_number, start_time):
-        if self.descriptor is not None:
-            library_call("syscall", PIDFD_SEND_SIGNAL, self.descriptor, signal_number, None, 0)
-        elif fields(machine.stat(self.pid))[19] == start_time:  # the pid may be that of another process by now
-            os.kill(self.pid, signal_number)
-        else:
+def open_handle(pid):
+    """Returns a handle of a process, or None if this system has none. Raises ProcessLookupError if it does not exist."""
+    try:
+        return library_call("syscall", PIDFD_OPEN, pid, 0)
+    except OSError as error:
+        # The number of a thread, or of a process group whose leader has exited: ENOENT since Linux 6.15, EINVAL before.
+        if error.errno in (errno.ENOENT, errno.EINVAL):
             raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
+        if error.errno not in (errno.ENOSYS, errno.EPERM):
+            raise
+        return None
 
-    @classmethod
-    def close_all(cls):
-        for handle in cls.opened.values():
-            if handle.descriptor is not None:
-                os.close(handle.descriptor)
-        cls.opened = {}
+
+def close_handles():
+    for handle in HANDLES.values():
+        if handle is not None:
+            os.close(handle)
+    HANDLES.clear()
 
 
 def examine(machine):
@@ -44,16 +33,16 @@ def examine(machine):
     pids, failures = machine.request["pids"], {}
     for pid in pids:
         try:
-            Handle.opened[pid] = Handle(pid)
+            HANDLES[pid] = open_handle(pid)
         except OSError as error:
             failures[pid] = failure(error)
-    there = [pid for pid in pids if pid in Handle.opened]
+    there = [pid for pid in pids if pid in HANDLES]
     uses = device_uses(machine, there)  # it can wait, so it comes first
     memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, Children.MOST)
     values = memories.read(there, machine.process)
     memories.failures.update(failures)
     facts = memories.facts(pids, values)
-    return {"hasHandles": all(handle.descriptor is not None for handle in Handle.opened.values()),
+    return {"hasHandles": None not in HANDLES.values(),
             "programs": [reading(program_file, path) for path in machine.request["programs"]],
             "processes": [{"facts": fact, "devices": uses.get(fact["pid"], device_use(False)), "digest": digest(fact)}
                           for fact in facts]}
@@ -86,14 +75,14 @@ def send_signals(machine):
     for order in [] if leased else machine.request["signals"]:
         kind, reason = send_signal(machine, order)
         results.append({"pid": order["pid"], "result": {"kind": kind, "reason": reason}})
-    Handle.close_all()
+    close_handles()
     return {"leased": leased, "signals": results}
 
 
 def send_signal(machine, order):
     """Returns the kind and the reason of a SignalResult."""
     pid = order["pid"]
-    if pid not in Handle.opened or is_late(machine):
+    if pid not in HANDLES or is_late(machine):
         return "NOT_SENT", LATE
     try:
         parts = call(lambda: machine.process(pid), machine.limit(1, 0.05))
@@ -106,11 +95,20 @@ def send_signal(machine, order):
     begin(machine, pid)
     try:
         start_time = fields(binascii.a2b_base64(facts["before"]["value"]))[19]
-        Handle.opened[pid].send(machine, {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL}[order["signal"]], start_time)
+        send(machine, pid, {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL}[order["signal"]], start_time)
         return "SENT", ""
     except OSError as error:
         known = {errno.ESRCH: "GONE", errno.ENOENT: "GONE", errno.EPERM: "DENIED"}
         return known.get(error.errno, "NOT_SENT"), error.strerror or ""
+
+
+def send(machine, pid, signal_number, start_time):
+    if HANDLES[pid] is not None:
+        library_call("syscall", PIDFD_SEND_SIGNAL, HANDLES[pid], signal_number, None, 0)
+    elif fields(machine.stat(pid))[19] == start_time:  # the pid may be that of another process by now
+        os.kill(pid, signal_number)
+    else:
+        raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
 
 
 def swap_devices(machine):
@@ -205,8 +203,7 @@ def remove(directory, name):
 def leased_to_act(machine):
     """Returns Leased if another service has the right to act on this machine; otherwise it takes or keeps that right."""
     def leased(directory=None):
-        status = None if directory is None else os.fstat(directory)
-        yield {"leased": lease(machine, "%d:%d" % (status.st_dev, status.st_ino) if status else "none")}
+        yield {"leased": lease(machine, directory)}
 
     try:
         return call(lambda: leased(open_state(machine)[0]), machine.limit(4, 0.5))["leased"]

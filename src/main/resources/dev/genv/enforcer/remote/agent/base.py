@@ -16,6 +16,7 @@ import marshal
 import os
 import select
 import signal
+import socket
 import stat
 import struct
 import subprocess

@@ -45,21 +45,16 @@ class Call:
         """Raises OSError if there are too many processes, such as as many children that hang."""
         Children.require_few(most)
         self.received = bytearray()
-        self.answers, answers = os.pipe()
-        permits, self.permits = os.pipe()
-        try:
-            self.pid = os.fork()
+        self.channel, channel = socket.socketpair()
+        with channel:
+            try:
+                self.pid = os.fork()
+            except OSError:
+                self.channel.close()
+                raise
             if self.pid == 0:
-                os.close(self.answers)
-                os.close(self.permits)
-                self.execute(tasks, answers, permits)
-        except OSError:
-            os.close(self.answers)
-            os.close(self.permits)
-            raise
-        finally:
-            os.close(answers)
-            os.close(permits)
+                self.channel.close()
+                self.execute(tasks, channel)
 
     def __enter__(self):
         return self
@@ -68,31 +63,30 @@ class Call:
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
         Children.killed.append(lambda: os.waitpid(pid, os.WNOHANG)[0] == 0)
-        os.close(self.answers)
-        os.close(self.permits)
+        self.channel.close()
 
     @staticmethod
-    def execute(tasks, answers, permits):
+    def execute(tasks, channel):
         """Never returns. The caller of this program waits for its output, so the child must not keep that open."""
         try:
             for descriptor in range(3):
                 os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
             for task in tasks:
                 for part in itertools.chain(task(), [None]):
-                    Call.send(answers, part)
-                    if part == {"begun": True} and not os.read(permits, 1):
+                    Call.send(channel, part)
+                    if part == {"begun": True} and not channel.recv(1):
                         return
         except OSError as error:
-            Call.send(answers, {"error": [error.errno or 0, error.strerror or ""]})
+            Call.send(channel, {"error": [error.errno or 0, error.strerror or ""]})
         except BaseException as error:
-            Call.send(answers, {"bug": where(error)})
+            Call.send(channel, {"bug": where(error)})
         finally:
             os._exit(0)
 
     @staticmethod
-    def send(answers, part):
+    def send(channel, part):
         content = marshal.dumps(part)
-        write(answers, len(content).to_bytes(8, "big") + content)
+        channel.sendall(len(content).to_bytes(8, "big") + content)
 
     def parts(self, seconds):
         """Yields what remains of the next task. Raises NoAnswer, or the OSError of the task."""
@@ -116,9 +110,9 @@ class Call:
 
     def receive(self, size, deadline):
         while len(self.received) < size:
-            if not select.select([self.answers], [], [], max(deadline - time.monotonic(), 0))[0]:
+            if not select.select([self.channel], [], [], max(deadline - time.monotonic(), 0))[0]:
                 raise NoAnswer
-            content = os.read(self.answers, PART)
+            content = self.channel.recv(PART)
             if not content:
                 raise Bug("the end of a child process")
             self.received += content
@@ -128,7 +122,7 @@ class Call:
 
     def permit(self):
         """Lets a task continue that has yielded that it is about to begin."""
-        os.write(self.permits, b"!")
+        self.channel.sendall(b"!")
 
 
 def call(task, seconds, known=None):

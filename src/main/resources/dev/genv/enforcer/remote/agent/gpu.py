@@ -26,33 +26,30 @@ class Tool:
                 raise  # there is no child process, such as if there are too many
             return {"exitCode": 127, "stdout": "", "stderr": base64(b"it cannot be run: %s" % os.strerror(error.errno).encode())}
         with process.stdout, process.stderr:
-            out, err = process.stdout.fileno(), process.stderr.fileno()
-            outputs, unfinished = {out: bytearray(), err: bytearray()}, [out, err]
+            out, err = bytearray(), bytearray()
+            unfinished = {process.stdout: out, process.stderr: err}
             # A child of the tool may keep its output open for ever, so the end of the output does not count.
-            while process.poll() is None and time.monotonic() < deadline and self.is_bounded(outputs):
-                unfinished = self.collect(unfinished, outputs, 0.02 if unfinished else 0.001)
+            while process.poll() is None and time.monotonic() < deadline and max(len(out), len(err)) <= LARGEST_OUTPUT:
+                self.collect(unfinished, 0.02 if unfinished else 0.001)
             exited = process.returncode is not None
             if not exited:
                 self.kill(process)
-            self.collect(unfinished, outputs, 0)
-        if not self.is_bounded(outputs):
+            self.collect(unfinished, 0)
+        if max(len(out), len(err)) > LARGEST_OUTPUT:
             raise OSError(errno.EFBIG, "%s printed more than %d bytes" % (self.name, LARGEST_OUTPUT))
         if not exited:
             raise NoAnswer("%s did not exit within %.2f s" % (self.name, seconds))
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
-        return {"exitCode": code, "stdout": base64(outputs[out]), "stderr": base64(outputs[err])}
+        return {"exitCode": code, "stdout": base64(out), "stderr": base64(err)}
 
     @staticmethod
-    def is_bounded(outputs):
-        return all(len(output) <= LARGEST_OUTPUT for output in outputs.values())
-
-    @staticmethod
-    def collect(streams, outputs, seconds):
-        """Reads what comes within this time, and returns the streams that have not ended."""
-        parts = {stream: os.read(stream, PART) for stream in select.select(streams, [], [], seconds)[0]}
-        for stream, part in parts.items():
-            outputs[stream] += part
-        return [stream for stream in streams if parts.get(stream, True)]
+    def collect(streams, seconds):
+        """Adds what comes within this time to the output of each stream, and removes the streams that have ended."""
+        for stream in select.select(list(streams), [], [], seconds)[0]:
+            part = os.read(stream.fileno(), PART)
+            streams[stream].extend(part)
+            if not part:
+                del streams[stream]
 
     def kill(self, process):
         os.killpg(process.pid, signal.SIGKILL)

@@ -46,7 +46,7 @@ def holder_facts(machine, listed):
     if not majors:
         return facts
     pids = holder_candidates(machine, listed, memories)
-    values = memories.read(pids, HeldGpus(machine, majors).examine)
+    values = memories.read(pids, DeviceFiles(machine, majors, True).gpus)
     found = [pid for pid in pids if values[pid].get("minors")]
     reasons = ["more than %d processes hold GPUs" % MOST_FOUND] if len(found) > MOST_FOUND else []
     reasons += [value["unexamined"] for value in values.values() if value.get("unexamined")]

@@ -1,11 +1,14 @@
 """The right to act on a machine over SSH, which one service has at a time."""
 
 
-def lease(machine, key):
+def lease(machine, state):
     """Takes or keeps the right to act on this machine over SSH. Returns Leased if another service has it.
+
+    state: the descriptor of the state directory; None if it cannot be identified.
 
     Without a directory that only the present user can write there is no lease: not every login may create it.
     """
+    key = "none" if state is None else "%d:%d" % stamp(os.fstat(state))[:2]
     try:
         if not os.path.lexists(machine.request["run"]):
             os.mkdir(machine.request["run"], 0o700)

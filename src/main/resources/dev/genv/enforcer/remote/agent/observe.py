@@ -30,7 +30,11 @@ def read_at_once(directory):
     """
     descriptors = [reading(open_in, directory, name).get("value") for name in (ENVS, DEVICES)]
     files = [state_file(directory, name, descriptor) for name, descriptor in zip((ENVS, DEVICES), descriptors)]
-    return files if all("absent" in file or is_whole(content) for file, content in files) else None
+    return files if are_whole(files) else None
+
+
+def are_whole(files):
+    return all("absent" in file or is_whole(content) for file, content in files)
 
 
 def is_whole(content):
@@ -42,7 +46,7 @@ def is_whole(content):
 
 
 def read_unlocked(directory):
-    """Reads both files without the lock. genv writes in place, so only what does not change for a while counts."""
+    """Reads both files without the lock. genv writes in place, so only what is whole and unchanged for a while counts."""
     def versions():
         return [(stamp_in(directory, name), state_file(directory, name), stamp_in(directory, name))
                 for name in (ENVS, DEVICES)]
@@ -51,9 +55,10 @@ def read_unlocked(directory):
     while True:
         time.sleep(0.05)
         now = versions()
-        stable = [version == former and version[0] == version[2] for version, former in zip(now, earlier)]
-        if all(stable) or time.monotonic() > stop:
-            return [version[1] if each else refused("CHANGES_WITHOUT_LOCK") for version, each in zip(now, stable)]
+        files = [version[1] if version == former and version[0] == version[2] else refused("CHANGES_WITHOUT_LOCK")
+                 for version, former in zip(now, earlier)]
+        if are_whole(files) or time.monotonic() > stop:
+            return files
         earlier = now
 
 
@@ -76,12 +81,10 @@ def other_enforcer(machine, directory):
 def observe_state(machine, seconds, is_last):
     """Yields StateFacts and, in the last reading, what else depends on the directory. A child process executes it."""
     directory, problem = open_state(machine, os.O_RDONLY if is_last else os.O_PATH)
-    key = "none"
     if directory is None:
         yield {"directory": problem}
     else:
         status = os.fstat(directory)
-        key = "%d:%d" % (status.st_dev, status.st_ino)
         yield {"isWritable": os.access(".", os.W_OK, dir_fd=directory)}
         if machine.request["acts"] and is_last:
             yield {"enforcer": other_enforcer(machine, directory)}
@@ -96,7 +99,7 @@ def observe_state(machine, seconds, is_last):
             yield {"directory": {"present": {"id": identity(status), "born": born}}, "lock": lock, "envs": files[0][0],
                    "devices": files[1][0]}
     if machine.request["acts"] and is_last:
-        yield {"leased": lease(machine, key)}
+        yield {"leased": lease(machine, directory)}
 
 
 def state_facts(machine, lock_seconds, spare, is_last):
@@ -169,21 +172,15 @@ def observe(machine):
 
 def shorten(facts):
     """Leaves out what is too long for the answer: users choose its length, and without an answer no rule acts."""
-    def omit_relations():
+    def is_too_long():
+        return len(to_json(facts)) > LARGEST_ANSWER
+
+    if is_too_long():
         facts.update(related=[], relatedOmission={"ofAnyUser": True, "uids": []})
         for fact in facts["processes"]:
             fact.update(cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
-
-    def omit_liveness():
-        if len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
+        if is_too_long() and len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
             facts["liveness"] = {"processes": TOO_LONG, "kernels": {"files": [], "unsearched": TOO_LONG["reason"]}}
-
-    def omit_ids():
-        for fact in facts["processes"]:
+        for fact in facts["processes"] if is_too_long() else []:
             if len(fact["environ"].get("value", {}).get("id", "")) > LONGEST_USUAL_ID:
                 fact["environ"] = TOO_LONG
-
-    for omit in (omit_relations, omit_liveness, omit_ids):
-        if len(to_json(facts)) <= LARGEST_ANSWER:
-            return
-        omit()

@@ -107,8 +107,7 @@ def related_facts(machine, facts):
     listed = {fact["pid"] for fact in facts}
     for fact in facts:  # they can be related to each other
         fact.update(machine.origin(fact["pid"]))
-    order = in_turns(sorted(found.keys() - listed), lambda pid: (found[pid], memories.uid(pid)))
-    order.sort(key=found.get)
+    order = in_turns(sorted(found.keys() - listed, key=lambda pid: (found[pid], pid)), memories.owner)
     pids = order[:MOST_RELATED]
     related = memories.facts(pids, memories.read(pids, lambda pid: machine.process(pid, True)))
     # Only processes of the same uid are related, so what one user has too much of says nothing about the others.

@@ -22,10 +22,10 @@ def serve(seconds):
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     received = b""
     while True:
-        if not select.select([0], [], [], Handle.SECONDS if Handle.opened else seconds)[0]:
-            if not Handle.opened:
+        if not select.select([0], [], [], HANDLE_SECONDS if HANDLES else seconds)[0]:
+            if not HANDLES:
                 return
-            Handle.close_all()
+            close_handles()
             continue
         part = os.read(0, PART)
         if not part:
@@ -47,7 +47,7 @@ def respond(content):
     # The output of the login before this one may have no end.
     write(1, b"\n@%s received\n" % nonce)
     if request["do"] != "signal":
-        Handle.close_all()
+        close_handles()
     try:
         answer = FUNCTIONS[request["do"]](Machine(request))
     except Bug as error:
