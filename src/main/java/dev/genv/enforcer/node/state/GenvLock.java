@@ -26,7 +26,7 @@ record GenvLock(StateDirectory directory, Descriptor file) implements AutoClosea
         while (true) {
             try {
                 var file = open(directory, create);
-                return file == null ? null : lock(directory, file, timeout);
+                return file == null ? null : new GenvLock(directory, file).waitUntil(deadline, timeout);
             } catch (LockException e) {
                 if (e.isFinal || System.nanoTime() - deadline >= 0) {
                     throw e;
@@ -36,22 +36,33 @@ record GenvLock(StateDirectory directory, Descriptor file) implements AutoClosea
         }
     }
 
-    private static GenvLock lock(StateDirectory directory, Descriptor file, Duration timeout) throws IOException {
-        var lock = new GenvLock(directory, file);
+    /** Keeps the file open in the meantime, so that others see who waits. */
+    private GenvLock waitUntil(long deadline, Duration timeout) throws IOException, InterruptedException {
+        var isLocked = false;
         try {
             if (!file.status().isRegular()) {
                 throw LockException.unusable("is not a regular file", null);
             }
-            if (!FileCalls.tryFlock(file.number())) {
-                throw LockException.timeout(timeout, file.status());
+            while (!FileCalls.tryFlock(file.number())) {
+                if (System.nanoTime() - deadline >= 0) {
+                    throw LockException.timeout(timeout, file.status());
+                }
+                Thread.sleep(PAUSE_MILLIS);
+                requireInPlace();
             }
-            if (!lock.isInPlace()) {
-                throw LockException.temporary("is replaced repeatedly", null);
+            requireInPlace();
+            isLocked = true;
+            return this;
+        } finally {
+            if (!isLocked) {
+                close();
             }
-            return lock;
-        } catch (IOException e) {
-            lock.close();
-            throw e;
+        }
+    }
+
+    private void requireInPlace() throws IOException {
+        if (!isInPlace()) {
+            throw LockException.temporary("is replaced repeatedly", null);
         }
     }
 
