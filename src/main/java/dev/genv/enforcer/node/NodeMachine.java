@@ -2,7 +2,6 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.host.Machine;
 import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
-import dev.genv.enforcer.enforcement.host.Machine.Digest;
 import dev.genv.enforcer.enforcement.host.Machine.Examination;
 import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.enforcement.host.Machine.ObservationRequest;
@@ -28,6 +27,8 @@ import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.gpu.DeviceHolders;
 import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.node.proc.Hangable;
+import dev.genv.enforcer.node.proc.Hangable.ReadingOrder.Turn;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
@@ -50,7 +51,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The node: the machine that the service runs on. */
@@ -192,6 +192,7 @@ public final class NodeMachine implements Machine, Closeable {
 
     @Override
     public SwapResult swapDevices(String digest, byte[] content) throws InterruptedException {
+        signaller.closeHandles();
         return state.swapDevices(digest, content);
     }
 
@@ -271,9 +272,12 @@ public final class NodeMachine implements Machine, Closeable {
                             Reading.failed(e.is(Errno.ESRCH) ? Failure.ABSENT : Failure.OTHER, Errno.textOf(e)));
                 }
             }
+            var pids = ids.stream().map(ProcessId::pid).toList();
+            var uses = new HashMap<Integer, DeviceUse>();
             // Its files can wait, so they come before what is compared again.
-            var uses = ids.stream().collect(Collectors.toMap(ProcessId::pid, this::use));
-            return reader.readAll(ids.stream().map(ProcessId::pid).toList(), Set.copyOf(ids), List.of()).stream()
+            reader.inTurns(pids, turn -> Map.entry(turn.process(), use(turn)))
+                    .forEach(use -> uses.put(use.getKey(), use.getValue()));
+            return reader.readAll(pids, Set.copyOf(ids), List.of()).stream()
                     .map(facts -> {
                         var why = withoutHandle.get(facts.pid());
                         return why == null ? facts : ProcessFacts.unread(facts.pid(), why);
@@ -282,10 +286,16 @@ public final class NodeMachine implements Machine, Closeable {
                     .toList();
         }
 
-        private DeviceUse use(ProcessId process) {
+        private DeviceUse use(Turn<Integer> turn) {
+            var pid = turn.process();
             try {
-                var uid = proc.realUid(process.pid());
-                return proc.guarded(process, uid == null ? 0 : uid, () -> devices.use(process.pid()));
+                if (!turn.inTime()) {
+                    return new DeviceUse(false, Hangable.NO_TIME);
+                }
+                var process = proc.candidate(pid);
+                return process.isEmpty()
+                        ? new DeviceUse(false, "")
+                        : proc.guarded(process.get().id(), process.get().uid(), () -> devices.use(pid));
             } catch (IOException e) {
                 return new DeviceUse(false, Errno.textOf(e));
             }
@@ -293,13 +303,13 @@ public final class NodeMachine implements Machine, Closeable {
 
         SignalResult send(SignalRequest signal) {
             var handle = handles.get(signal.process());
-            var wanted = signal.digest();
-            var now = digest(reader.read(signal.process().pid()));
+            var examined = signal.digest();
+            var isSame = examined == null
+                    || examined.equals(digest(reader.read(signal.process().pid())));
             if (handle == null || Thread.currentThread().isInterrupted()) {
                 return ABANDONED; // a later check may have a different result
             }
-            if (!now.kernel().equals(wanted.kernel())
-                    || (wanted.environ() != null && !wanted.environ().equals(now.environ()))) {
+            if (!isSame) {
                 return SignalResult.of(Kind.CHANGED);
             }
             try {
@@ -314,19 +324,21 @@ public final class NodeMachine implements Machine, Closeable {
             }
         }
 
-        private static Digest digest(ProcessFacts facts) {
+        /** Returns a digest of the process, its real uid, its program, where its environ is and what that names. */
+        private static String digest(ProcessFacts facts) {
             var stat = facts.before() instanceof Reading.Value<Bytes>(var bytes)
                     ? ProcStat.tryParse(bytes.text())
                     : Optional.<ProcStat>empty();
-            var kernel = List.of(
-                    facts.pid(),
-                    stat.map(now -> List.of(now.startTime(), now.isZombie(), now.addresses())),
-                    facts.uid(),
-                    facts.executable());
-            var environ = facts.environ() instanceof Reading.Value<EnvironFacts>(var now)
+            var named = facts.environ() instanceof Reading.Value<EnvironFacts>(var now)
                     ? List.of(Sha256.hex(now.id().array()), now.digest(), now.wellFormed())
                     : List.of();
-            return new Digest(kernel.toString(), environ.toString());
+            return List.of(
+                            facts.pid(),
+                            stat.map(now -> List.of(now.startTime(), now.isZombie(), now.addresses())),
+                            facts.uid(),
+                            facts.executable(),
+                            named)
+                    .toString();
         }
 
         void closeHandles() {

@@ -60,8 +60,7 @@ public record Settings(
     }
 
     /**
-     * Returns the time limit of a call of a machine: to connect and to observe, or to execute twice, because the state may change in
-     * between.
+     * Returns the time limit of a call of a machine: to connect and to observe, or to execute actions, of which none begins in the second half.
      */
     private Duration callTimeout() {
         return remote.timeout().multipliedBy(2).plus(CALL_MARGIN);

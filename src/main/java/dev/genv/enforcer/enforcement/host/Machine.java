@@ -29,7 +29,7 @@ public interface Machine {
 
     /**
      * Opens a handle of each process (pidfd), which never refers to a later process with the same pid, and then reads what the process is now.
-     * The handles are closed by the next request, or after 10 s.
+     * The next request closes the handles, and the agent closes them after 10 s without one.
      *
      * @param processes each once
      * @throws UnreachableException if there is no valid answer
@@ -104,8 +104,9 @@ public interface Machine {
      *
      * @param facts without its cgroup
      * @param devices whether it uses the driver: a listed pid can belong to a later process than the one that opened the device
+     * @param digest of what is read again before a signal. The machine makes it and compares it, so its form is up to the machine.
      */
-    record Examined(ProcessFacts facts, DeviceUse devices, Digest digest) {}
+    record Examined(ProcessFacts facts, DeviceUse devices, String digest) {}
 
     /**
      * What the files of a process say of its use of the driver.
@@ -118,20 +119,13 @@ public interface Machine {
     }
 
     /**
-     * Identifies what was examined. The machine makes it and compares it, so its form is up to the machine.
-     *
-     * @param kernel of what only the kernel changes: the process, its real uid, its program and where its environ is
-     * @param environ of what the process can write: its id of an environment; null in a signal that any environ may precede
-     */
-    record Digest(String kernel, @Nullable String environ) {}
-
-    /**
      * A signal.
      *
      * @param kill whether it is SIGKILL; otherwise SIGTERM
-     * @param digest what the process must still be
+     * @param digest of what the process must still be; null if it may be anything by now
      */
-    record SignalRequest(ProcessId process, boolean kill, Digest digest) {
+    record SignalRequest(
+            ProcessId process, boolean kill, @Nullable String digest) {
         private static final int FIRST_PROCESS = 1;
 
         /** kill(2) takes a pid that is not positive for a group of processes, or for all. */

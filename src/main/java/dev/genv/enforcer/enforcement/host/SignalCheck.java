@@ -1,7 +1,6 @@
 package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
-import dev.genv.enforcer.enforcement.host.Machine.Digest;
 import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
@@ -15,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides directly before a signal, as the observer did before, whether a process is still the one that the rules checked.
@@ -72,14 +72,15 @@ final class SignalCheck {
                 if (immune != null) {
                     yield Optional.of(result(immune));
                 }
-                yield isOther(checked, environ, process) ? Optional.of(CHANGED) : refusal(now.devices());
+                yield change(checked, environ, process).or(() -> refusal(now.devices()));
             }
         };
     }
 
-    /** Returns what must not change before the signal: of a process that has changed too often, only what it cannot write. */
-    Digest digest(Examined now, ProcessId process) {
-        return count(process) >= MAX_CHANGES ? new Digest(now.digest().kernel(), null) : now.digest();
+    /** Returns what must not change before the signal; null for a process that has changed too often. */
+    @Nullable
+    String digest(Examined now, ProcessId process) {
+        return count(process) >= MAX_CHANGES ? null : now.digest();
     }
 
     /** Records that a process was never what was examined a moment before. */
@@ -92,40 +93,29 @@ final class SignalCheck {
         return changes == null ? 0 : changes.count;
     }
 
-    /** Whether a process has another identity than the rules checked, so that it is not signalled in this cycle. */
-    private boolean isOther(GpuProcess checked, ProgramEnviron environ, ObservedProcess now) {
-        var membership = compare(checked, environ, now.environ());
-        if (membership == Comparison.SAME && Objects.equals(now.uid(), checked.uid())) {
-            return false;
+    /** Returns why a process is not signalled in this cycle: its identity is unknown, or another one than the rules checked. */
+    private Optional<Result> change(GpuProcess checked, ProgramEnviron environ, ObservedProcess now) {
+        if (now.environ().content() instanceof ProgramEnviron.Content.Unavailable(var unknown)) {
+            return Optional.of(Result.failed(unknown.reason()));
         }
-        if (checked.membership() instanceof Membership.Unknown
-                || membership == Comparison.UNKNOWN
-                || (checked.uid() == null) != (now.uid() == null)) {
-            return true;
+        if (isSame(checked, environ, now.environ()) && Objects.equals(now.uid(), checked.uid())) {
+            return Optional.empty();
+        }
+        if (checked.membership() instanceof Membership.Unknown) {
+            return Optional.of(CHANGED);
         }
         recordChange(checked.id());
-        return count(checked.id()) <= MAX_CHANGES;
-    }
-
-    /** How a membership compares with the one that the rules checked; an unknown one is no change. */
-    private enum Comparison {
-        SAME,
-        OTHER,
-        UNKNOWN
+        return count(checked.id()) <= MAX_CHANGES ? Optional.of(CHANGED) : Optional.empty();
     }
 
     /**
      * Compares what the environ says now with what the rules checked. Nothing is inferred again: a program that has overwritten its
      * environ, before or since, belongs where it belonged.
      */
-    private static Comparison compare(GpuProcess checked, ProgramEnviron environ, ProgramEnviron now) {
-        return switch (now.content()) {
-            case ProgramEnviron.Content.Unavailable _ -> Comparison.UNKNOWN;
-            case ProgramEnviron.Content.Intact(var named) ->
-                named.equals(checked.membership()) ? Comparison.SAME : Comparison.OTHER;
-            case ProgramEnviron.Content.Overwritten() ->
-                now.isOfSameProgram(environ) ? Comparison.SAME : Comparison.OTHER;
-        };
+    private static boolean isSame(GpuProcess checked, ProgramEnviron environ, ProgramEnviron now) {
+        return now.content() instanceof ProgramEnviron.Content.Intact(var named)
+                ? named.equals(checked.membership())
+                : now.isOfSameProgram(environ);
     }
 
     private static Optional<Result> refusal(DeviceUse use) {

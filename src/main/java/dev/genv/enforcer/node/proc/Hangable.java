@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * threads that can be abandoned. Calls that are made together share one thread until one of them does not answer.
  */
 public final class Hangable {
-    static final String NO_TIME = "no time was left to wait for its answer";
+    public static final String NO_TIME = "no time was left to wait for its answer";
 
     /** Threads that have just answered and are not yet free. */
     private static final int EXTRA_THREADS = 16;

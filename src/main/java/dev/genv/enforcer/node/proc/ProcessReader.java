@@ -12,6 +12,7 @@ import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
+import dev.genv.enforcer.node.proc.Hangable.ReadingOrder.Turn;
 import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import java.io.IOException;
@@ -62,12 +63,18 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         var inOrder = new LinkedHashSet<>(first);
         inOrder.retainAll(Set.copyOf(pids));
         inOrder.addAll(pids);
-        var order = new ReadingOrder<>(inOrder, this::owner, TIME, nanos);
-        var byPid = proc
-                .readAll(() -> order, turn -> read(turn.process(), true, turn.inTime(), id -> !attributed.contains(id)))
-                .stream()
-                .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
+        var byPid =
+                inTurns(inOrder, turn -> read(turn.process(), true, turn.inTime(), id -> !attributed.contains(id)))
+                        .stream()
+                        .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
         return pids.stream().map(pid -> Objects.requireNonNull(byPid.get(pid))).toList();
+    }
+
+    /** Reads something of several processes in turns of their owners, and returns it in that order. */
+    public <T> List<T> inTurns(Collection<Integer> pids, Function<Turn<Integer>, T> reading)
+            throws InterruptedException {
+        var order = new ReadingOrder<>(pids, this::owner, TIME, nanos);
+        return proc.readAll(() -> order, reading);
     }
 
     /** Processes without a known uid count as those of one owner. */

@@ -45,6 +45,7 @@ public final class AgentMachine implements Machine {
     private final LongSupplier nanos;
     private final HostMemory memory;
     private @Nullable LastObservation seen;
+    private Request.@Nullable Validity validity;
     private List<List<Long>> subordinates = List.of();
     private boolean hasHandles = true;
 
@@ -83,6 +84,7 @@ public final class AgentMachine implements Machine {
             memory.record(answer, omitted);
             var machine = answer.facts().machine();
             seen = new LastObservation(machine.beforeState(), machine.bootId(), start);
+            validity = null;
             return answer.facts();
         } catch (UnreadableAnswerException e) {
             connection.stop();
@@ -191,11 +193,13 @@ public final class AgentMachine implements Machine {
                 .collect(Collectors.toMap(
                         signal -> signal.process().pid(), Function.identity(), (one, _) -> one, LinkedHashMap::new));
         try {
-            var answer = act(Answer.ToSignals.class, common -> new Request.Signal(common, validity(), requests));
+            var answer = act(
+                    Answer.ToSignals.class, common -> new Request.Signal(common, validity(), subordinates, requests));
             var leased = answer.leased();
             for (var each : answer.signals()) {
                 var signal = open.remove(each.pid());
                 if (signal == null) {
+                    connection.stop();
                     throw LostAnswer.of(new UnreadableAnswerException("it reports an unknown action"));
                 }
                 done.accept(signal, each.result());
@@ -220,10 +224,7 @@ public final class AgentMachine implements Machine {
 
     private static Request.OneSignal request(SignalRequest signal) {
         return new Request.OneSignal(
-                signal.process().pid(),
-                signal.kill() ? "KILL" : "TERM",
-                signal.digest().kernel(),
-                signal.digest().environ());
+                signal.process().pid(), signal.process().startTime(), signal.kill() ? "KILL" : "TERM", signal.digest());
     }
 
     @Override
@@ -243,12 +244,17 @@ public final class AgentMachine implements Machine {
         }
     }
 
-    /** Returns until when an action may be begun: the service does not wait longer for it. */
+    /** Returns until when an action may be begun. The first request after an observation decides that: the service waits for all together. */
     private Request.Validity validity() {
-        var last = Objects.requireNonNull(seen, "only what was observed is acted on");
-        var passed = Duration.ofNanos(nanos.getAsLong() - last.nanos());
-        return new Request.Validity(
-                last.ticks() + passed.plus(config.timeout()).toMillis() / MILLIS_PER_TICK, last.boot());
+        var known = validity;
+        if (known == null) {
+            var last = Objects.requireNonNull(seen, "only what was observed is acted on");
+            var passed = Duration.ofNanos(nanos.getAsLong() - last.nanos());
+            known = new Request.Validity(
+                    last.ticks() + passed.plus(config.timeout()).toMillis() / MILLIS_PER_TICK, last.boot());
+            validity = known;
+        }
+        return known;
     }
 
     /**

@@ -109,18 +109,29 @@ public sealed interface Request {
      */
     record Validity(long deadline, String boot) {}
 
-    /** Send signals to examined processes. */
+    /**
+     * Send signals to examined processes.
+     *
+     * @param subordinates as in {@link Observe}
+     */
     record Signal(
-            @JsonUnwrapped Common common, @JsonUnwrapped Validity validity, List<OneSignal> signals)
+            @JsonUnwrapped Common common,
+            @JsonUnwrapped Validity validity,
+            List<List<Long>> subordinates,
+            List<OneSignal> signals)
             implements Request {}
 
     /**
      * Send a signal if the process is still what it was.
      *
-     * @param environ null for any
+     * @param startTime in clock ticks since boot
+     * @param digest null if it may be anything by now
      */
     record OneSignal(
-            int pid, String signal, String kernel, @Nullable String environ) {}
+            int pid,
+            long startTime,
+            String signal,
+            @Nullable String digest) {}
 
     /**
      * Replace {@code devices.json} if it is still the file that was observed.

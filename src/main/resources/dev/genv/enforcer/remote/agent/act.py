@@ -49,12 +49,12 @@ def examine(machine):
 
 
 def digest(facts):
-    """Returns the digests of what only the kernel changes, and of what the process can write."""
+    """Returns a digest of the process, its real uid, its program, where its environ is and what that names."""
     stat = fields(binascii.a2b_base64(facts["before"].get("value", "")))
     environ = facts["environ"].get("value", {})
-    kernel = [facts["pid"], stat[19], has_exited(stat), stat[45:49], facts["uid"], facts["executable"]]
-    written = [environ.get(key) for key in ("id", "digest", "wellFormed")]
-    return {"kernel": sha256(repr(kernel).encode()), "environ": sha256(repr(written).encode())}
+    named = [environ.get(key) for key in ("id", "digest", "wellFormed")]
+    known = [facts["pid"], stat[19], has_exited(stat), stat[45:49], facts["uid"], facts["executable"], named]
+    return sha256(repr(known).encode())
 
 
 def is_late(machine):
@@ -71,31 +71,26 @@ def begin(machine, number):
 
 def send_signals(machine):
     """Sends signals to examined processes, each only if the process is still the same."""
-    leased, results = leased_to_act(machine), []
+    leased, memories, results = leased_to_act(machine), Memories(machine, machine.finish), []
     for order in [] if leased else machine.request["signals"]:
-        kind, reason = send_signal(machine, order)
+        kind, reason = send_signal(machine, memories, order)
         results.append({"pid": order["pid"], "result": {"kind": kind, "reason": reason}})
     close_handles()
     return {"leased": leased, "signals": results}
 
 
-def send_signal(machine, order):
+def send_signal(machine, memories, order):
     """Returns the kind and the reason of a SignalResult."""
     pid = order["pid"]
     if pid not in HANDLES or is_late(machine):
         return "NOT_SENT", LATE
-    try:
-        parts = call(lambda: machine.process(pid), machine.limit(1, 0.05))
-    except (NoAnswer, OSError):  # such as too many processes
-        return "NOT_SENT", "its environ does not answer"
-    facts = Memories(machine, machine.finish).facts([pid], {pid: parts})[0]
-    now = digest(facts)
-    if now["kernel"] != order["kernel"] or order["environ"] not in (None, now["environ"]):
-        return "CHANGED", ""
+    if order["digest"] is not None:
+        facts, = memories.facts([pid], memories.read([pid], machine.process))
+        if digest(facts) != order["digest"]:
+            return "CHANGED", ""
     begin(machine, pid)
     try:
-        start_time = fields(binascii.a2b_base64(facts["before"]["value"]))[19]
-        send(machine, pid, {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL}[order["signal"]], start_time)
+        send(machine, pid, {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL}[order["signal"]], order["startTime"])
         return "SENT", ""
     except OSError as error:
         known = {errno.ESRCH: "GONE", errno.ENOENT: "GONE", errno.EPERM: "DENIED"}
@@ -105,7 +100,7 @@ def send_signal(machine, order):
 def send(machine, pid, signal_number, start_time):
     if HANDLES[pid] is not None:
         library_call("syscall", PIDFD_SEND_SIGNAL, HANDLES[pid], signal_number, None, 0)
-    elif fields(machine.stat(pid))[19] == start_time:  # the pid may be that of another process by now
+    elif fields(machine.stat(pid))[19] == b"%d" % start_time:  # the pid may be that of another process by now
         os.kill(pid, signal_number)
     else:
         raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))

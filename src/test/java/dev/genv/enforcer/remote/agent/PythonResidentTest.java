@@ -3,7 +3,6 @@ package dev.genv.enforcer.remote.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
 import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -195,7 +194,11 @@ class PythonResidentTest extends PythonAgentFixture {
         var seen = agent.answer(machine.line("examine")).at("/processes/0/digest");
         machine.request
                 .putArray("signals")
-                .add(((ObjectNode) seen.deepCopy()).put("pid", child.pid()).put("signal", "TERM"));
+                .addObject()
+                .put("pid", child.pid())
+                .put("startTime", 1)
+                .put("signal", "TERM")
+                .set("digest", seen);
         return machine.line("signal");
     }
 

@@ -3,7 +3,6 @@ package dev.genv.enforcer.remote.agent;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
-import dev.genv.enforcer.enforcement.host.Machine.Digest;
 import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
@@ -114,8 +113,7 @@ public final class SampleFacts {
             new Answer.ToExamination(
                     true,
                     List.of(Reading.of(new ProgramFile(new FileId(1, 2), 3))),
-                    List.of(new Examined(
-                            ALL.processes().getFirst(), new DeviceUse(false, "why"), new Digest("one", "two")))),
+                    List.of(new Examined(ALL.processes().getFirst(), new DeviceUse(false, "why"), "digest"))),
             new Answer.ToSignals(
                     new Answer.Leased(1, 2), List.of(new Answer.Signalled(7, new SignalResult(Kind.DENIED, "why")))),
             new Answer.ToSwap(new Answer.Leased(1, 2), new SwapResult.Locked(LOCK)));

@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.remote.agent.AgentOutput;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
@@ -155,8 +156,15 @@ public final class PythonMachine {
         return "%sos.umask(0o077)\nos.chdir('/')\nrequest = native(json.loads(%s))\n"
                         .formatted(program(), json("signal"))
                 + "seen = examine(Machine(request))\n"
-                + "request['signals'] = [dict(seen['processes'][0]['digest'], pid=%d, signal='TERM')]\n".formatted(pid)
+                + """
+                request['signals'] = [dict(digest=seen['processes'][0]['digest'], pid=%d, startTime=%d, signal='TERM')]
+                """.formatted(pid, startTime(pid))
                 + "respond(to_json(request).encode())\n";
+    }
+
+    private long startTime(int pid) throws IOException {
+        var stat = Path.of(request.get("proc").asText(), Integer.toString(pid), "stat");
+        return ProcStat.parse(Files.readString(stat)).startTime();
     }
 
     private String json(String function) {
