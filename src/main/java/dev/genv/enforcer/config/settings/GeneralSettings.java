@@ -1,9 +1,9 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import io.smallrye.config.WithName;
 import java.time.Duration;
@@ -27,7 +27,7 @@ public interface GeneralSettings {
      */
     @WithName("genv.enforcer.interval")
     @WithDefault("10s")
-    @WithConverter(Values.Interval.class)
+    @Accepts(SettingKind.INTERVAL)
     Duration interval();
 
     /**
@@ -36,7 +36,7 @@ public interface GeneralSettings {
      */
     @WithName("genv.terminate-processes")
     @WithDefault("1")
-    @WithConverter(Values.GenvSwitch.class)
+    @Accepts(SettingKind.GENV_SWITCH)
     boolean terminateProcesses();
 
     /**

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
@@ -19,7 +20,7 @@ public interface HttpSettings {
     /** Port of the API. {@code 0} means any free port. */
     @WithName("quarkus.http.port")
     @WithDefault("8080")
-    @WithConverter(Values.Port.class)
+    @Accepts(SettingKind.PORT)
     int httpPort();
 
     /** Address of health and metrics. The image sets {@code 0.0.0.0}. */
@@ -30,7 +31,7 @@ public interface HttpSettings {
     /** Port of health and metrics. {@code 0} means any free port. */
     @WithName("quarkus.management.port")
     @WithDefault("9000")
-    @WithConverter(Values.Port.class)
+    @Accepts(SettingKind.PORT)
     int managementPort();
 
     /**
@@ -39,7 +40,8 @@ public interface HttpSettings {
      * The log warns if a user other than root and the service's own owns the file, can write to it or can replace it.
      */
     @WithName("genv.enforcer.api-token-file")
-    Optional<@WithConverter(Paths.FileOfToken.class) Path> apiTokenFile();
+    @Accepts(SettingKind.FILE_OF_TOKEN)
+    Optional<Path> apiTokenFile();
 
     /**
      * Host names by which clients may address the service, in addition to {@code localhost}, addresses and the node's name. Set
@@ -47,6 +49,7 @@ public interface HttpSettings {
      */
     @WithName("genv.enforcer.http-allowed-hosts")
     @WithDefault("")
-    @WithConverter(Values.HostNames.class)
+    @Accepts(SettingKind.HOST_NAMES)
+    @WithConverter(SettingKind.Texts.class)
     Collection<String> httpAllowedHosts();
 }

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import java.net.URI;
 import java.nio.file.Path;
@@ -18,7 +18,7 @@ public interface NotificationSettings {
      * The real uid of the process decides who the user is. A terminal that refuses messages (mesg n) gets none.
      */
     @WithDefault("off")
-    @WithConverter(Values.OnOrOff.class)
+    @Accepts(SettingKind.ON_OR_OFF)
     boolean terminalMessages();
 
     /**
@@ -26,15 +26,16 @@ public interface NotificationSettings {
      * mode. Set it before you enforce a new rule.
      */
     @WithDefault("off")
-    @WithConverter(Values.OnOrOff.class)
+    @Accepts(SettingKind.ON_OR_OFF)
     boolean auditMessages();
 
     /** SMTP server for mails to users, a name or an address. Unset means no mails. */
-    Optional<@WithConverter(Values.ServerName.class) String> mailHost();
+    @Accepts(SettingKind.SERVER_NAME)
+    Optional<String> mailHost();
 
     /** Port of the SMTP server. On port 465, TLS begins with the connection; on other ports with STARTTLS. */
     @WithDefault("587")
-    @WithConverter(Values.Port.class)
+    @Accepts(SettingKind.PORT)
     int mailPort();
 
     /**
@@ -45,50 +46,59 @@ public interface NotificationSettings {
     Tls mailTls();
 
     /** User for the login at the SMTP server. Unset means no login. It requires TLS and a password. */
-    Optional<@WithConverter(Values.MailLogin.class) String> mailUser();
+    @Accepts(SettingKind.MAIL_LOGIN)
+    Optional<String> mailUser();
 
     /** File with the password for the login. The service reads it again after a change. */
-    Optional<@WithConverter(Paths.FileOfSecret.class) Path> mailPasswordFile();
+    @Accepts(SettingKind.FILE_OF_SECRET)
+    Optional<Path> mailPasswordFile();
 
     /** Address of the sender. */
-    Optional<@WithConverter(Values.AddressOfMail.class) String> mailFrom();
+    @Accepts(SettingKind.MAIL_ADDRESS)
+    Optional<String> mailFrom();
 
     /**
      * Address of a user, with {@code {user}} for the name. The name is that of the account with the real uid of the process on its
      * machine. A user without an account there gets no mail.
      */
-    Optional<@WithConverter(Values.AddressTemplate.class) String> mailTo();
+    @Accepts(SettingKind.ADDRESS_TEMPLATE)
+    Optional<String> mailTo();
 
     /**
      * File with the addresses of users, one {@code name=address} or {@code uid=address} a line and {@code #} before comments. It takes
      * precedence over {@code GENV_ENFORCER_MAIL_TO}. The service reads it again after a change.
      */
-    Optional<@WithConverter(Paths.FileOfAddresses.class) Path> mailAddressFile();
+    @Accepts(SettingKind.FILE_OF_ADDRESSES)
+    Optional<Path> mailAddressFile();
 
     /** Address that gets a copy of each mail. */
-    Optional<@WithConverter(Values.AddressOfMail.class) String> mailCc();
+    @Accepts(SettingKind.MAIL_ADDRESS)
+    Optional<String> mailCc();
 
     /** Time for which the service collects messages for one mail to a user. */
     @WithDefault("10s")
-    @WithConverter(Values.GracePeriod.class)
+    @Accepts(SettingKind.GRACE_PERIOD)
     Duration mailDelay();
 
     /** Number of mails that a user gets in an hour. Further messages wait, and are combined in one mail. */
     @WithDefault("6")
-    @WithConverter(Values.PerHour.class)
+    @Accepts(SettingKind.PER_HOUR)
     int mailMaxPerHour();
 
     /** Address that gets each event of a violation as a POST request. */
-    Optional<@WithConverter(Values.WebAddress.class) URI> webhookUrl();
+    @Accepts(SettingKind.WEB_ADDRESS)
+    Optional<URI> webhookUrl();
 
     /** File with this address, which may be a secret. Set it instead of {@code GENV_ENFORCER_WEBHOOK_URL}. */
-    Optional<@WithConverter(Paths.FileOfAddress.class) URI> webhookUrlFile();
+    @Accepts(SettingKind.FILE_OF_WEB_ADDRESS)
+    Optional<URI> webhookUrlFile();
 
     /**
      * File with the key that signs the requests: {@code whsec_} and Base64, or any other text. The service reads it again after a change.
      * Unset means no signature.
      */
-    Optional<@WithConverter(Paths.FileOfSecret.class) Path> webhookSecretFile();
+    @Accepts(SettingKind.FILE_OF_SECRET)
+    Optional<Path> webhookSecretFile();
 
     /** {@code cloudevents} sends CloudEvents 1.0. {@code text} sends only a text, as Slack and Mattermost require it. */
     @WithDefault("cloudevents")
@@ -96,6 +106,6 @@ public interface NotificationSettings {
 
     /** Whether the webhook may have an address with {@code http} on another host. Then others on the network can read these requests. */
     @WithDefault("false")
-    @WithConverter(Values.TrueOrFalse.class)
+    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean webhookPlainHttp();
 }

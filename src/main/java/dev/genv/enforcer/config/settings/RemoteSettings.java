@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.remote.HostAddress;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
@@ -16,53 +17,60 @@ public interface RemoteSettings {
      * Machines to enforce on, separated by commas. If this or {@code GENV_ENFORCER_REMOTE_HOSTFILE} is set, the service enforces on
      * those machines and not on its own node.
      */
-    Optional<@WithConverter(Values.Machines.class) Collection<HostAddress>> hosts();
+    @Accepts(SettingKind.MACHINES)
+    Optional<@WithConverter(SettingKind.Machines.class) Collection<HostAddress>> hosts();
 
     /**
      * File with one machine a line and {@code #} before comments. Its machines are added to those of
      * {@code GENV_ENFORCER_REMOTE_HOSTS}. The service reads it again two seconds after a change. If the new content is invalid or
      * names no machine, the list stays as it was.
      */
-    Optional<@WithConverter(Paths.FileOfHosts.class) Path> hostfile();
+    @Accepts(SettingKind.FILE_OF_HOSTS)
+    Optional<Path> hostfile();
 
     /**
      * File with the host keys of the machines, as {@code ssh-keyscan} writes it. It is required if machines are set. The service
      * refuses a machine whose key is unknown, revoked or changed. It reads the file again after a change. Patterns of names are
      * not supported.
      */
-    Optional<@WithConverter(Paths.ReadableFile.class) Path> knownHosts();
+    @Accepts(SettingKind.READABLE_FILE)
+    Optional<Path> knownHosts();
 
     /** Login user. Unset means the user of the SSH configuration, or else the service's own user. */
-    Optional<@WithConverter(Values.LoginName.class) String> username();
+    @Accepts(SettingKind.LOGIN_NAME)
+    Optional<String> username();
 
     /** File with the private key of the login user. Unset means the key of the SSH configuration. */
-    Optional<@WithConverter(Paths.ReadableFile.class) Path> identityFile();
+    @Accepts(SettingKind.READABLE_FILE)
+    Optional<Path> identityFile();
 
     /** File with the passphrase of the private keys. Set it if a key is encrypted. */
-    Optional<@WithConverter(Paths.ReadableFile.class) Path> passphraseFile();
+    @Accepts(SettingKind.READABLE_FILE)
+    Optional<Path> passphraseFile();
 
     /**
      * OpenSSH client configuration. The service uses {@code HostName}, {@code User}, {@code Port}, {@code IdentityFile},
      * {@code UserKnownHostsFile} and {@code ProxyJump}. Set it for jump hosts, or if machines have different users or keys.
      */
-    Optional<@WithConverter(Paths.ReadableFile.class) Path> sshConfig();
+    @Accepts(SettingKind.READABLE_FILE)
+    Optional<Path> sshConfig();
 
     /**
      * Time that connecting may take, and each command. Waiting for nvidia-smi takes at most 30 % of it, and waiting for genv's
      * lock at most 15 %. Increase it for slow machines or connections.
      */
     @WithDefault("10s")
-    @WithConverter(Values.Timeout.class)
+    @Accepts(SettingKind.TIMEOUT)
     Duration timeout();
 
     /** Whether commands run with {@code sudo -n}. Set {@code false} if the login user is root. */
     @WithDefault("true")
-    @WithConverter(Values.TrueOrFalse.class)
+    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean sudo();
 
     /** genv's state directory on the machines. Set it if genv there uses {@code GENV_TMPDIR}. */
     @WithDefault("/var/tmp/genv")
-    @WithConverter(Paths.AbsolutePath.class)
+    @Accepts(SettingKind.ABSOLUTE_PATH)
     Path stateDir();
 
     /**
@@ -70,13 +78,13 @@ public interface RemoteSettings {
      * a supervisor handles such failures.
      */
     @WithDefault("false")
-    @WithConverter(Values.TrueOrFalse.class)
+    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean exitOnError();
 
     /**
      * {@code true} logs nothing about machines that do not answer, as genv's {@code -q} does. Set it if machines are often off.
      */
     @WithDefault("false")
-    @WithConverter(Values.TrueOrFalse.class)
+    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean quiet();
 }

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.SettingConverter.ChoiceConverter;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -16,14 +15,14 @@ import java.util.Optional;
 public final class RuleSettings {
     private static final String PREFIX = "genv.enforcer.";
     /** genv's own flags use {@code false} and {@code true}. */
-    private static final SettingConverter<RuleMode> MODE = new ChoiceConverter<>(
+    private static final SettingParser<RuleMode> MODE = SettingParser.ofChoices(
             List.of(RuleMode.OFF, RuleMode.AUDIT, RuleMode.ENFORCE),
             Map.of("false", RuleMode.OFF, "true", RuleMode.ENFORCE));
 
-    private static final SettingConverter<RuleMode> REPORT_MODE =
-            new ChoiceConverter<>(List.of(RuleMode.OFF, RuleMode.AUDIT), Map.of("false", RuleMode.OFF));
-    private static final Values.Limit LIMIT = new Values.Limit();
-    private static final SettingConverter<Map<String, Integer>> LIMITS_OF_USERS = new SettingConverter<>(
+    private static final SettingParser<RuleMode> REPORT_MODE =
+            SettingParser.ofChoices(List.of(RuleMode.OFF, RuleMode.AUDIT), Map.of("false", RuleMode.OFF));
+    private static final SettingParser<Integer> LIMIT = SettingKind.limit();
+    private static final SettingParser<Map<String, Integer>> LIMITS_OF_USERS = new SettingParser<>(
             "users with a limit each, each once, such as john=3,paul=2", RuleSettings::limitsOfUsers);
 
     private final Variables variables;
@@ -80,13 +79,13 @@ public final class RuleSettings {
         return new RuleConfig(mode, new Limits(limit.orElse(null), limitsOfUsers));
     }
 
-    private <T> Optional<T> read(RuleSetting setting, SettingConverter<T> converter) {
+    private <T> Optional<T> read(RuleSetting setting, SettingParser<T> parser) {
         var variable = variableOf(setting);
         if (!variables.isSet(variable)) {
             return Optional.empty();
         }
         try {
-            return Optional.of(converter.parse(variables.value(variable).strip()));
+            return Optional.of(parser.parse(variables.value(variable).strip()));
         } catch (IllegalArgumentException e) {
             var reportsOnly = setting.kind() == RuleSetting.Kind.REPORT_MODE;
             errors.add(variable, e.getMessage() + (reportsOnly ? ", because this rule only reports" : ""));
@@ -96,10 +95,10 @@ public final class RuleSettings {
 
     private static Optional<Map<String, Integer>> limitsOfUsers(String value) {
         var limits = new LinkedHashMap<String, Integer>();
-        for (var entry : Values.entries(value)) {
+        for (var entry : SettingKind.entries(value)) {
             var equals = entry.lastIndexOf('=');
             if (equals < 1
-                    || limits.put(entry.substring(0, equals), LIMIT.convert(entry.substring(equals + 1))) != null) {
+                    || limits.put(entry.substring(0, equals), LIMIT.parse(entry.substring(equals + 1))) != null) {
                 return Optional.empty();
             }
         }

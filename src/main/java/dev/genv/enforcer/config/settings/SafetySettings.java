@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
@@ -17,7 +18,7 @@ public interface SafetySettings {
      * at once, as genv does; then any user can have another user's job terminated. A single cycle does not wait.
      */
     @WithDefault("30s")
-    @WithConverter(Values.GracePeriod.class)
+    @Accepts(SettingKind.GRACE_PERIOD)
     Duration grace();
 
     /**
@@ -25,14 +26,15 @@ public interface SafetySettings {
      * need more time to write a checkpoint. A single cycle sends no SIGKILL.
      */
     @WithDefault("30s")
-    Optional<@WithConverter(Values.KillAfter.class) Duration> killAfter();
+    @Accepts(SettingKind.KILL_AFTER)
+    Optional<Duration> killAfter();
 
     /**
      * Time for which a process that got a SIGTERM must break no rule. After that it is a new case, which gets a SIGTERM first.
      * Increase it if processes avoid SIGKILL because they break a rule only from time to time.
      */
     @WithDefault("60s")
-    @WithConverter(Values.CompliancePeriod.class)
+    @Accepts(SettingKind.COMPLIANCE_PERIOD)
     Duration compliancePeriod();
 
     /**
@@ -40,7 +42,7 @@ public interface SafetySettings {
      * are reported. {@code 0} means no limit. A single cycle has no limit unless this is set.
      */
     @WithDefault("10")
-    @WithConverter(Values.Limit.class)
+    @Accepts(SettingKind.LIMIT)
     int maxTerminationsPerCycle();
 
     /**
@@ -50,7 +52,8 @@ public interface SafetySettings {
      * The file must belong to root, and no other user may be able to write to it. Separate the paths by commas or blanks.
      */
     @WithDefault("")
-    @WithConverter(Values.Programs.class)
+    @Accepts(SettingKind.PROGRAMS)
+    @WithConverter(SettingKind.Programs.class)
     Collection<ProtectedExecutable> protectedExecutables();
 
     /**
@@ -59,7 +62,8 @@ public interface SafetySettings {
      * by commas or blanks.
      */
     @WithDefault("")
-    @WithConverter(Values.UserNames.class)
+    @Accepts(SettingKind.USER_NAMES)
+    @WithConverter(SettingKind.Texts.class)
     Collection<String> exemptUsers();
 
     /**
@@ -75,7 +79,7 @@ public interface SafetySettings {
      * GPU driver belong to other processes. Set {@code false} only for tests.
      */
     @WithDefault("true")
-    @WithConverter(Values.TrueOrFalse.class)
+    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean requireHostPid();
 
     /** What a process counts as if it has overwritten its environ, and nothing shows to which environment it belongs. */

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import io.smallrye.config.WithName;
 import java.nio.file.Path;
@@ -98,7 +98,7 @@ public record Settings(
          * GPUs.
          */
         @WithDefault("30s")
-        @WithConverter(Values.Timeout.class)
+        @Accepts(SettingKind.TIMEOUT)
         Duration gpuTimeout();
 
         /**
@@ -106,7 +106,7 @@ public record Settings(
          * processes that hold the GPU without being listed. Increase it if the driver itself uses more.
          */
         @WithDefault("512mi")
-        @WithConverter(Values.OfMemory.class)
+        @Accepts(SettingKind.MEMORY)
         Memory unlistedMemory();
     }
 
@@ -118,11 +118,12 @@ public record Settings(
          * another directory than genv's own variable says.
          */
         @WithName("enforcer.state-dir")
-        Optional<@WithConverter(Paths.AbsolutePath.class) Path> stateDir();
+        @Accepts(SettingKind.ABSOLUTE_PATH)
+        Optional<Path> stateDir();
 
         /** genv's own variable for its state directory. {@code GENV_ENFORCER_STATE_DIR} takes precedence. */
         @WithDefault("/var/tmp/genv")
-        @WithConverter(Paths.AbsolutePath.class)
+        @Accepts(SettingKind.ABSOLUTE_PATH)
         Path tmpdir();
 
         /**
@@ -131,7 +132,7 @@ public record Settings(
          */
         @WithName("enforcer.lock-timeout")
         @WithDefault("5s")
-        @WithConverter(Values.Timeout.class)
+        @Accepts(SettingKind.TIMEOUT)
         Duration lockTimeout();
     }
 
@@ -143,7 +144,8 @@ public record Settings(
          * observations survive a restart. Unset means that the service keeps the same tables in memory, of about 16 MiB, and a restart
          * forgets them. A single cycle always keeps them in memory. The image sets {@code /var/lib/genv-enforcer}.
          */
-        Optional<@WithConverter(Paths.AbsolutePath.class) Path> dataDir();
+        @Accepts(SettingKind.ABSOLUTE_PATH)
+        Optional<Path> dataDir();
 
         /**
          * Largest size of the database in its folder. Three eighths of it are for recorded observations, a quarter for violations, actions
@@ -151,12 +153,12 @@ public record Settings(
          * bytes.
          */
         @WithDefault("256MiB")
-        @WithConverter(Values.DataSize.class)
+        @Accepts(SettingKind.DATA_SIZE)
         Memory dataMaxSize();
 
         /** Age above which the service deletes what it has stored. */
         @WithDefault("90d")
-        @WithConverter(Values.Age.class)
+        @Accepts(SettingKind.AGE)
         Duration dataMaxAge();
     }
 }

@@ -1,24 +1,27 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.config.settings.Settings.DataSettings;
 import dev.genv.enforcer.config.settings.Settings.GpuSettings;
 import dev.genv.enforcer.config.settings.Settings.StateSettings;
 import dev.genv.enforcer.config.settings.Variables.UnknownVariables;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import io.smallrye.config.ConfigMappingInterface.LeafProperty;
-import io.smallrye.config.ConfigMappingInterface.OptionalProperty;
-import io.smallrye.config.ConfigMappingInterface.PrimitiveProperty;
 import io.smallrye.config.ConfigMappingInterface.Property;
 import io.smallrye.config.ConfigMappings;
 import io.smallrye.config.ConfigMappings.ConfigClass;
 import io.smallrye.config.ConfigValidationException;
+import io.smallrye.config.Converters;
 import io.smallrye.config.PropertiesConfigSource;
 import io.smallrye.config.SmallRyeConfigBuilder;
 import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -49,6 +52,9 @@ public final class SettingsReader {
             .toList();
 
     private static final String MAX_TERMINATIONS = "genv.enforcer.max-terminations-per-cycle";
+
+    /** Above the library's own converters. */
+    private static final int PRIORITY = 200;
 
     private final Variables variables;
     private final SettingErrors errors;
@@ -113,47 +119,55 @@ public final class SettingsReader {
     /** The library would report an invalid value only in its own words, which may contain a secret. */
     private void check(String property, Property definition) {
         var value = values.get(property);
-        var converter = converterOf(definition);
-        if (value == null || converter.isEmpty()) {
+        var parser = parserOf(definition);
+        if (value == null || parser.isEmpty()) {
             return;
         }
         try {
-            converter.get().convert(value);
-            if (converter.get() instanceof SettingConverter.ChoiceConverter) {
-                values.put(property, value.toLowerCase(Locale.ROOT)); // the library knows the constants in lower case
-            }
+            values.put(property, text(parser.get().parse(value), value));
         } catch (IllegalArgumentException e) {
             values.remove(property);
             errors.add(Variables.nameOf(property), String.valueOf(e.getMessage()));
         }
     }
 
-    /** Returns the converter of an annotation, or that of the constants of an enum; empty if the library converts every value. */
-    static Optional<SettingConverter<?>> converterOf(Property definition) {
-        return switch (definition) {
-            case OptionalProperty optional -> converterOf(optional.getNestedProperty());
-            case PrimitiveProperty primitive
-            when primitive.hasConvertWith() -> Optional.of(create(primitive.getConvertWith()));
-            case LeafProperty leaf when leaf.hasConvertWith() -> Optional.of(create(leaf.getConvertWith()));
-            case LeafProperty leaf
-            when leaf.getValueRawType().isEnum() ->
-                // The library itself converts them too, but has its own words for an invalid value.
-                Optional.of(new SettingConverter.ChoiceConverter<>(
-                        List.of(leaf.getValueRawType().getEnumConstants()), Map.of()));
-            default -> Optional.empty();
+    /** Returns the text that the library reads: it has other words for switches, knows constants in lower case, and reads no file. */
+    private static String text(Object parsed, String value) {
+        return switch (parsed) {
+            case Boolean on -> on.toString();
+            case URI address -> address.toString();
+            case Enum<?> _ -> value.toLowerCase(Locale.ROOT);
+            default -> value;
         };
     }
 
-    private static SettingConverter<?> create(Class<?> converter) {
-        try {
-            return (SettingConverter<?>) converter.getConstructor().newInstance();
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(converter + " has no public constructor", e);
+    /** Returns the parser of the kind of a setting, or that of the constants of an enum; empty if every value is valid. */
+    static Optional<SettingParser<?>> parserOf(Property definition) {
+        var kind = definition.getMethod().getAnnotation(Accepts.class);
+        if (kind != null) {
+            return Optional.of(kind.value().parser());
         }
+        return definition instanceof LeafProperty leaf && leaf.getValueRawType().isEnum()
+                // The library itself converts them too, but has its own words for an invalid value.
+                ? Optional.of(
+                        SettingParser.ofChoices(List.of(leaf.getValueRawType().getEnumConstants())))
+                : Optional.empty();
     }
 
     private Settings map() {
-        var builder = new SmallRyeConfigBuilder().withSources(new PropertiesConfigSource(values, "environment", 100));
+        var builder = new SmallRyeConfigBuilder()
+                .withSources(new PropertiesConfigSource(values, "environment", 100))
+                .withConverter(
+                        Path.class,
+                        PRIORITY,
+                        Converters.newEmptyValueConverter(
+                                value -> Path.of(value).normalize()))
+                .withConverter(
+                        Memory.class, PRIORITY, value -> Memory.parse(value).orElseThrow())
+                .withConverter(
+                        Duration.class,
+                        PRIORITY,
+                        value -> SettingKind.duration(value).orElse(null)); // never
         GROUPS.forEach(builder::withMapping);
         var config = builder.build();
         return new Settings(

@@ -109,14 +109,11 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
     }
 
     private static String values(Property property) {
-        return SettingsReader.converterOf(property)
-                .map(SettingConverter::accepted)
-                .orElseGet(() -> switch (property) {
-                    case PrimitiveProperty primitive
-                    when primitive.getPrimitiveType() == boolean.class -> "true or false";
-                    case LeafProperty leaf when leaf.getValueRawType() == String.class -> "text";
-                    default -> throw new IllegalStateException(property.getMethod() + " has no converter");
-                });
+        return SettingsReader.parserOf(property).map(SettingParser::accepted).orElseGet(() -> switch (property) {
+            case PrimitiveProperty primitive when primitive.getPrimitiveType() == boolean.class -> "true or false";
+            case LeafProperty leaf when leaf.getValueRawType() == String.class -> "text";
+            default -> throw new IllegalStateException(property.getMethod() + " has no converter");
+        });
     }
 
     private static String title(String type) {

@@ -1,0 +1,298 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
+import dev.genv.enforcer.api.security.ApiToken.TokenFile;
+import dev.genv.enforcer.config.settings.SettingParser.Reader;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.notification.Addresses;
+import dev.genv.enforcer.notification.Addresses.AddressFile;
+import dev.genv.enforcer.notification.SecretFile;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.HostFile;
+import java.io.IOException;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import org.eclipse.microprofile.config.spi.Converter;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the values of a setting are, by subject: switches, numbers, times, texts, lists, files. A file is read at once, so that an
+ * unusable one prevents the start. Later changes are checked when they happen.
+ */
+public enum SettingKind {
+    /** A switch of a safeguard or of an option. */
+    TRUE_OR_FALSE("true or false", value -> toggle(value, "false", "true")),
+    /** A switch of a function. YAML reads {@code on} and {@code off} without quotes as {@code true} and {@code false}. */
+    ON_OR_OFF("on or off", value -> toggle(value, "off|false", "on|true")),
+    /** A switch of genv: every number except 0 means yes. */
+    GENV_SWITCH("0 or 1", value -> toggle(value, "[+-]?0{1,9}", "[+-]?[0-9]{1,9}")),
+
+    /** A limit of devices or processes. */
+    LIMIT("a whole number from 0", SettingKind::limit),
+    /** A number of messages in an hour. */
+    PER_HOUR("a whole number from 1 to 60", value -> number(value, "[1-9][0-9]?", 60)),
+    /** A TCP port; 0 is any that is free. */
+    PORT("a port, 0 to 65535", value -> number(value, "[0-9]{1,5}", 65_535)),
+    /** An amount of memory, as genv writes it. */
+    MEMORY("an amount of memory such as 512mi or 4g", Memory::parse),
+    /** The size of the database. Each kind of data has a share of it, so it is not too small. */
+    DATA_SIZE("a size from 4MiB to 1024GiB, such as 256MiB or 2GiB", SettingKind::dataSize),
+
+    /** Zero, or an interval that a scheduler with one tick a second can keep. */
+    INTERVAL(
+            "0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m",
+            value -> time(value, Duration.ZERO)
+                    .filter(interval -> interval.isZero() || interval.compareTo(Duration.ofSeconds(1)) >= 0)),
+    /** A time limit. */
+    TIMEOUT("a time from 1ms to 24h, such as 500ms or 5s", value -> time(value, Duration.ofMillis(1))),
+    /** The delay of an action. */
+    GRACE_PERIOD("a time from 0s to 24h, such as 30s or 2m", value -> time(value, Duration.ZERO)),
+    /** How long a process must break no rule; with 0s one compliant observation would be enough to escape SIGKILL. */
+    COMPLIANCE_PERIOD("a time from 1s to 24h, such as 60s or 10m", value -> time(value, Duration.ofSeconds(1))),
+    /** {@code never} is the absence of a time. */
+    KILL_AFTER(
+            "never, or a time from 1s to 24h, such as 30s or 2m",
+            value -> value.equalsIgnoreCase("never") ? Optional.of(value) : time(value, Duration.ofSeconds(1))),
+    /** An age of at least an hour, in hours or days. */
+    AGE("a time from 1h to 3650d, such as 12h or 90d", SettingKind::age),
+
+    /** The name or the address of a server. */
+    SERVER_NAME(
+            "the name or the address of a host, such as mail.example.org",
+            value -> text(value, name -> name.matches("[A-Za-z0-9._:-]{1,253}"))),
+    /** The user of a login at a mail server. */
+    MAIL_LOGIN("ASCII characters without blanks", value -> text(value, user -> user.matches("[!-~]{1,320}"))),
+    /** A plain mail address. */
+    MAIL_ADDRESS("a mail address, such as gpu-admin@example.org", value -> text(value, Addresses::isAddress)),
+    /** The mail addresses of all users. */
+    ADDRESS_TEMPLATE(
+            "a mail address with {user} for the name, such as {user}@example.org",
+            value -> text(
+                    value,
+                    template -> template.contains(Addresses.USER)
+                            && Addresses.isAddress(template.replace(Addresses.USER, "user")))),
+    /** The name of a login user. It does not begin with a dash, because people copy it into commands. */
+    LOGIN_NAME("the name of a user, such as raz", value -> text(value, name -> name.matches("[^\\s@:/-][^\\s@:/]*"))),
+    /** The address of a receiver. */
+    WEB_ADDRESS("an address with https or http and a host, such as https://example.org/hook", SettingKind::webAddress),
+
+    /** Users, by name or uid. */
+    USER_NAMES(
+            "names or uids of users, such as alice,1003",
+            value -> Optional.of(entries(value)).filter(users -> users.stream().allMatch(SettingKind::isUser))),
+    /** Protected programs. */
+    PROGRAMS(
+            "absolute paths, each with @ and a user, with @*, or with neither, such as"
+                    + " /opt/bin/server,/opt/bin/worker@alice",
+            value -> Optional.of(new Programs().convert(value))),
+    /** Host names of HTTP requests. */
+    HOST_NAMES(
+            "host names without ports, such as gpu-1.example.org,enforcer",
+            value -> Optional.of(
+                    entries(value).stream().map(AllowedHosts::requireName).toList())),
+    /** Machines to enforce on, separated by commas only. */
+    MACHINES(
+            "[user@]host[:port] for each machine, such as gpu-1,raz@gpu-2:2222,[::1]:22",
+            value -> Optional.of(HostAddress.parseList(value))),
+
+    /** A path that need not exist. */
+    ABSOLUTE_PATH("an absolute path", value -> Optional.of(absolute(value))),
+    /** A file that the service can read now. */
+    READABLE_FILE(
+            "a file that can be read",
+            value -> Optional.of(absolute(value)).filter(Files::isRegularFile).filter(Files::isReadable)),
+    /** A file that lists hosts now. The message for an invalid one names the lines. */
+    FILE_OF_HOSTS("a file with one host a line", value -> Optional.of(new HostFile(absolute(value)))),
+    /** A file that contains a token now. */
+    FILE_OF_TOKEN(
+            "a file with one token of at most 4096 ASCII characters without blanks",
+            value -> Optional.of(token(value))),
+    /** A file of mail addresses. */
+    FILE_OF_ADDRESSES(
+            "a file with name=address on each line", value -> Optional.of(new AddressFile(absolute(value)).read())),
+    /** A file with the address of a receiver. */
+    FILE_OF_WEB_ADDRESS(
+            "a file with an address with https or http and a host",
+            value -> webAddress(new SecretFile(absolute(value)).read())),
+    /** A file that contains a secret now. */
+    FILE_OF_SECRET("a file with a secret on one line", value -> Optional.of(new SecretFile(absolute(value)).read()));
+
+    /** The largest 32-bit number is no uid: the kernel uses it for none. */
+    private static final long HIGHEST_UID = 0xFFFF_FFFEL;
+
+    private static final int MAX_DIGITS = 10;
+    private static final Pattern USER = Pattern.compile("[^@/:*=]+");
+    private static final Memory SMALLEST_DATA = Memory.ofMebibytes(4);
+    private static final Memory LARGEST_DATA = Memory.ofMebibytes(1L << 20);
+    private static final Duration LONGEST = Duration.ofDays(1);
+    private static final Duration LONGEST_AGE = Duration.ofDays(3650);
+    private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|d|)");
+    private static final Pattern AGE_FORM = Pattern.compile("[0-9]{1,5}\\s*[hd]");
+
+    @SuppressWarnings("ImmutableEnumChecker") // it has no state
+    private final SettingParser<?> parser;
+
+    SettingKind(String accepted, Reader<?> reader) {
+        parser = new SettingParser<>(accepted, reader);
+    }
+
+    SettingParser<?> parser() {
+        return parser;
+    }
+
+    /** Reads a limit of devices or processes. */
+    static SettingParser<Integer> limit() {
+        return new SettingParser<>(LIMIT.parser.accepted(), SettingKind::limit);
+    }
+
+    private static Optional<Integer> limit(String value) {
+        return number(value, "[0-9]{1,9}", Integer.MAX_VALUE);
+    }
+
+    /** The kind of a setting in a mapping. Without it every value is valid, or each constant of an enum. */
+    @Target(ElementType.METHOD)
+    @Retention(RetentionPolicy.RUNTIME)
+    public @interface Accepts {
+        SettingKind value();
+    }
+
+    /** What matches both regular expressions means off. */
+    private static Optional<Boolean> toggle(String value, String off, String on) {
+        var word = value.toLowerCase(Locale.ROOT);
+        return word.matches(off) ? Optional.of(false) : Optional.of(true).filter(_ -> word.matches(on));
+    }
+
+    /** Accepts what matches an expression, which allows at most nine digits. */
+    private static Optional<Integer> number(String value, String digits, int highest) {
+        return text(value, text -> text.matches(digits)).map(Integer::valueOf).filter(number -> number <= highest);
+    }
+
+    private static Optional<Memory> dataSize(String value) {
+        return Memory.parse(value)
+                .filter(size -> size.compareTo(SMALLEST_DATA) >= 0 && size.compareTo(LARGEST_DATA) <= 0);
+    }
+
+    private static Optional<Duration> time(String value, Duration shortest) {
+        return duration(value)
+                .filter(_ -> !value.toLowerCase(Locale.ROOT).endsWith("d"))
+                .filter(time -> time.compareTo(shortest) >= 0 && time.compareTo(LONGEST) <= 0);
+    }
+
+    private static Optional<Duration> age(String value) {
+        return duration(value)
+                .filter(_ -> AGE_FORM.matcher(value.toLowerCase(Locale.ROOT)).matches())
+                .filter(age -> !age.isZero() && age.compareTo(LONGEST_AGE) <= 0);
+    }
+
+    /** Reads a whole number with {@code ms}, {@code s}, {@code m}, {@code h} or {@code d}; without a unit, seconds. */
+    static Optional<Duration> duration(String value) {
+        var match = DURATION.matcher(value.toLowerCase(Locale.ROOT));
+        if (!match.matches()) {
+            return Optional.empty();
+        }
+        var number = Long.parseLong(match.group(1));
+        return Optional.of(
+                switch (match.group(2)) {
+                    case "ms" -> Duration.ofMillis(number);
+                    case "m" -> Duration.ofMinutes(number);
+                    case "h" -> Duration.ofHours(number);
+                    case "d" -> Duration.ofDays(number);
+                    default -> Duration.ofSeconds(number);
+                });
+    }
+
+    private static Optional<String> text(String value, Predicate<String> isValid) {
+        return Optional.of(value).filter(isValid);
+    }
+
+    private static boolean isUser(String user) {
+        return user.matches("[0-9]+")
+                ? user.length() <= MAX_DIGITS && Long.parseLong(user) <= HIGHEST_UID
+                : USER.matcher(user).matches();
+    }
+
+    private static Optional<URI> webAddress(String value) {
+        try {
+            var uri = new URI(value);
+            var scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
+            return (scheme.equals("https") || scheme.equals("http"))
+                            && uri.getHost() != null
+                            && uri.getUserInfo() == null
+                            && uri.getFragment() == null
+                    ? Optional.of(uri)
+                    : Optional.empty();
+        } catch (URISyntaxException e) { // its message has the value
+            return Optional.empty();
+        }
+    }
+
+    private static Path absolute(String value) {
+        try {
+            var path = Path.of(value);
+            if (path.isAbsolute()) {
+                return path.normalize();
+            }
+        } catch (InvalidPathException e) { // its message has the value
+        }
+        throw new IllegalArgumentException("expected " + ABSOLUTE_PATH.parser.accepted());
+    }
+
+    /** The message of the error says by itself what is expected. */
+    private static String token(String value) {
+        try {
+            return new TokenFile(absolute(value)).read();
+        } catch (IOException e) {
+            throw new IllegalArgumentException(e.getMessage(), e);
+        }
+    }
+
+    /** Returns the entries of a list, which are separated by commas or blanks. */
+    static List<String> entries(String value) {
+        return Arrays.stream(value.split("[,\\s]+", -1))
+                .filter(entry -> !entry.isEmpty())
+                .toList();
+    }
+
+    /** Converts a list of texts. SmallRye Config itself would convert each entry of a List or Set, so lists are Collections. */
+    @SuppressWarnings("serial") // required by the interface; a converter is never serialized
+    public static final class Texts implements Converter<Collection<String>> {
+        @Override
+        public Collection<String> convert(String value) {
+            return entries(value);
+        }
+    }
+
+    /** Converts a list of protected programs. */
+    @SuppressWarnings("serial")
+    public static final class Programs implements Converter<Collection<ProtectedExecutable>> {
+        @Override
+        public Collection<ProtectedExecutable> convert(String value) {
+            return entries(value).stream().map(ProtectedExecutable::parse).toList();
+        }
+    }
+
+    /** Converts a list of machines. For an unset value, SmallRye Config passes an empty one. */
+    @SuppressWarnings("serial")
+    public static final class Machines implements Converter<Collection<HostAddress>> {
+        @Override
+        public @Nullable Collection<HostAddress> convert(String value) {
+            return value.isEmpty() ? null : HostAddress.parseList(value);
+        }
+    }
+}
