@@ -135,7 +135,13 @@ class ChartPackageTest {
 
     @Test
     void notesWarnThatProcessesAreTerminated() throws IOException {
-        assertThat(notes("{}")).contains("WARNING: it ENFORCES", "settings.mode=audit", "pod-security", "apiToken");
+        assertThat(notes("{}"))
+                .contains(
+                        "WARNING: it ENFORCES",
+                        "settings.mode=audit",
+                        "pod-security",
+                        "apiToken",
+                        "RuntimeClass nvidia");
         assertThat(notes("settings: {mode: audit}"))
                 .doesNotContain("WARNING")
                 .contains("AUDIT MODE", "settings.mode=enforce");
@@ -143,20 +149,6 @@ class ChartPackageTest {
                 .contains("3 machine(s) over SSH")
                 .doesNotContain("pod-security");
         assertThat(notes(RenderedChart.example("full"))).contains("Bearer", "8080:9090");
-        assertThat(notes("settings: {terminateProcesses: false}"))
-                .contains("it detaches environments")
-                .doesNotContain("ends processes");
-    }
-
-    @Test
-    void notesNameThePrerequisitesOfThePods() throws IOException {
-        assertThat(notes("{}"))
-                .contains("RuntimeClass nvidia", "ResourceQuota", "system-node-critical")
-                .contains("helm -n gpu upgrade genv-enforcer CHART --reset-then-reuse-values --set")
-                .doesNotContain("mkdir");
-        assertThat(notes("{runtimeClassName: '', priorityClassName: mine, settings: {mode: audit}}"))
-                .contains("mkdir -m 777 /var/tmp/genv")
-                .doesNotContain("RuntimeClass", "ResourceQuota");
     }
 
     private String notes(String values) throws IOException {

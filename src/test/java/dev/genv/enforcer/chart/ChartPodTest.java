@@ -86,6 +86,30 @@ class ChartPodTest {
     }
 
     @Test
+    void aRemotePodMayReachOnlyItsMachinesAndDns() {
+        var policy = REMOTE.only("NetworkPolicy").path("spec");
+        assertSame(policy.path("policyTypes"), "[Ingress, Egress]");
+        assertSame(policy.path("egress"), """
+                - ports:
+                  - {port: 53, protocol: UDP}
+                  - {port: 53, protocol: TCP}
+                  - {port: 5353, protocol: UDP}
+                  - {port: 5353, protocol: TCP}
+                - ports: [{port: 22, protocol: TCP}, {port: 2222, protocol: TCP}]
+                  to: [{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: "2001:db8::/32"}}]
+                """);
+    }
+
+    /** Administrators need to reach the pod that is not ready, and a client of a stream stays with one pod. */
+    @Test
+    void theServiceKeepsAClientAtOnePodEvenIfItIsNotReady() {
+        var service = NODE.only("Service").path("spec");
+        assertThat(service.path("publishNotReadyAddresses").asBoolean()).isTrue();
+        assertThat(service.path("sessionAffinity").asText()).isEqualTo("ClientIP");
+        assertThat(service.path("type").asText()).isEqualTo("ClusterIP");
+    }
+
+    @Test
     void mountsTheStateDirectoryAtItsNodePath() {
         var chart = RenderedChart.ofExample("full");
         assertThat(chart.pod().at("/volumes/0/hostPath/path").asText()).isEqualTo("/srv/genv");

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
-import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.testsupport.RenderedChart;
@@ -19,9 +18,6 @@ import org.junit.jupiter.api.Test;
 
 /** The chart has a value for each setting that a rule declares. A failure names what is missing, and in which file. */
 class ChartRulesTest {
-    private static final String TEMPLATE = "templates/_settings.tpl";
-    private static final Pattern MODES = Pattern.compile("\\$modes := list (.*) -}}");
-
     private final List<String> missing = new ArrayList<>();
 
     @Test
@@ -55,45 +51,16 @@ class ChartRulesTest {
         assertThat(missing).isEmpty();
     }
 
+    /** YAML reads the modes on and off as booleans. */
     @Test
-    void theTemplatesPassEverySettingOfARuleToTheService() throws IOException {
-        var template = file(TEMPLATE);
-        var modes = MODES.matcher(template);
-        assertThat(modes.find()).as("%s has the list $modes", TEMPLATE).isTrue();
-        forEachSetting((rule, setting) -> {
-            var variable = "GENV_ENFORCER_%s: settings.%s\n"
-                    .formatted(setting.name().replace('-', '_').toUpperCase(Locale.ROOT), valueOf(setting));
-            if (!template.contains(variable)) {
-                missing.add("%s: the variables lack \"%s\" of the rule %s".formatted(TEMPLATE, variable.strip(), rule));
-            }
-            if (setting.kind() == Kind.MODE && !modes.group(1).contains("\"%s\"".formatted(valueOf(setting)))) {
-                missing.add(
-                        "%s: the list $modes lacks \"%s\" of the rule %s".formatted(TEMPLATE, valueOf(setting), rule));
-            }
-        });
-        assertThat(missing).isEmpty();
-    }
-
-    @Test
-    void theFullExampleSetsEverySettingOfARule() {
-        var example = RenderedChart.parse(RenderedChart.example("full")).path("settings");
-        forEachSetting((rule, setting) -> {
-            if (!example.has(valueOf(setting))) {
-                missing.add("ci/full-values.yaml lacks settings.%s of the rule %s".formatted(valueOf(setting), rule));
-            }
-        });
-        assertThat(missing).isEmpty();
-    }
-
-    @Test
-    void refusesTheModeOfARuleWhoseLimitIsNotSet() {
-        Rules.definitions().stream().filter(RuleDefinition::hasLimit).forEach(rule -> {
+    void theTemplatesTranslateTheModeOfEveryRule() {
+        for (var rule : Rules.definitions()) {
             var value = valueOf(rule.modeSetting());
-            var refusal = RenderedChart.errorOf("settings: {%s: audit}".formatted(value));
-            assertThat(refusal)
-                    .as("the chart refuses settings.%s without a limit of the rule %s", value, rule)
-                    .contains("settings.%s is audit, but there is no limit".formatted(value));
-        });
+            var limit = rule.hasLimit() ? "maxDevicesPerUser: 1, " : "";
+            var environment = RenderedChart.of("settings: {%s%s: false}".formatted(limit, value))
+                    .environment();
+            assertThat(environment.values()).as(value).contains("off");
+        }
     }
 
     private static String defaultOf(RuleDefinition rule, RuleSetting setting) {
