@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.RenderedChart;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -62,12 +60,8 @@ class ChartPodTest {
                 capabilities: {drop: [ALL]}
                 """);
         assertThat(REMOTE.text()).doesNotContain("hostPath");
-    }
-
-    @Test
-    void remoteDeploymentHasOneReplica() {
+        assertSame(REMOTE.workload().at("/spec/strategy"), "type: Recreate");
         assertThat(REMOTE.workload().at("/spec/replicas").asInt()).isEqualTo(1);
-        assertThat(REMOTE.workload().at("/spec/strategy/type").asText()).isEqualTo("Recreate");
     }
 
     @Test
@@ -182,15 +176,6 @@ class ChartPodTest {
                 .asText();
     }
 
-    /** A pod that is not ready on one node must not block an update of the other nodes. */
-    @Test
-    void updatesAllNodesAtOnce() {
-        assertThat(NODE.workload()
-                        .at("/spec/updateStrategy/rollingUpdate/maxUnavailable")
-                        .asText())
-                .isEqualTo("100%");
-    }
-
     /** Of any release in any namespace; a pod that enforces over SSH may run on the same node. */
     @Test
     void podAntiAffinityAllowsOneEnforcerPerNode() {
@@ -243,18 +228,20 @@ class ChartPodTest {
         assertThat(anywhere.has("priorityClassName")).isFalse();
     }
 
-    @Test
-    void digestOverridesTheTag() throws IOException {
-        var digest = "sha256:" + "0".repeat(64);
-        var version = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")))
-                .path("appVersion")
+    @ParameterizedTest
+    @CsvSource({
+        "'{}', :VERSION",
+        "'{tag: 1.2.3}', :1.2.3",
+        "'{digest: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}',"
+                + " @sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    })
+    void theImageIsThatOfTheVersionTheTagOrTheDigest(String image, String suffix) {
+        var version = NODE.workload()
+                .at("/metadata/labels/app.kubernetes.io~1version")
                 .asText();
-        assertThat(image("{}")).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:" + version);
-        assertThat(image("{tag: '1.2'}")).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:1.2");
-        assertThat(image("{digest: '%s'}".formatted(digest)))
-                .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer@" + digest);
-        assertThat(image("{tag: '1.2', digest: '%s'}".formatted(digest)))
-                .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:1.2@" + digest);
+        var container = RenderedChart.of("image: " + image).container();
+        assertThat(container.path("image").asText())
+                .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer" + suffix.replace("VERSION", version));
     }
 
     /** The service reads it only at the start; it reads the others again after a change. */
@@ -267,10 +254,6 @@ class ChartPodTest {
         assertThat(RenderedChart.of(values.replace("jump.example", "leap.example"))
                         .workload())
                 .isNotEqualTo(REMOTE.workload());
-    }
-
-    private static String image(String values) {
-        return RenderedChart.of("image: " + values).container().path("image").asText();
     }
 
     private static void assertSame(JsonNode actual, String yaml) {
