@@ -17,6 +17,9 @@ class ChartPodTest {
     @Test
     void nodePodIsRootWithThreeCapabilities() {
         assertThat(NODE.pod().path("hostPID").asBoolean()).isTrue();
+        assertThat(NODE.pod().path("runtimeClassName").asText()).isEqualTo("nvidia");
+        assertThat(NODE.pod().path("priorityClassName").asText()).isEqualTo("system-node-critical");
+        assertThat(NODE.pod().has("securityContext")).isFalse();
         assertSame(NODE.container().path("securityContext"), """
                 allowPrivilegeEscalation: false
                 readOnlyRootFilesystem: true
@@ -25,6 +28,12 @@ class ChartPodTest {
                 seccompProfile: {type: RuntimeDefault}
                 appArmorProfile: {type: Unconfined}
                 """);
+    }
+
+    /** The group tty, which may write to terminals that accept messages. */
+    @Test
+    void aPodThatWritesToTerminalsHasTheirGroup() {
+        assertSame(RenderedChart.ofExample("full").pod().path("securityContext"), "supplementalGroups: [5]");
     }
 
     /** The field of AppArmor exists since Kubernetes 1.30. */
@@ -80,9 +89,10 @@ class ChartPodTest {
     }
 
     @Test
-    void aRemotePodMayReachOnlyItsMachinesAndDns() {
+    void aRemotePodMayReachOnlyItsMachinesAndDnsAndIsReachedOnItsPorts() {
         var policy = REMOTE.only("NetworkPolicy").path("spec");
         assertSame(policy.path("policyTypes"), "[Ingress, Egress]");
+        assertSame(policy.at("/ingress/0/ports"), "[{port: http, protocol: TCP}, {port: management, protocol: TCP}]");
         assertSame(policy.path("egress"), """
                 - ports:
                   - {port: 53, protocol: UDP}
@@ -144,8 +154,10 @@ class ChartPodTest {
             assertThat(mounts(chart.container()))
                     .contains("{\"name\":\"data\",\"mountPath\":\"/var/lib/genv-enforcer\"}");
         }
-        assertThat(volume(RenderedChart.ofExample("full")).has("hostPath")).isTrue();
-        assertThat(volume(REMOTE).has("persistentVolumeClaim")).isTrue();
+        assertSame(
+                volume(RenderedChart.ofExample("full")),
+                "{name: data, hostPath: {path: /var/lib/enforcer-data, type: DirectoryOrCreate}}");
+        assertSame(volume(REMOTE), "{name: data, persistentVolumeClaim: {claimName: genv-enforcer-data}}");
     }
 
     private static JsonNode volume(RenderedChart chart) {
