@@ -85,17 +85,6 @@ class ContainerIT extends EngineTest {
         }
     }
 
-    @Test
-    void reportsAReadOnlyStateDirectory() throws IOException {
-        state.device(0).write();
-        var mount = Flags.mount(stateDirectory);
-        try (var service = ServiceContainer.start(flags().replace(mount, mount + ",readonly"))) {
-            service.awaitReady(false);
-            assertThat(service.json("/hosts").getList("[0].missing_privileges")).contains("STATE_WRITE");
-            assertThat(service.log()).contains("mount it writable, with mode 0777");
-        }
-    }
-
     /** The engine creates a missing folder for root only; then genv would fail for every user. */
     @Test
     void makesStateDirectoryOfTheEngineWorldWritable() throws IOException {
