@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -21,7 +22,11 @@ import org.junit.jupiter.api.Test;
 class DocumentsTest {
     private static final Path README = Path.of("README.md");
     private static final Path CHART = Path.of("helm/genv-enforcer/README.md");
-    private static final int MOST_LINES_OF_THE_README = 250;
+    private static final Path ARCHITECTURE = Path.of("src/site/markdown/architecture.md");
+    private static final Path MAIN = Path.of("src/main/java/dev/genv/enforcer");
+    private static final Pattern PACKAGE_ROW = Pattern.compile("(?m)^\\| `([a-z.]+)` \\|");
+    private static final Pattern FILE_NAME = Pattern.compile("`([\\w./-]+\\.(?:java|js|json|md|tpl|ya?ml))`");
+    private static final int MOST_LINES_OF_THE_README = 135;
     private static final int MOST_WORDS_OF_A_SENTENCE = 40;
 
     private static final Pattern CODE_BLOCK = Pattern.compile("(?ms)^ *```.*?^ *```$");
@@ -100,6 +105,42 @@ class DocumentsTest {
                 .filter(sentence -> SPACES.split(sentence).length > MOST_WORDS_OF_A_SENTENCE)
                 .forEach(sentence -> found.add("%s: %s".formatted(file, sentence))));
         assertThat(found).isEmpty();
+    }
+
+    @Test
+    void theArchitecturePageListsEachPackageOnce() throws IOException {
+        var listed = PACKAGE_ROW
+                .matcher(architecture("## Packages"))
+                .results()
+                .map(row -> row.group(1))
+                .toList();
+        try (var files = Files.walk(MAIN)) {
+            var packages = files.filter(file -> file.toString().endsWith(".java"))
+                    .map(file -> MAIN.relativize(file.getParent()).toString().replace('/', '.'))
+                    .collect(Collectors.toSet());
+            assertThat(listed).containsExactlyInAnyOrderElementsOf(packages);
+        }
+    }
+
+    @Test
+    void everyFileOfARecipeExists() throws IOException {
+        var named = FILE_NAME
+                .matcher(architecture("## Where to add it"))
+                .results()
+                .map(name -> name.group(1).replaceFirst("^helm/", "helm/genv-enforcer/"))
+                .collect(Collectors.toCollection(TreeSet::new));
+        assertThat(named).hasSizeGreaterThan(20);
+        for (var root : List.of("src", "helm", ".github", "README.md")) {
+            try (var files = Files.walk(Path.of(root))) {
+                files.forEach(file -> named.removeIf(file::endsWith));
+            }
+        }
+        assertThat(named).isEmpty();
+    }
+
+    private static String architecture(String heading) {
+        var text = DOCUMENTS.getOrDefault(ARCHITECTURE, "");
+        return text.substring(text.indexOf(heading)).split("\n## ", 2)[0];
     }
 
     private static boolean exists(Path document, String target) throws IOException {

@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -34,14 +33,10 @@ class RuleDocumentsTest {
     private static final Pattern OPTION = Pattern.compile("(?m)^ +- ([a-z]+(?:-[a-z]+)+)$");
     private static final Pattern NAME = Pattern.compile("`([a-z]+(?:-[a-z]+)+)`");
 
-    /** The rules of genv 1.4.3. */
-    private static final Set<String> RULES_OF_GENV =
-            Set.of("non-env-processes", "env-devices", "max-devices-per-user", "env-memory");
-
     private final List<String> missing = new ArrayList<>();
 
     @ParameterizedTest
-    @ValueSource(strings = {"README.md", "src/site/markdown/rules-and-safety.md"})
+    @ValueSource(strings = {"README.md", "src/site/markdown/rules.md"})
     void theTableOfRulesListsEachRuleWithItsDefaultInTheOrderOfTheChecks(String page) throws IOException {
         var table = TABLE.matcher(Files.readString(Path.of(page)));
         assertThat(table.find()).as("%s has a table of rules", page).isTrue();
@@ -66,7 +61,7 @@ class RuleDocumentsTest {
         var table = Rules.definitions().stream()
                 .map(rule -> "| `%s` | %s | %s |\n".formatted(rule, rule.title(), rule.advice()))
                 .collect(Collectors.joining("", "| rule | title | advice |\n| --- | --- | --- |\n", ""));
-        GeneratedSection.assertSection(PAGES.resolve("rules-and-safety.md"), "advice", table);
+        GeneratedSection.assertSection(PAGES.resolve("rules.md"), "advice", table);
     }
 
     @Test
@@ -94,15 +89,6 @@ class RuleDocumentsTest {
                         "http-api.md: the section on plans lacks the field %s of the rule %s".formatted(field, rule));
             }
         });
-        assertThat(missing).isEmpty();
-    }
-
-    @Test
-    void thePageOfDifferencesNamesEachRuleThatGenvLacks() throws IOException {
-        var page = Files.readString(PAGES.resolve("compared-with-genv.md"));
-        names().stream()
-                .filter(rule -> !RULES_OF_GENV.contains(rule) && !page.contains("`%s`".formatted(rule)))
-                .forEach(rule -> missing.add("compared-with-genv.md: the additions lack the rule " + rule));
         assertThat(missing).isEmpty();
     }
 

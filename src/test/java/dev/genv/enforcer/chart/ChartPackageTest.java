@@ -1,111 +1,42 @@
 package dev.genv.enforcer.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.marcnuri.helm.DryRun;
 import com.marcnuri.helm.Helm;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
-/** The chart as a package; most tests use a copy. */
+/** The chart as an administrator gets it: lint, the test of an installation, and the notes. */
 class ChartPackageTest {
     @TempDir
     Path folder;
 
-    private Path copy;
+    @Test
+    void lintReportsNothing() {
+        var result = new Helm(RenderedChart.CHART).lint().strict().call();
+        assertThat(result.isFailed()).as("%s", result.getMessages()).isFalse();
+        assertThat(result.getMessages()).allMatch(message -> message.equals("[INFO] Chart.yaml: icon is recommended"));
+    }
 
-    @BeforeEach
-    void copyTheChart() throws IOException {
-        copy = folder.resolve("genv-enforcer");
+    /** Helm prints no hooks, so the pod is an ordinary one here. */
+    private RenderedChart chartWithTestHook(String values) throws IOException {
+        var copy = folder.resolve("genv-enforcer");
         try (var files = Files.walk(RenderedChart.CHART)) {
             for (var file : files.toList()) {
                 Files.copy(
                         file, copy.resolve(RenderedChart.CHART.relativize(file).toString()));
             }
         }
-    }
-
-    @Test
-    void lintReportsNothing() {
-        lint(RenderedChart.CHART);
-    }
-
-    /** Lint reads only the chart's own values, so these replace them. */
-    @ParameterizedTest
-    @ValueSource(strings = {"full", "remote", "existing"})
-    void lintReportsNothingWithTheExampleValues(String name) throws IOException {
-        var values = ChartValues.read().defaults().deepCopy();
-        new ObjectMapper().readerForUpdating(values).readValue(RenderedChart.parse(RenderedChart.example(name)));
-        // Helm removes these values.
-        ((ObjectNode) values.at("/dashboard/labels"))
-                .properties()
-                .removeIf(label -> label.getValue().isNull());
-        Files.writeString(copy.resolve("values.yaml"), values.toString());
-        lint(copy);
-    }
-
-    private static void lint(Path chart) {
-        var result = new Helm(chart).lint().strict().call();
-        assertThat(result.isFailed()).as("%s", result.getMessages()).isFalse();
-        assertThat(result.getMessages()).allMatch(message -> message.equals("[INFO] Chart.yaml: icon is recommended"));
-    }
-
-    @Test
-    void packageContainsNoTestFiles() throws Exception {
-        new Helm(RenderedChart.CHART).packageIt().withDestination(folder).call();
-        var chart = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")));
-        var archive = "genv-enforcer-%s.tgz".formatted(chart.path("version").asText());
-        var listing = new ProcessBuilder("tar", "-tzf", archive)
-                .directory(folder.toFile())
-                .start();
-        try (var lines = listing.inputReader()) {
-            assertThat(lines.lines())
-                    .contains(
-                            "genv-enforcer/values.schema.json",
-                            "genv-enforcer/README.md",
-                            "genv-enforcer/dashboards/genv-enforcer.json",
-                            "genv-enforcer/templates/NOTES.txt")
-                    .noneMatch(file -> file.contains("/ci/"));
-        }
-        assertThat(listing.waitFor()).isZero();
-    }
-
-    /** Helm prints no hooks, so the pod is an ordinary one here. */
-    private RenderedChart chartWithTestHook(String values) throws IOException {
-        var file = copy.resolve("templates/tests/health.yaml");
-        var hook = Files.readString(file);
+        var health = copy.resolve("templates/tests/health.yaml");
+        var hook = Files.readString(health);
         assertThat(hook).contains("    helm.sh/hook: test\n");
-        Files.writeString(file, hook.replaceAll("(?m)^ +(annotations:|helm\\.sh/hook.*)\n", ""));
+        Files.writeString(health, hook.replaceAll("(?m)^ +(annotations:|helm\\.sh/hook.*)\n", ""));
         return RenderedChart.ofCopy(copy, values);
-    }
-
-    /** Some platforms choose the uid. */
-    @Test
-    void testHookRunsAsTheUserOfThePlatform() throws IOException {
-        var chart = chartWithTestHook("remote: {runAsUser: null}");
-        assertThat(chart.only("Pod").at("/spec/securityContext").has("runAsUser"))
-                .isFalse();
-        ChartObjectsTest.check(chart);
-    }
-
-    /** Even if the schema is disabled. */
-    @Test
-    void refusesUnknownModeWithoutTheSchema() throws IOException {
-        Files.delete(copy.resolve("values.schema.json"));
-        for (var mode : new String[] {"null", "nodes"}) {
-            assertThatThrownBy(() -> RenderedChart.ofCopy(copy, "mode: " + mode))
-                    .hasMessageContaining(": set node or remote");
-        }
     }
 
     @Test
@@ -135,7 +66,13 @@ class ChartPackageTest {
 
     @Test
     void notesWarnThatProcessesAreTerminated() throws IOException {
-        assertThat(notes("{}")).contains("WARNING: it ENFORCES", "settings.mode=audit", "pod-security", "apiToken");
+        assertThat(notes("{}"))
+                .contains(
+                        "WARNING: it ENFORCES",
+                        "settings.mode=audit",
+                        "pod-security",
+                        "apiToken",
+                        "RuntimeClass nvidia");
         assertThat(notes("settings: {mode: audit}"))
                 .doesNotContain("WARNING")
                 .contains("AUDIT MODE", "settings.mode=enforce");
@@ -143,20 +80,6 @@ class ChartPackageTest {
                 .contains("3 machine(s) over SSH")
                 .doesNotContain("pod-security");
         assertThat(notes(RenderedChart.example("full"))).contains("Bearer", "8080:9090");
-        assertThat(notes("settings: {terminateProcesses: false}"))
-                .contains("it detaches environments")
-                .doesNotContain("ends processes");
-    }
-
-    @Test
-    void notesNameThePrerequisitesOfThePods() throws IOException {
-        assertThat(notes("{}"))
-                .contains("RuntimeClass nvidia", "ResourceQuota", "system-node-critical")
-                .contains("helm -n gpu upgrade genv-enforcer CHART --reset-then-reuse-values --set")
-                .doesNotContain("mkdir");
-        assertThat(notes("{runtimeClassName: '', priorityClassName: mine, settings: {mode: audit}}"))
-                .contains("mkdir -m 777 /var/tmp/genv")
-                .doesNotContain("RuntimeClass", "ResourceQuota");
     }
 
     private String notes(String values) throws IOException {

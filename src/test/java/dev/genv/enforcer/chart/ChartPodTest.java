@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.RenderedChart;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,6 +17,9 @@ class ChartPodTest {
     @Test
     void nodePodIsRootWithThreeCapabilities() {
         assertThat(NODE.pod().path("hostPID").asBoolean()).isTrue();
+        assertThat(NODE.pod().path("runtimeClassName").asText()).isEqualTo("nvidia");
+        assertThat(NODE.pod().path("priorityClassName").asText()).isEqualTo("system-node-critical");
+        assertThat(NODE.pod().has("securityContext")).isFalse();
         assertSame(NODE.container().path("securityContext"), """
                 allowPrivilegeEscalation: false
                 readOnlyRootFilesystem: true
@@ -27,6 +28,12 @@ class ChartPodTest {
                 seccompProfile: {type: RuntimeDefault}
                 appArmorProfile: {type: Unconfined}
                 """);
+    }
+
+    /** The group tty, which may write to terminals that accept messages. */
+    @Test
+    void aPodThatWritesToTerminalsHasTheirGroup() {
+        assertSame(RenderedChart.ofExample("full").pod().path("securityContext"), "supplementalGroups: [5]");
     }
 
     /** The field of AppArmor exists since Kubernetes 1.30. */
@@ -62,12 +69,8 @@ class ChartPodTest {
                 capabilities: {drop: [ALL]}
                 """);
         assertThat(REMOTE.text()).doesNotContain("hostPath");
-    }
-
-    @Test
-    void remoteDeploymentHasOneReplica() {
+        assertSame(REMOTE.workload().at("/spec/strategy"), "type: Recreate");
         assertThat(REMOTE.workload().at("/spec/replicas").asInt()).isEqualTo(1);
-        assertThat(REMOTE.workload().at("/spec/strategy/type").asText()).isEqualTo("Recreate");
     }
 
     @Test
@@ -83,6 +86,31 @@ class ChartPodTest {
             assertThat(chart.documents())
                     .noneMatch(each -> each.path("kind").asText().contains("Role"));
         }
+    }
+
+    @Test
+    void aRemotePodMayReachOnlyItsMachinesAndDnsAndIsReachedOnItsPorts() {
+        var policy = REMOTE.only("NetworkPolicy").path("spec");
+        assertSame(policy.path("policyTypes"), "[Ingress, Egress]");
+        assertSame(policy.at("/ingress/0/ports"), "[{port: http, protocol: TCP}, {port: management, protocol: TCP}]");
+        assertSame(policy.path("egress"), """
+                - ports:
+                  - {port: 53, protocol: UDP}
+                  - {port: 53, protocol: TCP}
+                  - {port: 5353, protocol: UDP}
+                  - {port: 5353, protocol: TCP}
+                - ports: [{port: 22, protocol: TCP}, {port: 2222, protocol: TCP}]
+                  to: [{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: "2001:db8::/32"}}]
+                """);
+    }
+
+    /** Administrators need to reach the pod that is not ready, and a client of a stream stays with one pod. */
+    @Test
+    void theServiceKeepsAClientAtOnePodEvenIfItIsNotReady() {
+        var service = NODE.only("Service").path("spec");
+        assertThat(service.path("publishNotReadyAddresses").asBoolean()).isTrue();
+        assertThat(service.path("sessionAffinity").asText()).isEqualTo("ClientIP");
+        assertThat(service.path("type").asText()).isEqualTo("ClusterIP");
     }
 
     @Test
@@ -126,8 +154,10 @@ class ChartPodTest {
             assertThat(mounts(chart.container()))
                     .contains("{\"name\":\"data\",\"mountPath\":\"/var/lib/genv-enforcer\"}");
         }
-        assertThat(volume(RenderedChart.ofExample("full")).has("hostPath")).isTrue();
-        assertThat(volume(REMOTE).has("persistentVolumeClaim")).isTrue();
+        assertSame(
+                volume(RenderedChart.ofExample("full")),
+                "{name: data, hostPath: {path: /var/lib/enforcer-data, type: DirectoryOrCreate}}");
+        assertSame(volume(REMOTE), "{name: data, persistentVolumeClaim: {claimName: genv-enforcer-data}}");
     }
 
     private static JsonNode volume(RenderedChart chart) {
@@ -156,15 +186,6 @@ class ChartPodTest {
                 .pod()
                 .at("/volumes/0/hostPath/type")
                 .asText();
-    }
-
-    /** A pod that is not ready on one node must not block an update of the other nodes. */
-    @Test
-    void updatesAllNodesAtOnce() {
-        assertThat(NODE.workload()
-                        .at("/spec/updateStrategy/rollingUpdate/maxUnavailable")
-                        .asText())
-                .isEqualTo("100%");
     }
 
     /** Of any release in any namespace; a pod that enforces over SSH may run on the same node. */
@@ -219,18 +240,20 @@ class ChartPodTest {
         assertThat(anywhere.has("priorityClassName")).isFalse();
     }
 
-    @Test
-    void digestOverridesTheTag() throws IOException {
-        var digest = "sha256:" + "0".repeat(64);
-        var version = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")))
-                .path("appVersion")
+    @ParameterizedTest
+    @CsvSource({
+        "'{}', :VERSION",
+        "'{tag: 1.2.3}', :1.2.3",
+        "'{digest: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}',"
+                + " @sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    })
+    void theImageIsThatOfTheVersionTheTagOrTheDigest(String image, String suffix) {
+        var version = NODE.workload()
+                .at("/metadata/labels/app.kubernetes.io~1version")
                 .asText();
-        assertThat(image("{}")).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:" + version);
-        assertThat(image("{tag: '1.2'}")).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:1.2");
-        assertThat(image("{digest: '%s'}".formatted(digest)))
-                .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer@" + digest);
-        assertThat(image("{tag: '1.2', digest: '%s'}".formatted(digest)))
-                .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:1.2@" + digest);
+        var container = RenderedChart.of("image: " + image).container();
+        assertThat(container.path("image").asText())
+                .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer" + suffix.replace("VERSION", version));
     }
 
     /** The service reads it only at the start; it reads the others again after a change. */
@@ -243,10 +266,6 @@ class ChartPodTest {
         assertThat(RenderedChart.of(values.replace("jump.example", "leap.example"))
                         .workload())
                 .isNotEqualTo(REMOTE.workload());
-    }
-
-    private static String image(String values) {
-        return RenderedChart.of("image: " + values).container().path("image").asText();
     }
 
     private static void assertSame(JsonNode actual, String yaml) {

@@ -14,6 +14,9 @@ import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The queries are valid; another test checks with a running service that their metrics exist. */
 class ChartQueriesTest {
@@ -55,35 +58,28 @@ class ChartQueriesTest {
                 .allMatch(query -> query.contains("namespace=\"$namespace\""));
     }
 
-    /** With a long interval, ten minutes may contain no cycle. */
-    @Test
-    void longIntervalExtendsTheAlertWindows() {
-        assertThat(rules("{}")).contains("[600s]", "[300s]").doesNotContain("[5400s]");
-        assertThat(rules("{prometheusRule: {staleAfter: 2h}, settings: {interval: 30m}}"))
-                .contains("[5400s]", "> 7200")
-                .doesNotContain("[600s]", "[300s]");
-    }
-
-    /** With rare scrapes, two of them are not enough for a rate. */
-    @Test
-    void longScrapeIntervalExtendsTheAlertWindows() {
-        assertThat(rules("serviceMonitor: {interval: 2m}"))
-                .contains("[480s]", "[600s]")
-                .doesNotContain("[300s]");
+    /** With a long interval ten minutes may contain no cycle, and with rare scrapes two of them are not enough for a rate. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{}|[600s], [300s]|[5400s]",
+                "{prometheusRule: {staleAfter: 2h}, settings: {interval: 30m}}|[5400s], > 7200|[600s], [300s]",
+                "serviceMonitor: {interval: 2m}|[480s], [600s]|[300s]",
+            })
+    void theWindowsOfAlertsFollowTheIntervals(String values, String windows, String others) {
+        assertThat(objectOf(values).toString())
+                .contains(windows.split(", ", -1))
+                .doesNotContain(others.split(", ", -1));
     }
 
     /** The series begins with the first cycle, so the first increase is certain only two intervals after the start. */
-    @Test
-    void alertsAllowForTheStartOfTheService() {
-        for (var alert : List.of("CycleStalled", "CycleFailing", "ActionFailing")) {
-            assertThat(rule("{}", alert).path("for").asText()).isEqualTo("5m");
-            assertThat(rule("settings: {interval: 150s}", alert).path("for").asText())
-                    .isEqualTo("5m");
-            assertThat(rule("{settings: {interval: 9m}, prometheusRule: {failingFor: 301s}}", alert)
-                            .path("for")
-                            .asText())
-                    .isEqualTo("1080s");
-        }
+    @ParameterizedTest
+    @ValueSource(strings = {"CycleStalled", "CycleFailing", "ActionFailing"})
+    void alertsAllowForTheStartOfTheService(String alert) {
+        assertThat(rule("{}", alert).path("for").asText()).isEqualTo("5m");
+        var slow = "{settings: {interval: 9m}, prometheusRule: {failingFor: 301s}}";
+        assertThat(rule(slow, alert).path("for").asText()).isEqualTo("1080s");
     }
 
     @Test
@@ -154,18 +150,6 @@ class ChartQueriesTest {
                 .allMatch(query -> query.contains("unless") && query.contains("offset"));
     }
 
-    @Test
-    void dashboardPanelsHaveUniqueIdsAndDescriptions() {
-        var board = ChartQueries.board();
-        var ids = new HashSet<Integer>();
-        for (var panel : board.path("panels")) {
-            assertThat(ids.add(panel.path("id").asInt())).isTrue();
-            assertThat(panel.path("title").asText()).isNotBlank();
-            assertThat(panel.path("description").asText()).isNotBlank();
-            assertThat(panel.path("targets")).isNotEmpty();
-        }
-    }
-
     private static List<String> values(String label) {
         var matcher = Pattern.compile("\\b%s=~?\"([^\"]*)\"".formatted(label));
         return ChartQueries.alerts()
@@ -173,10 +157,6 @@ class ChartQueriesTest {
                 .flatMap(found -> Arrays.stream(found.group(1).split("\\|", -1)))
                 .distinct()
                 .toList();
-    }
-
-    private static String rules(String values) {
-        return objectOf(values).toString();
     }
 
     private static JsonNode rule(String values, String name) {

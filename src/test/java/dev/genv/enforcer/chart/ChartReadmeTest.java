@@ -51,16 +51,6 @@ class ChartReadmeTest {
         GeneratedSection.assertSection(README, "alerts", table.toString());
     }
 
-    /** A value without a description would not be in the table. */
-    @Test
-    void everyValueHasADescription() throws IOException {
-        var values = ChartValues.read();
-        assertThat(values.all()).hasSizeGreaterThan(100);
-        for (var section : values.sections()) {
-            assertThat(values.all()).as(section).anyMatch(value -> value.path().startsWith(section + "."));
-        }
-    }
-
     /** Administrators need the version to upgrade. */
     @Test
     void chartAndServiceHaveTheSameVersion() throws IOException {

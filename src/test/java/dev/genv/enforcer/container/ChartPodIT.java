@@ -15,10 +15,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
-/** The chart's pod with a real engine: its privileges suffice, and each one is required. */
+/** The chart's pods with a real engine: their privileges suffice. */
 @Tag("container")
 @Timeout(600)
 class ChartPodIT extends EngineTest {
@@ -40,31 +38,13 @@ class ChartPodIT extends EngineTest {
         return folder;
     }
 
-    private Flags nodePodFlags(String values) throws IOException {
-        return PodFlags.of(RenderedChart.of(values), Map.of("state", stateDirectory, "data", dataFolder(0)))
-                .add("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
-    }
-
+    /** {@code ShippedFlagsTest} shows that its privileges are those of the README, each of which {@code ContainerIT} requires. */
     @Test
     void nodePodTerminatesAndDetaches() throws IOException {
-        assertEnforces(nodePodFlags(SETTINGS + "  maxDevicesPerUser: 1\n"), "node-of-the-cluster");
-    }
-
-    @Test
-    void podHasTheSamePrivilegesAsTheReadme() throws IOException {
-        assertThat(PodFlags.privileges(nodePodFlags("")))
-                .isEqualTo(PodFlags.privileges(Flags.ofReadme(stateDirectory)));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"KILL", "SYS_PTRACE", "DAC_READ_SEARCH"})
-    void everyCapabilityOfTheNodePodIsRequired(String capability) throws IOException {
-        assertCapabilityMissing(nodePodFlags(SETTINGS).without("--cap-add", capability), capability);
-    }
-
-    @Test
-    void hostPidIsRequired() throws IOException {
-        assertReadOnly(nodePodFlags(SETTINGS).without("--pid=host"));
+        var chart = RenderedChart.of(SETTINGS + "  maxDevicesPerUser: 1\n");
+        var flags = PodFlags.of(chart, Map.of("state", stateDirectory, "data", dataFolder(0)))
+                .add("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
+        assertEnforces(flags, "node-of-the-cluster");
     }
 
     /** The folder contains the chart's files for the pod, which only its group can read. */

@@ -1,10 +1,8 @@
 package dev.genv.enforcer.container;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -59,16 +57,6 @@ class ContainerIT extends EngineTest {
         assertReadOnly(flags().without("--pid=host"));
     }
 
-    /** The negative control of the test before. */
-    @Test
-    void requireHostPidFalseActsOnContainerPids() throws IOException {
-        try (var service = ServiceContainer.start(flags().without("--pid=host").set("REQUIRE_HOST_PID", false))) {
-            service.awaitReady(true);
-            gpus.process(FakeNvidiaSmi.uuid(2), service.startProcessInside(OTHER_UID), "10");
-            await().until(() -> service.processesInside().isEmpty());
-        }
-    }
-
     /** Docker's AppArmor profile exists on Ubuntu and not on Debian. */
     @Test
     void namesTheMissingFlagUnderDockersAppArmorProfile() throws IOException {
@@ -94,17 +82,6 @@ class ContainerIT extends EngineTest {
                 assertThat(service.json("/hosts").getList("[0].problems.code")).contains("gpu_tool_failed");
                 assertThat(stray.isAlive()).isTrue();
             }
-        }
-    }
-
-    @Test
-    void reportsAReadOnlyStateDirectory() throws IOException {
-        state.device(0).write();
-        var mount = Flags.mount(stateDirectory);
-        try (var service = ServiceContainer.start(flags().replace(mount, mount + ",readonly"))) {
-            service.awaitReady(false);
-            assertThat(service.json("/hosts").getList("[0].missing_privileges")).contains("STATE_WRITE");
-            assertThat(service.log()).contains("mount it writable, with mode 0777");
         }
     }
 
@@ -209,18 +186,5 @@ class ContainerIT extends EngineTest {
                 .add("-e", "JAVA_OPTS=-Xmx300m -XX:+PrintCommandLineFlags"));
         assertThat(cycle.exitCode()).as(cycle.text()).isZero();
         assertThat(cycle.text()).contains("-XX:MaxHeapSize=%d".formatted(300 << 20));
-    }
-
-    @Test
-    void invalidSettingAbortsTheStartWithOneLine() throws IOException {
-        assertThat(ServiceContainer.runOnce(flags().set("MODE", "enforc")))
-                .satisfies(end -> assertThat(end.exitCode()).isEqualTo(2))
-                .satisfies(end -> assertThat(end.output()).isEmpty())
-                // The client can print its own warnings, for example about packet forwarding.
-                .satisfies(end -> assertThat(end.errors().lines())
-                        .filteredOn(line -> line.contains("GENV_ENFORCER_"))
-                        .singleElement()
-                        .asString()
-                        .startsWith("GENV_ENFORCER_MODE=enforc: "));
     }
 }

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -33,6 +35,13 @@ class ShippedFlagsTest {
                 .isEqualTo("{\"driver\":\"nvidia\",\"count\":\"all\",\"capabilities\":[\"gpu\",\"utility\"]}");
         assertThat(node.path("ports").valueStream().map(JsonNode::asText))
                 .containsExactly("127.0.0.1:8080:8080", "127.0.0.1:9000:9000");
+    }
+
+    @Test
+    void podOfTheChartHasTheSamePrivilegesAsTheReadme() throws IOException {
+        var state = Path.of("/srv/genv");
+        var pod = PodFlags.of(RenderedChart.of(""), Map.of("state", state, "data", Path.of("/srv/data")));
+        assertThat(PodFlags.privileges(pod)).isEqualTo(PodFlags.privileges(Flags.ofReadme(state)));
     }
 
     @Test

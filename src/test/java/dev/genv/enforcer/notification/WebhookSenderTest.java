@@ -85,7 +85,7 @@ class WebhookSenderTest {
         }
     }
 
-    /** With the commands of notifications.md. */
+    /** With the commands of operate.md. */
     @ParameterizedTest
     @ValueSource(strings = {"s3cret", "whsec_czNjcmV0AAECAwQ="})
     void signsIdTimeAndBody(String secret) throws Exception {
@@ -106,8 +106,7 @@ class WebhookSenderTest {
 
     /** Returns the commands of the page for this kind of secret. */
     private static String command(String secret) throws IOException {
-        var blocks =
-                Files.readString(Path.of("src/site/markdown/notifications.md")).split("```", -1);
+        var blocks = Files.readString(Path.of("src/site/markdown/operate.md")).split("```", -1);
         return Arrays.stream(blocks)
                 .filter(block -> block.contains("openssl dgst"))
                 .filter(block -> block.contains("whsec_") == secret.startsWith("whsec_"))

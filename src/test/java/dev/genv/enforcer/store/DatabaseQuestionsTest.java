@@ -23,9 +23,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The questions of an administrator on the page of the database, with the schema of the service. */
+/** The questions of an administrator on the page about operation, with the schema of the service. */
 class DatabaseQuestionsTest {
-    private static final Path PAGE = Path.of("src/site/markdown/database.md");
+    private static final Path PAGE = Path.of("src/site/markdown/operate.md");
     private static final Pattern COMMAND =
             Pattern.compile("(?m)^sqlite3 -readonly /var/lib/genv-enforcer/enforcer\\.db \"([^\"$`\\\\!]+)\"$");
     private final Instant now = Instant.now();

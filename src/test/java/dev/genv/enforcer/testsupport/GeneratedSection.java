@@ -12,25 +12,19 @@ public final class GeneratedSection {
 
     private GeneratedSection() {}
 
-    /** Returns the whole file as a section. */
-    public static void assertFile(Path file, String text) throws IOException {
-        if (Boolean.getBoolean(REWRITE)) {
-            Files.writeString(file, text);
-        }
-        assertThat(Files.readString(file)).as(stale(file)).isEqualTo(text);
-    }
-
-    /** Returns the part of a file between two markers. */
+    /** Compares the part of a file between two markers. */
     public static void assertSection(Path file, String name, String text) throws IOException {
         var begin = "<!-- %s -->\n".formatted(name);
         var end = "<!-- /%s -->".formatted(name);
         var whole = Files.readString(file);
         assertThat(whole).contains(begin, end);
         var before = whole.substring(0, whole.indexOf(begin) + begin.length());
-        assertFile(file, before + text + whole.substring(whole.indexOf(end)));
-    }
-
-    private static String stale(Path file) {
-        return "%s is stale: run this test with -D%s=true and review the change".formatted(file, REWRITE);
+        var expected = before + text + whole.substring(whole.indexOf(end));
+        if (Boolean.getBoolean(REWRITE)) {
+            Files.writeString(file, expected);
+        }
+        assertThat(Files.readString(file))
+                .as("%s is stale: run this test with -D%s=true and review the change", file, REWRITE)
+                .isEqualTo(expected);
     }
 }

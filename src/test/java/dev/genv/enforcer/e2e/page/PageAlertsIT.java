@@ -23,8 +23,7 @@ class PageAlertsIT extends PageSuite {
     @Test
     void aCycleThatHangsIsShown() throws IOException {
         node.set("GPU_TIMEOUT", "1h");
-        startService();
-        client().awaitObservation();
+        startObservedService();
         node.gpus.fault("while [ -e \"$0\" ]; do sleep 1; done"); // until the end of the test
 
         var window = openWindow().open("#/violations");
@@ -36,8 +35,7 @@ class PageAlertsIT extends PageSuite {
 
     @Test
     void aCycleThatFailedIsShown() throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var status = (ObjectNode) client().json("/status");
         var window = openWindow()
                 .answer("**/status", status.put("error", "OutOfMemoryError: Java heap space"))
@@ -47,18 +45,6 @@ class PageAlertsIT extends PageSuite {
         assertThat(alerts(window)).containsText("The last cycle failed: OutOfMemoryError: Java heap space");
         assertThat(connection(window)).hasText("no current cycle");
         window.awaitText(".empty", "The last cycle failed.");
-    }
-
-    @Test
-    void everyHostShowsWhenItWasObserved() throws IOException {
-        startService();
-        client().awaitObservation();
-        var hosts = (ArrayNode) client().json("/hosts");
-        ((ObjectNode) hosts.get(0)).put("last_observed", "2026-11-20T00:01:02Z");
-
-        var window = openWindow().answer("**/hosts", hosts).open("#/hosts");
-
-        window.awaitText(".host .facts", "last observed 20 Nov 2026, 00:01:02");
     }
 
     @ParameterizedTest
@@ -72,8 +58,7 @@ class PageAlertsIT extends PageSuite {
     })
     void aHostOnWhichTheServiceDoesNotDoAllItsWorkIsShown(String code, String consequence, String alert)
             throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var hosts = (ArrayNode) client().json("/hosts");
         ((ArrayNode) hosts.get(0).path("problems"))
                 .addObject()
@@ -86,29 +71,14 @@ class PageAlertsIT extends PageSuite {
         assertThat(alerts(window)).containsText(alert);
     }
 
-    @Test
-    void aServiceThatOnlyObservesIsShown() throws IOException {
-        startService();
-        client().awaitObservation();
-        startService(); // the second one on this state directory
-        client().awaitObservation();
-
-        var window = openWindow().open("#/hosts");
-
-        assertThat(alerts(window)).containsText("No actions: gpu-1");
-    }
-
     @ParameterizedTest
     @CsvSource({
-        "429, application/problem+json, '{\"detail\":\"slowly\"}', slowly",
-        "500, application/problem+json, '{\"detail\":\"it failed\"}', it failed",
         "503, application/problem+json, '{\"detail\":\"too many clients\"}', too many clients",
         "200, text/html, <title>Login</title>, the answer cannot be read",
         "502, text/html, <title>Bad gateway</title>, HTTP status 502",
     })
     void aSourceWithoutCurrentAnswersIsShown(int status, String type, String body, String reason) throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var window = openWindow().withClock().open("#/hosts");
         assertThat(connection(window)).hasText("live");
 
@@ -125,8 +95,7 @@ class PageAlertsIT extends PageSuite {
 
     @Test
     void aServiceThatHangsIsShown() throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var window = openWindow().withClock().open("#/hosts");
         assertThat(connection(window)).hasText("live");
 
@@ -137,8 +106,7 @@ class PageAlertsIT extends PageSuite {
     /** The data of the tiles alone is old. */
     @Test
     void aSingleBusySourceIsShown() throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var window = openWindow().withClock().open("#/hosts");
         assertThat(connection(window)).hasText("live");
 
@@ -148,8 +116,7 @@ class PageAlertsIT extends PageSuite {
 
     @Test
     void aTokenThatIsRefusedInTheMeantimeIsAskedForAgain() throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var window = openWindow().withClock().open("#/hosts");
         assertThat(connection(window)).hasText("live");
 

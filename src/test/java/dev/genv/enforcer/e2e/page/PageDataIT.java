@@ -11,7 +11,6 @@ import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.Map;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -38,8 +37,7 @@ class PageDataIT extends PageSuite {
         node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
         try (var stray = Child.withEnvironment(Map.of())) {
             node.gpus.process(1, stray.pid(), "10");
-            startService();
-            client().awaitObservation();
+            startObservedService();
             var violation = (ObjectNode) client().json("/violations").get(0);
             var window = openWindow();
             window.answer("**/violations?status=resolved&limit=500", resolved(violation, 500));
@@ -89,8 +87,7 @@ class PageDataIT extends PageSuite {
 
     @Test
     void memoryOfProcessesThatAreNotListedHasTheirPids() throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var snapshot = (ObjectNode) client().json("/snapshot");
         var unlisted = JSON.readTree("""
                 { "devices": [ { "index": 0, "gpu_memory": "2048mi" } ],
@@ -106,8 +103,7 @@ class PageDataIT extends PageSuite {
 
     @Test
     void aPageThatIsOpenForDaysDoesNotGrow() throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var window = openWindow();
         window.page().addInitScript(COUNT_LISTENERS);
         window.open("#/hosts");
@@ -152,22 +148,5 @@ class PageDataIT extends PageSuite {
         window.awaitText("h2", "gpu-1");
         window.button("Theme: system").click();
         assertThat(window.button("Theme: dark")).isVisible();
-    }
-
-    /** The polls of the policy are so frequent that the mode is never old. */
-    @Test
-    void theModeFollowsAServiceThatWasRestarted() throws IOException {
-        startService();
-        client().awaitObservation();
-        var policy = (ObjectNode) client().json("/policy");
-        var window = openWindow()
-                .withClock()
-                .answer("**/policy", policy.put("mode", "audit"))
-                .open("#/hosts");
-        assertThat(window.page().locator("#mode")).hasText("AUDIT");
-
-        window.page().unroute("**/policy");
-        window.passAnswers(Pattern.compile("/hosts$"), 2);
-        assertThat(window.page().locator("#mode")).hasText("ENFORCE");
     }
 }

@@ -44,8 +44,7 @@ class PageIT extends PageSuite {
     @Test
     void aViolationAppearsAndIsResolvedWithoutReloading() throws IOException {
         node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var window = openWindow().open("#/violations");
         window.awaitText("#summary", "0 violations");
 
@@ -64,8 +63,7 @@ class PageIT extends PageSuite {
     @ValueSource(strings = {"**/violations?*", "**/violations/stream"})
     void aViolationAppearsByTheStreamAndByPolling(String blocked) throws IOException {
         node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var window = openWindow();
         // A violation between the last poll and the begin of the stream would never be shown.
         window.page().waitForResponse("**/violations/stream", () -> window.open("#/violations"));
@@ -102,22 +100,6 @@ class PageIT extends PageSuite {
             assertThat(link).isFocused();
             assertThat(window.page())
                     .hasURL(Pattern.compile("#/violations$")); // a closed dialog leaves its address later
-        }
-    }
-
-    @Test
-    void anAddressOpensTheStoryOfAViolation() throws IOException {
-        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
-        try (var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            startService();
-            client().awaitObservation();
-            var id = client().json("/violations").path(0).path("id").asText();
-
-            var window = openWindow().open("#/violations/" + id);
-            window.awaitText("dialog .steps", "Reported only");
-            window.open("#/violations/unknown");
-            window.awaitText("dialog .error", "does not know this violation");
         }
     }
 

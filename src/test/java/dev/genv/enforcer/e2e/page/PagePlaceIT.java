@@ -40,8 +40,7 @@ class PagePlaceIT extends PageSuite {
                 var member = Child.inEnvironment("a")) {
             writeEnvironment(shell);
             node.gpus.process(0, member.pid(), "10");
-            startService();
-            client().awaitObservation();
+            startObservedService();
             for (var link : Map.of("#/violations", ".violation .facts a", "#/hosts", ".tile .uses a")
                     .entrySet()) {
                 var window = openWindow().withClock().open(link.getKey());
@@ -56,24 +55,8 @@ class PagePlaceIT extends PageSuite {
     }
 
     @Test
-    void theAnswerOfWhatIfKeepsTheFocus() throws IOException {
-        startService();
-        client().awaitObservation();
-        var window = openWindow().open("#/plan");
-        assertThat(window.page().getByLabel("env-devices")).isChecked();
-        var button = window.button("Show what it would do");
-
-        button.press("Enter");
-
-        window.awaitText("#plan-result", "Result for now");
-        assertThat(button).isFocused();
-        assertThat(window.page().locator("#plan-result [role=status]")).hasText(Pattern.compile("Result for now: .*"));
-    }
-
-    @Test
     void theSkipLinkKeepsTheAddress() throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var window = openWindow().open("#/violations?status=active");
         var skip = window.link("Skip to the content");
         skip.focus();
@@ -105,8 +88,7 @@ class PagePlaceIT extends PageSuite {
     }
 
     private Window openViolation() throws IOException {
-        startService();
-        client().awaitObservation();
+        startObservedService();
         var id = client().json("/violations").path(0).path("id").asText();
         var window = openWindow().withClock().open("#/violations/" + id);
         window.awaitText("dialog .steps", "Seen");

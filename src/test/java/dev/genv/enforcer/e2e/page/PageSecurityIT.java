@@ -60,8 +60,7 @@ class PageSecurityIT extends PageSuite {
             }
             node.state.write();
             node.gpus.process(0, stray.pid(), "10").process(1, guest.pid(), "10");
-            startService();
-            client().awaitObservation();
+            startObservedService();
             var window = openWindow();
             window.page().addInitScript(RECORD_TITLES); // each view sets another one
             window.open("#/hosts");

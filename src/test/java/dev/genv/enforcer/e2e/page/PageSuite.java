@@ -54,6 +54,11 @@ abstract class PageSuite extends NodeSuite {
         return service;
     }
 
+    void startObservedService() throws IOException {
+        startService();
+        client().awaitObservation();
+    }
+
     ServiceClient client() throws IOException {
         return new ServiceClient(service);
     }
