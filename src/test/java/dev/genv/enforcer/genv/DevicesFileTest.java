@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Problem;
@@ -11,13 +12,22 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class DevicesFileTest {
+    private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
+    private static final Attachment LATER = new Attachment("mine", "4g", "20/11/2026 10:00:01");
+    private static final Attachment TIMELESS = new Attachment("mine", null, null);
+    private static final Attachment OTHERS = new Attachment("other", null, MINE.time());
     private static final String CURRENT_FORMAT = """
         {
           "devices": [
@@ -48,8 +58,7 @@ class DevicesFileTest {
     @Test
     void writesTheCurrentFormatByteForByte() throws UnreadableException {
         assertThat(written(List.of(DEVICE))).isEqualTo(CURRENT_FORMAT);
-        var files = new StateFiles(Path.of("unused"))
-                .device(0)
+        var files = files().device(0)
                 .device(1, new Attachment("a", "4g", null), new Attachment("ü", null, StateFiles.TIME));
         assertThat(written(read(files.devicesJson()).devices())).isEqualTo(files.devicesJson());
     }
@@ -109,15 +118,6 @@ class DevicesFileTest {
                         "the attachment of environment a to device 3 has a %s that is not text".formatted(name)));
     }
 
-    @Test
-    void deviceIsKeptWhenItsMemoryIsInvalid() throws UnreadableException {
-        var file = read("{\"devices\": [{\"index\": 1, \"attachments\": [{\"eid\": \"a\"}], \"total_memory\": 5}]}");
-        assertThat(file.devices()).containsExactly(new Device(1, null, List.of(new Attachment("a", null, null))));
-        assertThat(file.problems())
-                .containsExactly(
-                        new Problem(ProblemCode.ENTRY_UNREADABLE, "device 1 has a total_memory that is not text"));
-    }
-
     /** So a user who adds a second entry of a device neither hides the device nor removes its attachments. */
     @Test
     void duplicateDevicesAreMergedWithAllAttachments() throws UnreadableException {
@@ -165,5 +165,113 @@ class DevicesFileTest {
 
     private static String written(List<Device> devices) {
         return new String(GenvJson.write(JsonTree.of(out -> DevicesFile.write(devices, out))), UTF_8);
+    }
+
+    @Test
+    void removesOnlyTheGivenAttachment() throws UnreadableException {
+        var before = files().device(0, MINE, OTHERS, LATER, TIMELESS).device(1, MINE);
+        assertThat(without(json(before), 0, MINE))
+                .contains(json(files().device(0, OTHERS, LATER, TIMELESS).device(1, MINE)));
+        assertThat(without(json(before), 0, TIMELESS))
+                .contains(json(files().device(0, MINE, OTHERS, LATER).device(1, MINE)));
+        assertThat(without(json(before), 1, MINE))
+                .contains(json(files().device(0, MINE, OTHERS, LATER, TIMELESS).device(1)));
+    }
+
+    @Test
+    void removesThousandsOfAttachmentsAtOnce() throws UnreadableException {
+        var attachments = IntStream.range(0, 30_000)
+                .mapToObj(i -> new Attachment(Integer.toString(i), null, MINE.time()))
+                .toArray(Attachment[]::new);
+        var root = json(files().device(0, attachments));
+        var places = Arrays.stream(attachments)
+                .map(attachment -> new DevicesFile.AttachmentId(0, attachment))
+                .collect(Collectors.toSet());
+        assertThat(DevicesFile.remove(root, places)).isEqualTo(places);
+        assertThat(root).isEqualTo(json(files().device(0)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, nobody, 20/11/2026 10:00:00",
+        "0, mine, 20/11/2026 10:00:02",
+        "0, mine,",
+        "2, mine, 20/11/2026 10:00:00"
+    })
+    void removesNothingWhenTheAttachmentIsMissing(int device, String eid, String time) throws UnreadableException {
+        var before = json(files().device(0, MINE, OTHERS).device(1, MINE));
+        assertThat(without(before, device, new Attachment(eid, "4g", time))).isEmpty();
+    }
+
+    /** An attachment with an invalid time differs from one without a time. */
+    @Test
+    void preservesUnknownContent() throws UnreadableException {
+        var text = """
+            {
+              "version": 123456789012345678901234567890,
+              "devices": [
+                7,
+                {
+                  "index": "0",
+                  "attachments": [
+                    {
+                      "eid": "mine",
+                      "time": null
+                    }
+                  ]
+                },
+                {
+                  "index": 0,
+                  "colour": "\\u00fc",
+                  "attachments": [
+                    null,
+                    {
+                      "eid": "mine",
+                      "time": 5
+                    }%s
+                  ]
+                }
+              ]
+            }\
+            """;
+        var mine = """
+            ,
+                    {
+                      "time": null,
+                      "more": {},
+                      "eid": "mine"
+                    }\
+            """;
+        var after = without(GenvJson.read(text.formatted(mine).getBytes(UTF_8)), 0, TIMELESS);
+        assertThat(after)
+                .hasValueSatisfying(json ->
+                        assertThat(new String(GenvJson.write(json), UTF_8)).isEqualTo(text.formatted("")));
+    }
+
+    @Test
+    void removesNothingFromTheFormatBeforeGenv090() {
+        assertThatThrownBy(() -> without(GenvJson.read("""
+            {"devices": {"0": {"total_memory": "1mi", "eids": {"mine":
+             {"eid": "mine", "attached": "20/11/2026 10:00:00", "gpu_memory": "4g"}}}}}\
+            """.getBytes(UTF_8)), 0, MINE))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessageContaining("before genv 0.9.0");
+    }
+
+    private static Optional<JsonNode> without(JsonNode root, int device, Attachment attachment)
+            throws UnreadableException {
+        var place = new DevicesFile.AttachmentId(device, attachment);
+        var copy = root.deepCopy();
+        var removed = DevicesFile.remove(copy, Set.of(place));
+        assertThat(removed).isSubsetOf(place);
+        return removed.isEmpty() ? Optional.empty() : Optional.of(copy);
+    }
+
+    private static JsonNode json(StateFiles files) throws UnreadableException {
+        return GenvJson.read(files.devicesJson().getBytes(UTF_8));
+    }
+
+    private static StateFiles files() {
+        return new StateFiles(Path.of("unused"));
     }
 }

@@ -35,6 +35,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SnapshotJsonTest {
+    private static final String GOOD = "{'pid': 7, 'used_gpu_memory': [{'index': 0, 'gpu_memory': '1mi'}], 'eid': 'a'}";
+
     private static final Environment ALICES = new Environment(
             "a", 1000L, "alice", "20/11/2026 09:22:28", new Environment.Config(null, "1g", 1), List.of(40), List.of());
 
@@ -145,15 +147,6 @@ class SnapshotJsonTest {
                 .containsExactly(process(5434, new Membership.Outside(), new DeviceUsage(1, Memory.ofMebibytes(777))));
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"null", "\"[N/A]mi\"", "\"[GPU is lost]mi\""})
-    void memoryNotReportedByTheDriverIsUnknown(String text) throws UnreadableException {
-        var snapshot =
-                read(processes("{\"pid\": 1, \"eid\": \"x\", \"used_gpu_memory\": [{\"index\": 0, \"gpu_memory\": %s}]}"
-                        .formatted(text)));
-        assertThat(snapshot.processes().getFirst().memoryOn(0)).isNull();
-    }
-
     @Test
     void listedProcessWithoutIdIsUnknown() throws UnreadableException {
         var snapshot = new Snapshot(
@@ -207,23 +200,6 @@ class SnapshotJsonTest {
                 .hasMessageContaining(why);
     }
 
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "{'pid': -1, 'used_gpu_memory': []}                            | pid",
-                "{'pid': 1}                                                    | used_gpu_memory",
-                "{'pid': 1, 'eid': 5, 'used_gpu_memory': []}                   | eid",
-                "{'pid': 1, 'used_gpu_memory': [{'gpu_memory': '1mi'}]}        | index",
-                "{'pid': 1, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 5}]}     | gpu_memory",
-                "{'pid': 1, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 'x'}]}   | cannot be read: x",
-            })
-    void refusesUnreadableProcess(String process, String why) {
-        assertThatThrownBy(() -> read(processes(process.replace('\'', '"'))))
-                .isInstanceOf(UnreadableException.class)
-                .hasMessageContaining(why);
-    }
-
     private static GpuProcess process(int pid, Membership membership, DeviceUsage... usage) {
         return new GpuProcess(new ProcessId(pid, 0), null, "", membership, List.of(usage));
     }
@@ -235,5 +211,80 @@ class SnapshotJsonTest {
 
     private static Snapshot read(String text) throws UnreadableException {
         return SnapshotJson.read("gpu-1", GenvJson.read(text.getBytes(UTF_8)));
+    }
+
+    @Test
+    void usageOfADeviceInSeveralEntriesIsAddedUp() throws UnreadableException {
+        var read = readProcesses(
+                "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 0, 'gpu_memory': '1mi'}, {'index': 1, 'gpu_memory': '4mi'}]}");
+        assertThat(read)
+                .flatExtracting(GpuProcess::usage)
+                .containsExactly(new DeviceUsage(0, Memory.ofMebibytes(1)), new DeviceUsage(1, Memory.ofMebibytes(7)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"null", "'[N/A]mi'", "'[GPU is lost]mi'"})
+    void entryWithUnknownMemoryMakesTheSumUnknown(String unknown) throws UnreadableException {
+        var read = readProcesses(
+                "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 1, 'gpu_memory': %s}]}"
+                        .formatted(unknown));
+        assertThat(read).flatExtracting(GpuProcess::usage).containsExactly(new DeviceUsage(1, null));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "5                                                        | a process is not an object",
+                "{'pid': -1, 'used_gpu_memory': [], 'eid': null}          | that is not a number from 0",
+                "{'pid': '8', 'used_gpu_memory': [], 'eid': null}         | that is not a number from 0",
+                "{'pid': 99999999999, 'used_gpu_memory': [], 'eid': null} | that is not a number from 0",
+                "{'pid': 8, 'eid': null}                                  | has no array of used_gpu_memory",
+                "{'pid': 7, 'used_gpu_memory': [], 'eid': null}           | 7 is there more than once",
+                "{'pid': 5, 'used_gpu_memory': [], 'eid': 5}              | process 5 has an eid that is not text",
+                "{'pid': 5, 'used_gpu_memory': [7]}                       | process 5 ",
+                "{'pid': 5, 'used_gpu_memory': [{'gpu_memory': '1mi'}]}   | process 5 ",
+                "{'pid': 5, 'used_gpu_memory': [{'index': 'x', 'gpu_memory': '1mi'}]} | process 5 ",
+                "{'pid': 5, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 5}]}       | gpu_memory that is not text",
+                "{'pid': 5, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 'x'}]}     | cannot be read: x",
+            })
+    void refusesAnInvalidProcess(String corrupted, String why) throws UnreadableException {
+        assertThat(readProcesses(GOOD))
+                .singleElement()
+                .extracting(GpuProcess::membership)
+                .isEqualTo(new Membership.InEnvironment("a"));
+        assertRefused(GOOD + ", " + corrupted, why);
+    }
+
+    @Test
+    void tooLongIdIsShortened() throws UnreadableException {
+        var read = readProcesses("{'pid': 6, 'used_gpu_memory': [], 'eid': '%s'}".formatted("é".repeat(3000)));
+        assertThat(read)
+                .extracting(GpuProcess::membership)
+                .satisfiesExactly(endless -> assertThat(endless)
+                        .isInstanceOfSatisfying(
+                                Membership.InEnvironment.class,
+                                membership -> assertThat(membership.eid())
+                                        .startsWith("too-long:")
+                                        .hasSizeLessThan(200)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"[]", "null", "{}", "{\"processes\": {}}"})
+    void refusesOtherFormats(String json) {
+        assertThatThrownBy(() -> SnapshotJson.processes(GenvJson.read(json.getBytes(UTF_8))))
+                .isInstanceOf(UnreadableException.class);
+    }
+
+    private static void assertRefused(String processes, String... why) {
+        assertThatThrownBy(() -> readProcesses(processes))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessageContaining("has an entry that cannot be read: ")
+                .hasMessageContainingAll(why);
+    }
+
+    private static List<GpuProcess> readProcesses(String processes) throws UnreadableException {
+        return SnapshotJson.processes(GenvJson.read(
+                "{\"processes\": [%s]}".formatted(processes.replace('\'', '"')).getBytes(UTF_8)));
     }
 }

@@ -6,14 +6,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class DescriptorTest {
     @TempDir
@@ -65,5 +69,44 @@ class DescriptorTest {
         var fifo = Fifo.at(directory.resolve("fifo"));
         FileCalls.close(FileCalls.open(fifo));
         assertThatThrownBy(() -> FileCalls.open(directory.resolve("none"))).isInstanceOf(Errno.class);
+    }
+
+    /** The kernel says that these have no bytes. */
+    @Test
+    void readsAFileWithoutASize() throws IOException {
+        assertThat(Descriptor.readKernelFile("/proc/self/stat", 10_000))
+                .startsWith(("" + ProcessHandle.current().pid()).getBytes(StandardCharsets.US_ASCII));
+        assertThat(Descriptor.readKernelFile("/proc/self/maps", 10_000_000)).hasSizeGreaterThan(8192);
+    }
+
+    @Test
+    void namesTheFileThatIsMissing() {
+        assertThatThrownBy(() ->
+                        Descriptor.readKernelFile(directory.resolve("ü file").toString(), 10))
+                .isInstanceOf(NoSuchFileException.class)
+                .hasMessage(directory.resolve("ü file").toString());
+    }
+
+    @Test
+    void failsForADirectoryAndForALongPath() {
+        assertThatThrownBy(() -> Descriptor.readKernelFile("/proc", 10))
+                .isInstanceOf(IOException.class)
+                .hasMessageContainingAll("/proc", "Is a directory");
+        assertThatThrownBy(() -> Descriptor.readKernelFile("/" + "x".repeat(5000), 10))
+                .isInstanceOf(IOException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 8191, 8192, 8193, 16384, 100_000, 1_000_000})
+    void readsAKernelFileOfEverySizeUpToTheLimit(int size) throws IOException {
+        var content = new byte[size];
+        new Random(size).nextBytes(content);
+        Files.write(directory.resolve("ü file"), content);
+        assertThat(Descriptor.readKernelFile(directory.resolve("ü file").toString(), 2_000_000))
+                .isEqualTo(content);
+        assertThat(Descriptor.readKernelFile(directory.resolve("ü file").toString(), size))
+                .isEqualTo(content);
+        assertThat(Descriptor.readKernelFile(directory.resolve("ü file").toString(), size / 2))
+                .isEqualTo(Arrays.copyOf(content, size / 2));
     }
 }

@@ -2,12 +2,48 @@ package dev.genv.enforcer.linux;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.linux.PasswdFile.SubuidFile;
+import dev.genv.enforcer.model.Accounts;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class PasswdFileTest {
+    private static final Accounts ACCOUNTS = new Accounts(Map.of("bob", 1000L, "4711", 1002L));
+
+    @ParameterizedTest
+    @CsvSource({
+        "165535, 165535",
+        "165536, 1000",
+        "231071, 1000",
+        "231072, 1001",
+        "231171, 1001",
+        "231172, 231172",
+        "300000, 1002",
+        "0, 0"
+    })
+    void namesTheAccountOfASubordinateUid(long uid, long owner) {
+        var file = SubuidFile.parse("bob:165536:65536\n1001:231072:100\n4711:300000:1\n");
+        assertThat(file.of(ACCOUNTS).ownerOf(uid)).isEqualTo(owner);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {"nobody:165536:65536", "bob:165536", "bob:x:1", "bob:165536:-1", ":165536:1", "''"})
+    void skipsInvalidRanges(String line) {
+        assertThat(SubuidFile.parse(line + "\n").of(ACCOUNTS).ownerOf(165_536L)).isEqualTo(165_536L);
+    }
+
     @Test
-    void skipsInvalidLines() {
+    void leavesAnUnknownUidUnknown() {
+        assertThat(SubuidFile.EMPTY.of(ACCOUNTS).ownerOf(null)).isNull();
+    }
+
+    @Test
+    void skipsInvalidAccounts() {
         var accounts = PasswdFile.parse("""
                 # a comment
                 +::::::

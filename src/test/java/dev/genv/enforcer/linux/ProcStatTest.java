@@ -3,7 +3,9 @@ package dev.genv.enforcer.linux;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -16,6 +18,19 @@ class ProcStatTest {
             18446744073709551615 93869744926720 93869744944649 140727971759168 0 0 0 0 6 0 1 0 0 17 0 0 0 0 0 0 \
             93869744958736 93869744960000 93869901148160 140727971764955 140727971764963 140727971764963 \
             140727971766249 0
+            """;
+
+    private static final String STATUS = """
+            Name:\tpython
+            Umask:\t0022
+            State:\tS (sleeping)
+            Tgid:\t4711
+            Ngid:\t0
+            Pid:\t4712
+            PPid:\t1
+            TracerPid:\t0
+            Uid:\t1003\t1004\t1005\t1006
+            Gid:\t100\t100\t100\t100
             """;
 
     private static final long ORDINARY = 4194304;
@@ -72,5 +87,48 @@ class ProcStatTest {
         assertThatThrownBy(() ->
                         ProcStat.parse(TEXT.formatted("sleep", "S", ORDINARY).replace("438555", "soon")))
                 .isInstanceOf(IOException.class);
+    }
+
+    @Test
+    void returnsTheRealUidAndTheProcess() {
+        assertThat(ProcStatus.realUid(bytes(STATUS))).isEqualTo(1003);
+        assertThat(ProcStatus.processId(bytes(STATUS))).isEqualTo(4711);
+    }
+
+    /** The kernel writes a line break in a name as two characters. */
+    @Test
+    void isNotDeceivedByTheName() {
+        assertThat(ProcStatus.realUid(bytes("Name:\tx\\nUid:\t0\nUid:\t1003\t0\t0\t0\n")))
+                .isEqualTo(1003);
+        assertThat(ProcStatus.realUid(bytes("Name:\tUid: 0\nUid:\t1003\t0\t0\t0\n")))
+                .isEqualTo(1003);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0", "4294967295, 4294967295", "65534, 65534"})
+    void returnsEveryUid(String text, long uid) {
+        assertThat(ProcStatus.realUid(bytes("Uid:\t%s\t1\t1\t1\n".formatted(text))))
+                .isEqualTo(uid);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "Uid:",
+                "Uid:\t",
+                "Uid:\t1003",
+                "Uid:\tx\n",
+                "Uid:\t-1\t1\n",
+                "Uid:\t12345678901\t1\n",
+                " Uid:\t1\n",
+                "\n"
+            })
+    void anotherFormHasNone(String status) {
+        assertThat(ProcStatus.realUid(bytes(status))).isEqualTo(ProcStatus.NONE);
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
     }
 }

@@ -3,8 +3,6 @@ package dev.genv.enforcer.model;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.ArrayList;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class EnvironmentTest {
@@ -33,14 +31,5 @@ class EnvironmentTest {
         assertThat(env("a").capacity("4GB").build().capacity()).contains(new Memory(4_000_000_000L));
         assertThat(env("a").build().capacity()).isEmpty();
         assertThat(env("a").capacity("x").build().capacity()).isEmpty();
-    }
-
-    @Test
-    void copiesItsLists() {
-        var pids = new ArrayList<>(List.of(1));
-        var environment =
-                new Environment("a", 0L, null, "", new Environment.Config(null, null, null), pids, new ArrayList<>());
-        pids.add(2);
-        assertThat(environment.pids()).containsExactly(1);
     }
 }

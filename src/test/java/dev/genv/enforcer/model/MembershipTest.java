@@ -17,12 +17,6 @@ class MembershipTest {
     private static final Map<Integer, Unknown> LISTED = Membership.ofListedPids(ENVIRONMENTS);
 
     @Test
-    void processThatNamesNoEnvironmentIsOutside() {
-        assertThat(Membership.resolve(new Outside(), 4711, LISTED)).isEqualTo(new Outside());
-        assertThat(Membership.resolve(new Outside(), 812, Map.of())).isEqualTo(new Outside());
-    }
-
-    @Test
     void listedProcessThatNamesNoEnvironmentIsUnknown() {
         assertThat(Membership.resolve(new Outside(), 812, LISTED))
                 .isEqualTo(new Unknown("names no environment, but environment b lists its pid", true));
@@ -34,12 +28,5 @@ class MembershipTest {
         assertThat(Membership.resolve(own, 812, LISTED)).isEqualTo(own);
         var strange = new InEnvironment("gone");
         assertThat(Membership.resolve(strange, 812, LISTED)).isEqualTo(strange);
-    }
-
-    @Test
-    void unknownMembershipKeepsItsReason() {
-        var unknown = new Unknown("no permission");
-        assertThat(Membership.resolve(unknown, 812, LISTED)).isEqualTo(unknown);
-        assertThat(Membership.resolve(unknown, 4711, LISTED)).isEqualTo(unknown);
     }
 }

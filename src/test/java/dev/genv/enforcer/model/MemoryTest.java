@@ -25,6 +25,8 @@ class MemoryTest {
         "3gi, 3221225472",
         "15258mi, 15999172608",
         "007m, 7000000",
+        "9223372036854775807, 9223372036854775807",
+        "8589934591gi, 9223372035781033984",
     })
     void parsesAmountsWrittenByGenv(String text, long bytes) {
         assertThat(Memory.parse(text)).contains(new Memory(bytes));
@@ -53,23 +55,40 @@ class MemoryTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "", " ", "x", "g", "mi", "b", "-1", "-1mi", "+1", "1x", "1t", "1ib", "1i", "1bb", "1gg", "1,5g", "1.g",
-                ".5g", "1e9", "0x10", "1 0", "1_000", "٣g", "４g", "1g\n1g", "[N/A]", "null"
+                "",
+                " ",
+                "x",
+                "g",
+                "mi",
+                "b",
+                "-1",
+                "-1mi",
+                "+1",
+                "1x",
+                "1t",
+                "1ib",
+                "1i",
+                "1bb",
+                "1gg",
+                "1,5g",
+                "1.g",
+                ".5g",
+                "1e9",
+                "0x10",
+                "1 0",
+                "1_000",
+                "٣g",
+                "４g",
+                "1g\n1g",
+                "[N/A]",
+                "null",
+                "9223372036854775808",
+                "9223372037g",
+                "8589934592gi",
+                "99999999999999999999999999999999m"
             })
     void refusesInvalidAmounts(String text) {
         assertThat(Memory.parse(text)).isEmpty();
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"9223372036854775808", "9223372037g", "8589934592gi", "99999999999999999999999999999999m"})
-    void refusesAmountsThatOverflow(String text) {
-        assertThat(Memory.parse(text)).isEmpty();
-    }
-
-    @ParameterizedTest
-    @CsvSource({"9223372036854775807, 9223372036854775807", "8589934591gi, 9223372035781033984"})
-    void parsesTheLargestAmounts(String text, long bytes) {
-        assertThat(Memory.parse(text)).contains(new Memory(bytes));
     }
 
     @Test
@@ -109,11 +128,5 @@ class MemoryTest {
     @CsvSource({"0, 0", "1, 1", "1048575, 1", "1048576, 1", "1048577, 2", "9223372036854775807, 8796093022208"})
     void mebibytesAreRoundedUp(long bytes, long mebibytes) {
         assertThat(new Memory(bytes).mebibytes()).isEqualTo(mebibytes);
-    }
-
-    @Test
-    void mebibytesRoundTrip() {
-        assertThat(Memory.ofMebibytes(1542).mebibytes()).isEqualTo(1542);
-        assertThat(Memory.ofMebibytes(1)).isLessThan(Memory.ofMebibytes(2));
     }
 }

@@ -70,9 +70,4 @@ class ProblemCodeTest {
                 Arrays.stream(ProblemConsequence.values()).map(each -> "consequence." + each.label()));
         assertThat(keys).containsAll(TEXTS.keys());
     }
-
-    @Test
-    void theLabelIsTheLowerCaseName() {
-        assertThat(ProblemCode.STATE_UNREADABLE.label()).isEqualTo("state_unreadable");
-    }
 }

@@ -3,7 +3,6 @@ package dev.genv.enforcer.model;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Device.Attachment;
@@ -39,31 +38,6 @@ class SnapshotTest {
                 .isEqualTo(new Device(0, null, List.of(attachment("a", "1"), attachment("a", "0"))));
         assertThat(device.isAttachedTo("b")).isTrue();
         assertThat(device.isAttachedTo("c")).isFalse();
-    }
-
-    @Test
-    void fleetsAreSortedByHost() {
-        var fleet = remote(host("gpu-2"), host("gpu-10"), host("gpu-1"));
-        assertThat(fleet.snapshots()).extracting(Snapshot::host).containsExactly("gpu-1", "gpu-10", "gpu-2");
-    }
-
-    @Test
-    void reportsMissingParts() {
-        var snapshot = host().missing(SnapshotPart.ATTACHMENTS).snapshot();
-        assertThat(snapshot.isComplete()).isFalse();
-        assertThat(snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS))
-                .isTrue();
-        assertThat(snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ATTACHMENTS))
-                .isFalse();
-        assertThat(host().snapshot().isComplete()).isTrue();
-    }
-
-    @Test
-    void unobservedHostMissesAllParts() {
-        var why = new Problem(ProblemCode.UNREACHABLE, "no answer within 10 s");
-        var unseen = Snapshot.unseen("gpu-1", why);
-        assertThat(unseen.missing()).containsExactlyInAnyOrder(SnapshotPart.values());
-        assertThat(unseen.problems()).containsExactly(why);
     }
 
     @Test

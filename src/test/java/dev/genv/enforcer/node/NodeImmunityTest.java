@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
@@ -35,25 +34,10 @@ class NodeImmunityTest {
 
     private final Path state;
     private final FakeNvidiaSmi smi;
-    private final ObservedHost host;
 
     NodeImmunityTest(@TempDir Path folder) throws IOException {
         state = folder.resolve("genv");
         smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
-        host = new NodeBuilder(state, smi.path()).host();
-    }
-
-    @Test
-    void exemptProcessIsReportedWithTheReasonAndNotTerminated() throws Exception {
-        try (var child = Child.withEnvironment(Map.of())) {
-            smi.process(0, child.pid(), "1");
-            var uid = Long.toString(FileCalls.effectiveUid());
-            assertImmune(
-                    Immunity.Kind.EXEMPT,
-                    Outcome.SKIPPED_EXEMPT,
-                    child,
-                    new NodeBuilder(state, smi.path()).exempt(uid).host());
-        }
     }
 
     /** The kernel tells which file is run: neither its name nor a copy under the protected path's name matters. */
@@ -73,32 +57,11 @@ class NodeImmunityTest {
             for (var child : List.of(immunityCheck, copy, renamed, users)) {
                 smi.process(0, child.pid(), "1");
             }
-            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, immunityCheck, caring);
+            assertProtected(immunityCheck, caring);
             for (var child : List.of(copy, renamed, users)) {
                 assertThat(terminate(child, caring)).isEqualTo(Result.of(Outcome.SIGNALLED));
                 assertThat(child.awaitExit()).isEqualTo(143);
             }
-        }
-    }
-
-    @Test
-    void protectedProgramOfConfiguredUserIsImmune(@TempDir Path folder) throws Exception {
-        requireOtherUsers();
-        makeTraversable(folder);
-        var program = copyOfSleep(folder, "server");
-        try (var nobody = Child.ofUser(65534, program, Map.of());
-                var other = Child.ofUser(65533, program, Map.of())) {
-            smi.process(0, nobody.pid(), "1").process(0, other.pid(), "1");
-            var one = new NodeBuilder(state, smi.path())
-                    .programs(new ProtectedExecutable(program, "65534"))
-                    .host();
-            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, nobody, one);
-            var all = new NodeBuilder(state, smi.path())
-                    .programs(new ProtectedExecutable(program, "*"))
-                    .host();
-            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, other, all);
-            assertThat(terminate(other, one)).isEqualTo(Result.of(Outcome.SIGNALLED));
-            assertThat(other.awaitExit()).isEqualTo(143);
         }
     }
 
@@ -119,8 +82,8 @@ class NodeImmunityTest {
             for (var child : List.of(byRoot, byUser, hostile)) {
                 smi.process(0, child.pid(), "1");
             }
-            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, byRoot, caring);
-            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, byUser, caring);
+            assertProtected(byRoot, caring);
+            assertProtected(byUser, caring);
             assertThat(terminate(hostile, caring)).isEqualTo(Result.of(Outcome.SIGNALLED));
             assertThat(hostile.awaitExit()).isEqualTo(143);
         }
@@ -138,10 +101,10 @@ class NodeImmunityTest {
             smi.process(0, old.pid(), "1");
             caring.observe(Set.of());
             Files.move(copyOfSleep(folder, "new"), program, StandardCopyOption.ATOMIC_MOVE);
-            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, old, caring);
+            assertProtected(old, caring);
             try (var current = Child.running(List.of(program.toString(), "600"), Map.of())) {
                 smi.process(0, current.pid(), "1");
-                assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, current, caring);
+                assertProtected(current, caring);
             }
         }
     }
@@ -163,30 +126,12 @@ class NodeImmunityTest {
         return Stream.concat(command.stream(), Stream.of(more)).toList();
     }
 
-    /** Between the look and the signal the process may have become one that is spared. */
-    @Test
-    void immunityIsCheckedAgainBeforeTheSignal() throws Exception {
-        try (var child = Child.withEnvironment(Map.of())) {
-            smi.process(0, child.pid(), "1");
-            var checked = observed(child, host);
-            assertThat(checked.immunity()).isNull();
-            var action = new Action.Terminate("gpu-1", checked);
-            var exempting = new NodeBuilder(state, smi.path())
-                    .exempt(Long.toString(FileCalls.effectiveUid()))
-                    .host();
-            exempting.observe(Set.of());
-            assertThat(execute(exempting, action).outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);
-            assertThat(child.isAlive()).isTrue();
-        }
-    }
-
-    private static void assertImmune(Immunity.Kind kind, Outcome outcome, Child child, ObservedHost host)
-            throws Exception {
+    private static void assertProtected(Child child, ObservedHost host) throws Exception {
         assertThat(observed(child, host).immunity())
                 .isNotNull()
                 .extracting(Immunity::kind)
-                .isEqualTo(kind);
-        assertThat(terminate(child, host).outcome()).isEqualTo(outcome);
+                .isEqualTo(Immunity.Kind.PROTECTED);
+        assertThat(terminate(child, host).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
         assertThat(child.isAlive()).isTrue();
     }
 

@@ -15,17 +15,22 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.EnforcerLock;
+import dev.genv.enforcer.node.state.LockHolders;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -37,6 +42,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** The real /proc and real processes; only the GPUs are fake. */
 @Timeout(600)
 class NodeMachineTest {
+    private static final long ALICE = 1000;
+    private static final String ALL_CAPABILITIES = "000001ffffffffff";
     private final Path state;
     private final FakeNvidiaSmi smi;
     private final NodeMachine machine;
@@ -85,110 +92,6 @@ class NodeMachineTest {
         }
     }
 
-    @Test
-    void distinguishesOutsideFromUnknownMembership() throws Exception {
-        try (var outside = Child.withEnvironment(Map.of());
-                var listed = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", ""))) {
-            smi.process(0, outside.pid(), "1").process(0, listed.pid(), "1");
-            files().ownEnv("15971", null, listed.pid()).device(0).device(1).write();
-            var processes = host.observe(Set.of()).processes();
-            assertThat(processes)
-                    .filteredOn(process -> process.pid() == outside.pid())
-                    .extracting(GpuProcess::membership)
-                    .containsExactly(new Membership.Outside());
-            assertThat(processes)
-                    .filteredOn(process -> process.pid() == listed.pid())
-                    .extracting(GpuProcess::membership)
-                    .hasOnlyElementsOfType(Membership.Unknown.class)
-                    .hasSize(1);
-        }
-    }
-
-    @Test
-    void environmentWithoutLiveProcessesIsNotListed() throws Exception {
-        int pid;
-        try (var child = Child.inEnvironment("15971")) {
-            pid = child.pid();
-        }
-        files().ownEnv("15971", null, pid).device(0, "15971").device(1).write();
-        var snapshot = host.observe(Set.of());
-        assertThat(snapshot.environments()).isEmpty();
-        assertThat(snapshot.devices())
-                .allSatisfy(device -> assertThat(device.attachments()).isEmpty());
-        assertComplete(snapshot);
-    }
-
-    @Test
-    void missingOrEmptyStateDirectoryIsComplete() throws Exception {
-        assertComplete(host.observe(Set.of()));
-        assertThat(state).doesNotExist();
-        Files.createDirectory(state);
-        assertComplete(host.observe(Set.of()));
-        assertThat(state).isEmptyDirectory();
-    }
-
-    @Test
-    void liveEnvironmentsWithoutDevicesAreIncomplete() throws Exception {
-        try (var child = Child.inEnvironment("15971")) {
-            smi.process(0, child.pid(), "1");
-            files().ownEnv("15971", null, child.pid()).writeEnvs();
-            var snapshot = host.observe(Set.of());
-            assertThat(snapshot.missing()).containsExactly(SnapshotPart.ATTACHMENTS);
-            assertThat(snapshot.processes()).hasSize(1);
-            files().device(0).device(1).writeDevices();
-            assertComplete(host.observe(Set.of()));
-        }
-    }
-
-    @Test
-    void failingGpuToolDoesNotHideTheState() throws Exception {
-        try (var child = Child.inEnvironment("15971")) {
-            smi.process(0, child.pid(), "1").fault("exit 9");
-            files().ownEnv("15971", null, child.pid()).device(0).write();
-            var snapshot = host.observe(Set.of());
-            assertThat(snapshot.missing()).containsExactly(SnapshotPart.PROCESSES);
-            assertThat(problems(snapshot)).extracting(Problem::code).containsExactly(ProblemCode.GPU_TOOL_FAILED);
-            assertThat(snapshot.environments()).hasSize(1);
-            smi.noFault();
-            assertThat(host.observe(Set.of()).processes()).hasSize(1);
-        }
-    }
-
-    @Test
-    void reportsTheResultOfEachAction() throws Exception {
-        try (var child = Child.inEnvironment("15971");
-                var other = Child.inEnvironment("15971")) {
-            smi.process(0, child.pid(), "1").process(0, other.pid(), "1");
-            files().ownEnv("15971", null, other.pid())
-                    .device(0, "15971")
-                    .device(1)
-                    .write();
-            var snapshot = host.observe(Set.of());
-            var environment = snapshot.environments().getFirst();
-            var attachment = snapshot.devices().getFirst().attachments().getFirst();
-            var victim = snapshot.processes().stream()
-                    .filter(process -> process.pid() == child.pid())
-                    .findFirst()
-                    .orElseThrow();
-            var actions = List.<Action>of(
-                    new Action.Detach("gpu-1", environment, 1, attachment),
-                    new Action.Terminate("gpu-1", victim),
-                    new Action.Detach("gpu-1", environment, 0, attachment));
-            var results = new HashMap<Action, Result>();
-            host.execute(actions, results::put);
-            assertThat(actions)
-                    .extracting(results::get)
-                    .containsExactly(
-                            Result.of(Outcome.ALREADY_DETACHED),
-                            Result.of(Outcome.SIGNALLED),
-                            Result.of(Outcome.DETACHED));
-            assertThat(child.awaitExit()).isEqualTo(143);
-            assertThat(other.isAlive()).isTrue();
-            assertThat(state.resolve("devices.json"))
-                    .hasContent(files().device(0).device(1).devicesJson());
-        }
-    }
-
     private StateFiles files() {
         return new StateFiles(state);
     }
@@ -203,5 +106,108 @@ class NodeMachineTest {
         return snapshot.problems().stream()
                 .filter(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                 .toList();
+    }
+
+    @Test
+    void isReadOnlyWhileAnotherEnforcerHoldsTheLock() throws Exception {
+        files().device(0).device(1).write();
+        assertThat(machine.claim()).isEmpty();
+        assertThat(host.observe(Set.of()).details().readOnlyReason()).isNull();
+        try (var other = new EnforcerLock(state, new LockHolders(new ProcFs(Path.of("/proc"))))) {
+            assertThat(other.take().other()).isNotNull();
+            Files.delete(state.resolve(EnforcerLock.NAME));
+            assertThat(other.take().other()).isNull();
+            var observation = host.observe(Set.of());
+            assertThat(observation.details().readOnlyReason()).contains("another enforcer");
+            assertThat(problems(observation)).extracting(Problem::code).containsExactly(ProblemCode.SECOND_ENFORCER);
+            assertThat(observation.missing()).isEmpty();
+        }
+        assertThat(host.observe(Set.of()).details().readOnlyReason()).isNull();
+    }
+
+    @Test
+    void claimRemovesTempFiles() throws Exception {
+        files().device(0).device(1).write();
+        Files.createFile(state.resolve(".devices.json.genv-enforcer-0123456789abcdef"));
+        assertThat(machine.claim()).hasValueSatisfying(said -> assertThat(said).contains("removed 1 temporary file"));
+        assertThat(state.resolve(".devices.json.genv-enforcer-0123456789abcdef"))
+                .doesNotExist();
+    }
+
+    /** Outside of it, the pid that the driver names is somebody else's. */
+    @Test
+    void outsideTheHostPidNamespaceItIgnoresPidsAndNeverActs(@TempDir Path folder) throws Exception {
+        try (var child = Child.inEnvironment("15971")) {
+            var proc = new FakeProc(folder);
+            proc.writeSelf(ALL_CAPABILITIES, "unconfined");
+            proc.pidNamespace(4026532281L);
+            var elsewhere = new NodeBuilder(state, smi.path())
+                    .proc(folder)
+                    .requireHostPid()
+                    .host();
+            smi.process(0, child.pid(), "1");
+            files().device(0, "15971").write();
+            var observation = elsewhere.observe(Set.of());
+            assertThat(observation.processes()).isEmpty();
+            assertThat(observation.missing()).contains(SnapshotPart.PROCESSES);
+            assertThat(observation.details().missingPrivileges()).containsExactly("HOST_PID");
+            assertThat(observation.details().readOnlyReason()).contains("--pid=host");
+            assertThat(observation.problems())
+                    .filteredOn(problem -> problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
+                    .extracting(Problem::detail)
+                    .singleElement()
+                    .asString()
+                    .startsWith("HOST_PID: ")
+                    .contains("--pid=host");
+
+            var action = new Action.Terminate(
+                    "gpu-1", host.observe(Set.of()).processes().getFirst());
+            var results = new ArrayList<Result>();
+            elsewhere.execute(List.of(action), (_, result) -> results.add(result));
+            assertThat(results).extracting(Result::outcome).containsExactly(Outcome.FAILED);
+            assertThat(child.isAlive()).isTrue();
+
+            proc.pidNamespace(4026531836L);
+            observation = elsewhere.observe(Set.of());
+            assertThat(observation.details().readOnlyReason()).isNull();
+            assertThat(observation.details().missingPrivileges()).isEmpty();
+        }
+    }
+
+    /** An environment with a Jupyter kernel has all processes searched. Those of Alice that hang then are on no GPU. */
+    @Test
+    void searchedProcessesThatHangLeaveReadersForListedOnes(@TempDir Path folder) throws Exception {
+        var proc = new FakeProc(folder);
+        proc.writeSelf(ALL_CAPABILITIES, "");
+        Files.createDirectories(proc.hostRoot());
+        var faked = new NodeBuilder(state, smi.path()).proc(folder).host();
+        new StateFiles(state)
+                .env("kernel", ALICE, "alice", null, List.of(), List.of("one"))
+                .device(0)
+                .device(1)
+                .write();
+        try (var child = Child.withEnvironment(Map.of())) {
+            for (var pid = 999_999_900; pid < 999_999_909; pid++) {
+                var searched = proc.process(pid).uid(ALICE);
+                Files.delete(searched.file("cmdline"));
+                Fifo.at(searched.file("cmdline"));
+            }
+            faked.observe(Set.of());
+            smi.process(0, child.pid(), "5");
+            proc.process(child.pid()).uid(ALICE).environ("GENV_ENVIRONMENT_ID=a");
+            var snapshot = faked.observe(Set.of());
+            assertThat(snapshot.processes())
+                    .extracting(GpuProcess::membership)
+                    .containsExactly(new Membership.InEnvironment("a"));
+            assertThat(snapshot.problems()).extracting(Problem::code).containsExactly(ProblemCode.KERNELS_UNKNOWN);
+        }
+    }
+
+    @Test
+    void ticksSinceBootUseTheClockOfStartTimes() throws IOException {
+        var before = Libc.ticksSinceBoot();
+        try (var child = Child.withEnvironment(Map.of())) {
+            assertThat(child.startTime()).isBetween(before - 1, Libc.ticksSinceBoot() + 1);
+        }
     }
 }

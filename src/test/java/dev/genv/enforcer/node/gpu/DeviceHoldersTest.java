@@ -142,29 +142,6 @@ class DeviceHoldersTest {
     }
 
     @Test
-    void findsAFileOfAThreadAfterTheFirstOneHasExited() throws IOException {
-        proc.process(5);
-        Files.createDirectories(root.resolve("5/fd"));
-        link(5, "task/6/fd/3", GPU);
-        assertThat(found()).containsExactly(5);
-    }
-
-    @Test
-    void ignoresTheTextOfALink() throws IOException {
-        var imitation =
-                Files.createFile(Files.createDirectories(root.resolve("dev")).resolve("nvidia5"));
-        link(5, "fd/3", imitation);
-        link(6, "fd/3", Path.of("/dev/nvidia5"));
-        assertThat(search().holders()).isEmpty();
-    }
-
-    @Test
-    void ignoresFilesOfOtherDrivers() throws IOException {
-        link(5, "fd/3", Path.of("/dev/tty"));
-        assertThat(search().holders()).isEmpty();
-    }
-
-    @Test
     void ignoresListedProcessesAndKernelThreads() throws IOException {
         link(5, "fd/3", GPU);
         link(6, "fd/3", GPU);

@@ -6,17 +6,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.node.gpu.NvidiaSmi.StatusQuery;
 import dev.genv.enforcer.observation.GpuListing;
 import dev.genv.enforcer.observation.GpuListing.DeviceOrder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,10 +31,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** What is read of the output of nvidia-smi, its failures, and when the devices are queried again. */
 @Timeout(600)
 class NvidiaSmiTest {
     /** A process that runs: the fake one, like the driver, lists no other. */
     private static final int PID = (int) ProcessHandle.current().pid();
+
+    private static final String QUERY_DEVICES = "--query-gpu=index,uuid,memory.used";
+    private static final String QUERY_PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory";
+    private static final String QUERY_STATUS =
+            "--query-gpu=index,memory.used,memory.total,temperature.gpu,utilization.gpu";
+    private static final String STATUS = "0, 1700, 16384, 61, 87\n";
+    private static final String COUNT = "echo \"$1\" >>\"$0.calls\"; ";
 
     private final FakeNvidiaSmi fake;
     private final NvidiaSmi smi;
@@ -39,35 +54,11 @@ class NvidiaSmiTest {
     }
 
     @Test
-    void listsAProcessOnADevice() throws Exception {
-        fake.gpus(2).process(1, PID, "1542");
-        var listing = list(smi);
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(listing.usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(1, 1542)));
-        assertThat(listing.problems()).isEmpty();
-    }
-
-    @Test
-    void listsUsageOfAProcessOnTwoDevices() throws Exception {
-        fake.gpus(2).process(1, PID, "7").process(0, PID, "5");
-        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(0, 5), uses(1, 7)));
-    }
-
-    @Test
     void severalLinesOfAProcessOnADeviceAreAddedUp() throws Exception {
         fake.gpus(1).process(0, PID, "5").process(0, PID, "7").process(0, PID, "1");
         assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(0, 13)));
         fake.process(0, PID, "[N/A]").process(0, PID, "8");
         assertThat(list(smi).usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
-    }
-
-    @Test
-    void listsDevicesWithoutProcesses() throws Exception {
-        fake.gpus(3);
-        var listing = list(smi);
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1, 2);
-        assertThat(listing.usage()).isEmpty();
-        assertThat(listing.problems()).isEmpty();
     }
 
     @ParameterizedTest
@@ -107,17 +98,6 @@ class NvidiaSmiTest {
         });
     }
 
-    @Test
-    void unknownUuidAffectsOnlyItsLine() throws Exception {
-        fake.gpus(1).process("MIG-1", Integer.toString(PID), "9").process(0, PID, "5");
-        var listing = list(smi);
-        assertThat(listing.usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(0, 5)));
-        assertThat(listing.problems())
-                .singleElement()
-                .satisfies(problem -> assertThat(problem.code()).isEqualTo(ProblemCode.DEVICE_UNKNOWN))
-                .satisfies(problem -> assertThat(problem.detail()).contains("MIG-1", Integer.toString(PID)));
-    }
-
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -155,48 +135,26 @@ class NvidiaSmiTest {
 
     @ParameterizedTest
     @CsvSource({
-        "9, NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
-        "18, Failed to initialize NVML: Driver/library version mismatch",
-        "255, Failed to initialize NVML: Unknown Error",
-        "15, Unable to determine the device handle for GPU0000:0B:00.0: Unknown Error",
-        "7, No devices were found",
+        "9, NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver., GPU_TOOL_FAILED",
+        "18, Failed to initialize NVML: Driver/library version mismatch, GPU_TOOL_FAILED",
+        "255, Failed to initialize NVML: Unknown Error, GPU_NEEDS_NEW_CONTAINER",
+        "15, Unable to determine the device handle for GPU0000:0B:00.0: Unknown Error, GPU_LOST",
+        "7, No devices were found, GPU_TOOL_FAILED",
+        "3, '', GPU_TOOL_FAILED",
     })
-    void failureReportsOnlyTheExitCodeAndMessage(int exitCode, String words) throws Exception {
-        var faults = new String[] {
-            "echo \"%s\"; echo; echo more; exit %d".formatted(words, exitCode),
-            "echo \"%s\" >&2; exit %d".formatted(words, exitCode),
-            "case $1 in *gpu=*) echo \"%s\"; exit %d;; esac".formatted(words, exitCode)
-        };
+    void failureHasTheExitCodeTheMessageAndItsProblem(int exitCode, String words, ProblemCode code) throws Exception {
         fake.gpus(1).process(0, PID, "5");
-        for (var fault : faults) {
-            fake.fault(fault);
+        for (var fault : List.of(
+                "echo \"%s\"; echo; echo more; exit %d",
+                "echo \"%s\" >&2; exit %d", "case $1 in *gpu=*) echo \"%s\"; exit %d;; esac")) {
+            fake.fault(fault.formatted(words, exitCode));
             assertThatThrownBy(() -> list(smi))
-                    .isInstanceOf(ToolException.class)
+                    .isInstanceOfSatisfying(
+                            ToolException.class, e -> assertThat(e.code()).isEqualTo(code))
                     .hasMessageStartingWith("nvidia-smi exited with %d: %s".formatted(exitCode, words));
         }
         fake.noFault();
         assertThat(list(smi).usage()).containsOnlyKeys(PID);
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "255, Failed to initialize NVML: Unknown Error, GPU_NEEDS_NEW_CONTAINER",
-        "15, Unable to determine the device handle for GPU0000:0B:00.0: Unknown Error, GPU_LOST",
-        "18, Failed to initialize NVML: Driver/library version mismatch, GPU_TOOL_FAILED",
-        "9, NVIDIA-SMI has failed, GPU_TOOL_FAILED",
-        "137, , GPU_TOOL_FAILED",
-    })
-    void failureCodeDependsOnExitCodeAndMessage(int exitCode, String words, ProblemCode code) throws IOException {
-        fake.fault("echo '%s'; exit %d".formatted(words, exitCode));
-        assertThatThrownBy(() -> list(smi))
-                .isInstanceOfSatisfying(
-                        ToolException.class, e -> assertThat(e.code()).isEqualTo(code));
-    }
-
-    @Test
-    void unknownNvmlErrorAdvisesToRecreateTheContainer() throws IOException {
-        fake.fault("echo 'Failed to initialize NVML: Unknown Error'; exit 255");
-        assertThatThrownBy(() -> list(smi)).hasMessageContainingAll("must be recreated", "on a plain host");
     }
 
     /** Which one is lost is known; what runs there is not. */
@@ -222,14 +180,6 @@ class NvidiaSmiTest {
                 .allSatisfy(problem -> assertThat(problem.detail()).hasSizeLessThan(300));
     }
 
-    @Test
-    void reportsFailureWithoutOutput() throws IOException {
-        fake.fault("exit 3");
-        assertThatThrownBy(() -> list(smi))
-                .isInstanceOf(ToolException.class)
-                .hasMessageContaining("3: it printed nothing");
-    }
-
     private GpuListing list(NvidiaSmi tool) throws ToolException, InterruptedException {
         var found = GpuListing.of(tool.read(), order);
         if (found.missing().contains(SnapshotPart.PROCESSES)) {
@@ -241,5 +191,183 @@ class NvidiaSmiTest {
 
     private static DeviceUsage uses(int device, long mebibytes) {
         return new DeviceUsage(device, Memory.ofMebibytes(mebibytes));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"kill -9 $$", "echo '%s, 1, 1'; kill -9 $$"})
+    void outputOfAKilledToolIsIgnored(String fault) throws IOException {
+        fake.gpus(1).fault(fault.formatted(uuid(0)));
+        assertThatThrownBy(() -> list(smi))
+                .isInstanceOf(ToolException.class)
+                .hasMessageContaining("nvidia-smi exited with 137");
+    }
+
+    @Test
+    void hangingToolTimesOut() throws IOException {
+        fake.gpus(1).fault("exec sleep 600");
+        var shortTimeoutConnection = new NvidiaSmi(fake.path().toString(), Duration.ofMillis(200));
+        assertThatThrownBy(() -> list(shortTimeoutConnection))
+                .isInstanceOf(ToolException.class)
+                .hasMessageContaining("did not exit within 200 ms");
+    }
+
+    @Test
+    void findsAToolThatIsInstalledLater() throws Exception {
+        fake.gpus(1);
+        var hidden = Files.move(fake.path(), fake.path().resolveSibling("hidden"));
+        assertThatThrownBy(() -> list(smi)).isInstanceOf(ToolException.class).hasMessageContaining("is not a program");
+        Files.move(hidden, fake.path());
+        assertThat(list(smi).devices()).containsExactly(0);
+    }
+
+    @Test
+    void queriesTheDevicesOnlyOnce() throws Exception {
+        fake.gpus(1).fault(COUNT);
+        list(smi);
+        fake.process(0, PID, "5");
+        list(smi);
+        assertThat(calls()).containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES);
+    }
+
+    @Test
+    void queriesTheDevicesAgainWhereTheirMemoryMustBeCurrent() throws Exception {
+        fake.gpus(1).fault(COUNT);
+        assertThat(smi.read().devicesAreCurrent()).isTrue();
+        assertThat(smi.read().devicesAreCurrent()).isFalse();
+        smi.forgetDevices();
+        assertThat(smi.read().devicesAreCurrent()).isTrue();
+        assertThat(calls())
+                .containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES, QUERY_PROCESSES, QUERY_DEVICES);
+    }
+
+    @Test
+    void queriesTheDevicesAgainForAnUnknownDevice() throws Exception {
+        fake.gpus(1).fault(COUNT);
+        list(smi);
+        fake.gpus(2).process(1, PID, "5");
+        var listing = list(smi);
+        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
+        assertThat(listing.usage()).containsEntry(PID, List.of(uses(1, 5)));
+        assertThat(listing.problems()).isEmpty();
+        assertThat(calls()).containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES, QUERY_DEVICES);
+    }
+
+    @Test
+    void queriesTheDevicesAgainAfterAFailure() throws Exception {
+        fake.gpuLines("0, a, 1\n1, b, 1\n").process("b", Integer.toString(PID), "5");
+        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(1, 5)));
+        fake.fault("exit 9");
+        assertThatThrownBy(() -> list(smi)).isInstanceOf(ToolException.class);
+        fake.noFault().gpuLines("0, b, 1\n");
+        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(0, 5)));
+    }
+
+    /** The list of devices is kept, and what is wrong with it must not look mended meanwhile. */
+    @Test
+    void lostDeviceIsReportedEveryTime() throws Exception {
+        fake.gpuLines("0, a, 1\n1, [GPU is lost], [GPU is lost]\n");
+        for (var observation = 0; observation < 2; observation++) {
+            assertThat(list(smi).problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
+        }
+    }
+
+    /** The list of devices is kept, but a process that is no longer listed may have gone with its device. */
+    @Test
+    void queriesTheDevicesAgainAfterAProcessHasLeft() throws Exception {
+        fake.gpus(2).process(1, PID, "5");
+        list(smi);
+        fake.gpus(1).noProcesses();
+        assertThat(list(smi).problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
+    }
+
+    @Test
+    void queriesTheDevicesAgainWhileADeviceIsLost() throws Exception {
+        fake.gpus(2).process(1, PID, "5");
+        list(smi);
+        fake.gpus(1).noProcesses();
+        list(smi);
+        fake.gpus(2);
+        assertThat(list(smi).problems()).isEmpty();
+    }
+
+    private List<String> calls() throws IOException {
+        return Files.readAllLines(fake.path().resolveSibling("nvidia-smi.calls"));
+    }
+
+    @Test
+    void statusIsQueriedInEveryReadingBeforeTheOthers() throws Exception {
+        fake.gpus(1).status(STATUS);
+        fake.fault(COUNT);
+        var withStatus = NvidiaSmi.withStatus(fake.path().toString(), HANG);
+        assertThat(text(withStatus.read().status())).isEqualTo(STATUS);
+        assertThat(text(withStatus.read().status())).isEqualTo(STATUS);
+        assertThat(calls())
+                .hasSize(5)
+                .satisfies(calls -> assertThat(calls.getFirst()).isEqualTo(QUERY_STATUS))
+                .filteredOn(QUERY_STATUS::equals)
+                .hasSize(2);
+    }
+
+    @Test
+    void aDriverThatDoesNotKnowAFieldStillAnswersTheOtherQueries() throws Exception {
+        fake.gpus(1).status(STATUS);
+        fake.fault(
+                "case $1 in *temperature*) echo 'Field \"temperature.gpu\" is not a valid field to query.'; exit 2 ;;"
+                        + " esac");
+        var facts = NvidiaSmi.withStatus(fake.path().toString(), HANG).read();
+        assertThat(exitCode(facts.status())).isEqualTo(2);
+        assertThat(exitCode(facts.processes())).isZero();
+        assertThat(exitCode(facts.devices())).isZero();
+    }
+
+    private static int exitCode(Reading<ToolOutput> answer) {
+        return ((Reading.Value<ToolOutput>) answer).value().exitCode();
+    }
+
+    /** The other queries report why nvidia-smi does not work. */
+    @Test
+    void statusIsNotReportedIfTheOtherQueriesFail() throws Exception {
+        fake.fault("exit 9");
+        assertThat(NvidiaSmi.withStatus(fake.path().toString(), HANG).read().status())
+                .isSameAs(GpuFacts.NOT_ASKED);
+    }
+
+    @Test
+    void statusIsNotQueriedForAWhileAfterAHang() throws Exception {
+        var nanos = new AtomicLong();
+        fake.gpus(1).status(STATUS);
+        fake.fault(COUNT + "exec sleep 600");
+        // The fake clock passes the time limit with every look at it.
+        var query = new StatusQuery(
+                fake.path().toString(),
+                Duration.ofMillis(200),
+                () -> nanos.getAndAdd(Duration.ofMillis(200).toNanos()));
+        var failure = query.read();
+        assertThat(failure)
+                .isInstanceOfSatisfying(
+                        Reading.Failed.class,
+                        failed -> assertThat(failed.reason()).contains("did not exit within 200 ms"));
+        assertThat(query.read()).isSameAs(failure);
+        assertThat(calls()).hasSize(1);
+        fake.fault(COUNT);
+        nanos.addAndGet(StatusQuery.PAUSE.toNanos());
+        assertThat(text(query.read())).isEqualTo(STATUS);
+    }
+
+    @Test
+    void statusIsQueriedAgainAfterAFailureThatTookNoTime() throws Exception {
+        var nanos = new AtomicLong();
+        fake.gpus(1);
+        var query = new StatusQuery(fake.path().resolveSibling("none").toString(), HANG, nanos::get);
+        assertThat(query.read()).isInstanceOf(Reading.Failed.class);
+        Files.copy(fake.path(), fake.path().resolveSibling("none"));
+        fake.status(STATUS);
+        Files.copy(fake.path().resolveSibling("nvidia-smi.gpus"), fake.path().resolveSibling("none.gpus"));
+        assertThat(text(query.read())).startsWith("0, ");
+    }
+
+    private static String text(Reading<ToolOutput> reading) {
+        assertThat(reading).isInstanceOf(Reading.Value.class);
+        return ((Reading.Value<ToolOutput>) reading).value().stdout().text();
     }
 }

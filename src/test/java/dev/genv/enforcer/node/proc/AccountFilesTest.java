@@ -38,17 +38,6 @@ class AccountFilesTest {
     }
 
     @Test
-    void readsTheAccountsOfTheHost() throws IOException {
-        Files.writeString(
-                file, "root:x:0:0:root:/root:/bin/bash\nalice:x:1003:1003::/home/alice:/bin/sh\ntoor:x:0:0:::\n");
-        var accounts = accounts();
-        assertThat(accounts.uidOf("alice")).hasValue(1003L);
-        assertThat(accounts.uidOf("bob")).isEmpty();
-        assertThat(accounts.namesOf(0)).containsExactlyInAnyOrder("root", "toor");
-        assertThat(accounts.namesOf(5)).isEmpty();
-    }
-
-    @Test
     void rereadsTheFileOnlyWhenItHasChanged() throws IOException {
         Files.writeString(file, "alice:x:1:1:::\n");
         var time = FileTime.fromMillis(1_000_000_000);
@@ -97,12 +86,6 @@ class AccountFilesTest {
     void usesTheContainersAccountsIfTheHostsFilesAreOutOfReach(@TempDir Path noHost) {
         var passwd = new AccountFiles(new ProcFs(noHost)).read().passwd();
         assertThat(passwd).isInstanceOf(Reading.Value.class);
-    }
-
-    @Test
-    void emptyAccountsKnowNoUser() {
-        assertThat(Accounts.NONE.uidOf("root")).isEmpty();
-        assertThat(Accounts.NONE.namesOf(0)).isEmpty();
     }
 
     private Accounts accounts() {

@@ -2,32 +2,44 @@ package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.StateParser.State;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class LivenessReaderTest extends LivenessFixture {
-    LivenessReaderTest(@TempDir Path folder) {
-        super(folder);
-    }
+/** Reads which processes of environments are alive. */
+class LivenessReaderTest {
+    private static final String KERNEL = "0b5eb0d4-6f2c-4f0e-8a5b-2f5f3c0a7d11";
 
-    @Test
-    void isAliveWhileOneOfItsPidsRuns() throws IOException {
-        proc.process(41);
-        assertThat(isAlive(List.of(40, 41), List.of())).isTrue();
-        assertThat(isAlive(List.of(40, 42), List.of())).isFalse();
-        assertThat(isAlive(List.of(), List.of())).isFalse();
+    private final FakeProc proc;
+    private final LivenessReader reader;
+
+    LivenessReaderTest(@TempDir Path folder) {
+        proc = new FakeProc(folder);
+        reader = new LivenessReader(new ProcFs(folder));
     }
 
     @Test
@@ -40,12 +52,6 @@ class LivenessReaderTest extends LivenessFixture {
                 .satisfies(alive -> assertThat(alive.pids()).containsExactly(41, 43));
     }
 
-    @Test
-    void aZombieCountsAsAlive() throws IOException {
-        proc.process(41).state('Z');
-        assertThat(isAlive(List.of(41), List.of())).isTrue();
-    }
-
     /** The kernel opens the directory of a thread, but does not list it. */
     @Test
     void aThreadIsNotAProcess() throws IOException {
@@ -55,14 +61,6 @@ class LivenessReaderTest extends LivenessFixture {
         assertThat(alive(List.of(EnvBuilder.env("a").pids(41, 42).build())))
                 .singleElement()
                 .satisfies(alive -> assertThat(alive.pids()).containsExactly(41));
-    }
-
-    @Test
-    void findsOneOfManyListedPids() throws IOException {
-        proc.process(41);
-        var pids = IntStream.rangeClosed(41, 10_000).boxed().toList();
-        assertThat(isAlive(pids, List.of())).isTrue();
-        assertThat(isAlive(pids.subList(1, pids.size()), List.of())).isFalse();
     }
 
     @ParameterizedTest
@@ -100,7 +98,7 @@ class LivenessReaderTest extends LivenessFixture {
         var environment = EnvBuilder.env("a").pids(pids).build();
         var facts = reader.read(List.of(envs(List.of(environment))));
 
-        assertThat(alive(facts, List.of(environment)))
+        assertThat(alive(List.of(environment)))
                 .singleElement()
                 .satisfies(alive -> assertThat(alive.pids()).containsExactly(40));
         assertThat(facts.processes()).isEqualTo(Reading.of(List.of(new LiveProcess(40, 1000L))));
@@ -117,6 +115,99 @@ class LivenessReaderTest extends LivenessFixture {
     }
 
     private Map<Integer, Long> uids(List<Environment> environments) throws IOException {
-        return live(reader.read(List.of(envs(environments))), environments).uidsOfPids();
+        return live(environments).uidsOfPids();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "/home/u/.local/share/jupyter/runtime/kernel-%s.json",
+                "--f=/home/u/.local/share/jupyter/runtime/kernel-%s.json",
+                "--f=kernel-%s.json",
+                "kernel-%s.json",
+                "/home/ü ü/kernel-%s.json",
+            })
+    void isAliveWhileOneOfItsKernelsRuns(String argument) throws IOException {
+        proc.process(50).arguments("/sbin/init");
+        proc.process(51).arguments("python", "-m", "ipykernel_launcher", "-f", argument.formatted(KERNEL), "--debug");
+        assertThat(isAlive(List.of(40), List.of("another", KERNEL))).isTrue();
+        assertThat(isAlive(List.of(40), List.of("another"))).isFalse();
+    }
+
+    @Test
+    void kernelsAreMatchedPerEnvironment() throws IOException {
+        proc.process(51).arguments("python", "-f", "/run/kernel-a.json");
+        proc.process(52).arguments("python", "-f", "/run/kernel-b.json", "kernel-d.json");
+        var environments = Stream.of("a", "b", "c", "d")
+                .map(kernel -> new Environment(
+                        kernel,
+                        1000L,
+                        "alice",
+                        "",
+                        new Environment.Config(null, null, null),
+                        List.of(),
+                        List.of(kernel)))
+                .toList();
+        assertThat(alive(environments))
+                .extracting(Environment::kernelIds)
+                .containsExactly(List.of("a"), List.of("b"), List.of("d"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "%s",
+                "kernel-%s",
+                "kernel-%s.json.bak",
+                "kernel-%s.json/x",
+                "mykernel-%s.json",
+                "/x/kernel-1%s.json",
+                "KERNEL-%s.json",
+            })
+    void otherArgumentsAreNoKernel(String argument) throws IOException {
+        proc.process(51).arguments("python", "-f", argument.formatted(KERNEL));
+        assertThat(isAlive(List.of(), List.of(KERNEL))).isFalse();
+    }
+
+    /** genv hands these to a shell. */
+    @Test
+    void kernelIdIsNotInterpretedAsCode(@TempDir Path elsewhere) throws IOException {
+        var trace = elsewhere.resolve("trace");
+        proc.process(51).arguments("python", "-f", "/run/kernel-" + KERNEL + ".json");
+        for (var id :
+                List.of("*", ".*", "$(touch " + trace + ")", "x; touch " + trace, "`touch " + trace + "`", "", "/")) {
+            assertThat(isAlive(List.of(), List.of(id))).isFalse();
+        }
+        assertThat(Files.exists(trace)).isFalse();
+    }
+
+    private boolean isAlive(List<Integer> pids, List<String> kernels) throws IOException {
+        var environment = environment(pids, kernels);
+        return !alive(List.of(environment)).isEmpty();
+    }
+
+    private List<Environment> alive(List<Environment> environments) throws IOException {
+        return live(environments).environments();
+    }
+
+    private LiveState live(List<Environment> environments) throws IOException {
+        var facts = reader.read(List.of(envs(environments)));
+        var state = new State(
+                new State.File.Present<>(new EnvsFile(environments, List.of())),
+                new State.File.Present<>(DevicesFile.EMPTY));
+        return LiveState.of(state, facts, Accounts.NONE, Set.of(), new Findings());
+    }
+
+    private static StateFile envs(List<Environment> environments) throws IOException {
+        var bytes = new ByteArrayOutputStream();
+        try (var out = new JsonFactory().createGenerator(bytes)) {
+            EnvsFile.write(environments, out);
+        }
+        return new StateFile.Present(Bytes.of(bytes.toByteArray()));
+    }
+
+    private static Environment environment(List<Integer> pids, List<String> kernels) {
+        var config = new Environment.Config(null, null, null);
+        return new Environment("15971", 1000L, "alice", "", config, pids, kernels);
     }
 }

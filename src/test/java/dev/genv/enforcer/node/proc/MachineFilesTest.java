@@ -33,15 +33,6 @@ class MachineFilesTest {
     }
 
     @Test
-    void readsTheCapabilitiesTheLabelAndTheNamespace() throws IOException {
-        fake.writeSelf("0000000000080024", "docker-default (enforce)");
-        fake.pidNamespace(4026532281L);
-        assertThat(machine.access(true).capabilities()).isEqualTo(0x80024);
-        assertThat(machine.access(true).securityLabel()).isEqualTo("docker-default (enforce)");
-        assertThat(machine.access(true).pidNamespace()).isEqualTo("pid:[4026532281]");
-    }
-
-    @Test
     void readsTheAppArmorLabelOfNewerKernels() throws IOException {
         fake.writeSelf("0", "system_u:system_r:container_t:s0");
         var folder = Files.createDirectories(fake.root().resolve("self/attr/apparmor"));

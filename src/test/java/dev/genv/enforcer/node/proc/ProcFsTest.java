@@ -24,16 +24,6 @@ class ProcFsTest {
     }
 
     @Test
-    void existsOnlyForRunningPids() throws IOException {
-        fake.process(812);
-        assertThat(proc.exists(812)).isTrue();
-        assertThat(proc.exists(813)).isFalse();
-        assertThat(proc.exists(0)).isFalse();
-        assertThat(proc.exists(-812)).isFalse();
-        assertThat(proc.stat(813)).isEmpty();
-    }
-
-    @Test
     void listsNothingButPids() throws IOException {
         fake.process(1);
         fake.process(812);
@@ -41,12 +31,6 @@ class ProcFsTest {
             Files.createDirectory(fake.root().resolve(other));
         }
         assertThat(proc.pids()).containsExactlyInAnyOrder(1, 812);
-    }
-
-    @Test
-    void readsTheRealUid() throws IOException {
-        fake.process(812).uid(4294967294L);
-        assertThat(proc.realUid(812)).isEqualTo(4294967294L);
     }
 
     @Test
@@ -66,16 +50,6 @@ class ProcFsTest {
         assertThatThrownBy(() -> proc.stat(812)).isInstanceOf(IOException.class);
         assertThatThrownBy(() -> proc.status(812)).isInstanceOf(IOException.class);
         assertThat(proc.statBytes(812)).isEqualTo(Reading.failed(Failure.OTHER, "Too many levels of symbolic links"));
-    }
-
-    /** A kernel whose arguments could not be read is not a kernel that has ended. */
-    @Test
-    void unreadableArgumentsAreAnError() throws IOException {
-        fake.process(812);
-        Files.deleteIfExists(fake.root().resolve("812/cmdline"));
-        Files.createDirectory(fake.root().resolve("812/cmdline"));
-        assertThatThrownBy(() -> proc.arguments(new ProcessId(812, 1000), 1000, 100))
-                .isInstanceOf(IOException.class);
     }
 
     @Test

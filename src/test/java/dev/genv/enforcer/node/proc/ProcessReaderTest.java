@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
@@ -25,8 +24,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(600)
 class ProcessReaderTest {
@@ -36,30 +33,6 @@ class ProcessReaderTest {
     ProcessReaderTest(@TempDir Path folder) {
         proc = new FakeProc(folder);
         reader = new ProcessReader(new ProcFs(folder));
-    }
-
-    @Test
-    void observesIdentityAndMembershipOfAPid() throws IOException {
-        proc.process(812).command("a) S (b").startTime(991232).uid(1003).environ("A=1", "GENV_ENVIRONMENT_ID=15971");
-        assertThat(observe(812)).hasValueSatisfying(seen -> {
-            assertThat(seen.id()).isEqualTo(new ProcessId(812, 991232));
-            assertThat(seen.uid()).isEqualTo(1003);
-            assertThat(seen.command()).isEqualTo("a) S (b");
-            assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("15971"));
-            assertThat(seen.kernelThread()).isFalse();
-        });
-    }
-
-    @Test
-    void missingProcessIsGone() throws IOException {
-        assertThat(observe(812)).isEmpty();
-    }
-
-    @ParameterizedTest
-    @ValueSource(chars = {'Z', 'X'})
-    void aZombieIsGone(char state) throws IOException {
-        proc.process(812).state(state);
-        assertThat(observe(812)).isEmpty();
     }
 
     /** Its first thread may end by itself: it must not hide behind that. */
@@ -87,13 +60,6 @@ class ProcessReaderTest {
                         seen -> assertThat(NamedMembership.of(seen)).isInstanceOf(Membership.Unknown.class));
     }
 
-    @Test
-    void recognizesKernelThread() throws IOException {
-        proc.process(2).kernelThread();
-        assertThat(observe(2))
-                .hasValueSatisfying(seen -> assertThat(seen.kernelThread()).isTrue());
-    }
-
     /** The pid went to somebody else after the first look: nothing that was read is of one and the same process. */
     @Test
     void pidReusedDuringTheReadIsGone() throws Exception {
@@ -111,27 +77,6 @@ class ProcessReaderTest {
     void processThatChangesItsNameDuringTheReadIsObserved() throws Exception {
         assertThat(isObservedWhenChangedDuringTheRead(process -> process.command("other")))
                 .isTrue();
-    }
-
-    @Test
-    void membershipIsUnknownBeforeTheKernelHasTheEnvironment() throws IOException {
-        proc.process(812).withoutEnvironment();
-        assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
-    }
-
-    @Test
-    void processWithEmptyEnvironmentIsOutside() throws IOException {
-        proc.process(812).environ();
-        assertThat(membership(812)).isEqualTo(new Membership.Outside());
-    }
-
-    @Test
-    void membershipIsUnknownWhenTheEnvironmentIsUnreadable() throws IOException {
-        var environ = proc.process(812).file("environ");
-        Files.delete(environ);
-        assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
-        Files.createDirectory(environ); // opened well, and every read of it fails
-        assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
     }
 
     /** It can lay its environment into a file system of its own that never answers: here a pipe that nobody writes. */
@@ -172,21 +117,6 @@ class ProcessReaderTest {
                         .equals(Reading.failed(Reading.Failure.NO_TIME, "no time was left to wait for its answer")))
                 .map(ProcessFacts::pid)
                 .toList();
-    }
-
-    @Test
-    void unreadableUidIsUnknown() throws IOException {
-        Files.writeString(proc.process(812).file("status"), "Name:\tpython\nUid:\tnobody\n");
-        assertThat(observe(812)).hasValueSatisfying(seen -> {
-            assertThat(seen.uid()).isNull();
-            assertThat(NamedMembership.of(seen)).isInstanceOf(Membership.Unknown.class);
-        });
-    }
-
-    @Test
-    void unreadableStatIsAnError() throws IOException {
-        Files.writeString(proc.process(812).file("stat"), "nonsense");
-        assertThat(ProcessIdentity.of(reader.read(812))).isInstanceOf(ProcessIdentity.Unreadable.class);
     }
 
     private Optional<ObservedProcess> observe(int pid) {

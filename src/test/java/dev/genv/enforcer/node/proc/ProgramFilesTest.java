@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.PasswdFile;
 import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
@@ -25,6 +26,7 @@ import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The host's root directory is a fake one, with files of root's in it. */
+/** Which files are protected programs, and which program a process runs. The host's root directory is a fake one, with files of root's in it. */
 class ProgramFilesTest {
     private static final long ALICE = 1003;
     private final List<Problem> problems = new ArrayList<>();
@@ -58,55 +60,20 @@ class ProgramFilesTest {
     }
 
     @Test
-    void builtInProgramsThatAreNotInstalledAreIgnored() throws IOException {
-        var immunityCheck = load(List.of(), List.of());
-        assertThat(problems).isEmpty();
-        proc.process(812).exe(Path.of("/no/such/sleep"));
-        assertThat(immunity(immunityCheck, 812, 0L)).isNull();
-    }
-
-    @Test
-    void usersAreExemptByNameOrByUid() throws IOException {
-        var immunityCheck = load(List.of(), List.of("alice", "2000"));
-        assertThat(immunityCheck.exempt()).containsExactlyInAnyOrder(ALICE, 2000L);
-        proc.process(812);
-        for (var uid : List.of(ALICE, 2000L)) {
-            assertThat(immunity(immunityCheck, 812, uid))
-                    .isEqualTo(
-                            new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid %d, which is exempt".formatted(uid)));
-        }
-        assertThat(immunity(immunityCheck, 812, 2001L)).isNull();
-        assertThat(immunity(immunityCheck, 812, null)).isNull();
-        assertThat(problems).isEmpty();
-    }
-
-    @Test
-    void unknownExemptUserIsReportedAtEveryLoad() throws IOException {
-        for (var time = 1; time <= 2; time++) {
-            assertThat(load(List.of(), List.of("bob", "alice")).exempt()).containsExactly(ALICE);
-            assertThat(problems).hasSize(time).extracting(Problem::code).containsOnly(ProblemCode.SETTING_USER_UNKNOWN);
-        }
-        assertThat(problems.getFirst().detail()).contains("bob").contains("GENV_ENFORCER_EXEMPT_USERS");
-        Files.writeString(host.resolve("etc/passwd"), "bob:x:7:7:::\nalice:x:8:8:::\n");
-        assertThat(load(List.of(), List.of("bob", "alice")).exempt()).containsExactlyInAnyOrder(7L, 8L);
-        assertThat(problems).hasSize(2);
-    }
-
-    @Test
     void programIsProtectedForRootAndConfiguredUsers() throws IOException {
         var program = file("opt/server");
         proc.process(812).exe(program);
-        var roots = load(List.of("/opt/server"), List.of());
+        var roots = load(List.of("/opt/server"));
         assertThat(immunity(roots, 812, 0L)).isNotNull();
         assertThat(immunity(roots, 812, ALICE)).isNull();
         assertThat(immunity(roots, 812, null)).as("who knows").isNotNull();
         for (var processOfAlice : List.of("/opt/server@alice", "/opt/server@" + ALICE)) {
-            var immunityCheck = load(List.of(processOfAlice), List.of());
+            var immunityCheck = load(List.of(processOfAlice));
             assertThat(immunity(immunityCheck, 812, 0L)).isNotNull();
             assertThat(immunity(immunityCheck, 812, ALICE)).isNotNull();
             assertThat(immunity(immunityCheck, 812, 5L)).isNull();
         }
-        assertThat(immunity(load(List.of("/opt/server@*"), List.of()), 812, 5L)).isNotNull();
+        assertThat(immunity(load(List.of("/opt/server@*")), 812, 5L)).isNotNull();
         assertThat(problems).isEmpty();
     }
 
@@ -114,7 +81,7 @@ class ProgramFilesTest {
     void builtInProgramsAreProtected() throws IOException {
         var mps = file("usr/bin/nvidia-cuda-mps-server");
         var xorg = file("usr/lib/xorg/Xorg");
-        var immunityCheck = load(List.of(), List.of());
+        var immunityCheck = load(List.of());
         proc.process(812).exe(mps);
         proc.process(813).exe(xorg);
         assertThat(immunity(immunityCheck, 812, ALICE)).isNotNull();
@@ -125,9 +92,8 @@ class ProgramFilesTest {
     @Test
     void unknownUserOfProgramIsReportedAndRootStaysProtected() throws IOException {
         proc.process(812).exe(file("opt/server"));
-        var immunityCheck = load(List.of("/opt/server@bob"), List.of());
+        var immunityCheck = load(List.of("/opt/server@bob"));
         assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.SETTING_USER_UNKNOWN);
-        assertThat(problems.getFirst().detail()).contains("GENV_ENFORCER_PROTECTED_EXECUTABLES");
         assertThat(immunity(immunityCheck, 812, 0L)).isNotNull();
         assertThat(immunity(immunityCheck, 812, ALICE)).isNull();
     }
@@ -137,15 +103,8 @@ class ProgramFilesTest {
     void linksAreFollowedWithinTheHost() throws IOException {
         proc.process(812).exe(file("store/bin/server"));
         Files.createSymbolicLink(host.resolve("opt"), Path.of("/store/bin"));
-        assertThat(immunity(load(List.of("/opt/server"), List.of()), 812, 0L)).isNotNull();
+        assertThat(immunity(load(List.of("/opt/server")), 812, 0L)).isNotNull();
         assertThat(problems).isEmpty();
-    }
-
-    @Test
-    void missingProgramIsReported() throws IOException {
-        assertUnusable("/opt/none", "no such file");
-        Files.createDirectories(host.resolve("opt/folder"));
-        assertUnusable("/opt/folder", "not a file");
     }
 
     @ParameterizedTest
@@ -159,22 +118,10 @@ class ProgramFilesTest {
         assertUnusable("/opt/server", "belongs to user " + ALICE);
     }
 
-    @Test
-    void unreadableProgramProtectsAllProcessesOfItsUsers() throws IOException {
-        requireRoot();
-        Files.createSymbolicLink(host.resolve("loop"), Path.of("/loop"));
-        proc.process(812).exe(Path.of("/no/such/sleep"));
-        var immunityCheck = load(List.of("/loop"), List.of());
-        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.PROTECTED_UNUSABLE);
-        assertThat(immunity(immunityCheck, 812, 0L))
-                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it is unknown whether it runs /loop"));
-        assertThat(immunity(immunityCheck, 812, ALICE)).isNull();
-    }
-
     private void assertUnusable(String path, String why) throws IOException {
-        requireRoot();
+        Requirements.root();
         problems.clear();
-        var immunityCheck = load(List.of(path), List.of());
+        var immunityCheck = load(List.of(path));
         assertThat(problems).singleElement().satisfies(problem -> {
             assertThat(problem.code()).isEqualTo(ProblemCode.PROTECTED_UNUSABLE);
             assertThat(problem.detail()).startsWith(path).contains(why);
@@ -183,22 +130,18 @@ class ProgramFilesTest {
     }
 
     private Path file(String name) throws IOException {
-        requireRoot();
+        Requirements.root();
         var file = host.resolve(name);
         Files.createDirectories(file.getParent());
         return Files.writeString(file, name);
     }
 
-    private static void requireRoot() throws IOException {
-        Requirements.root();
-    }
-
-    private ImmunityRules load(List<String> programs, List<String> exempt) {
+    private ImmunityRules load(List<String> programs) {
         var settings = new ObserverSettings(
                 "gpu-1",
                 "/var/tmp/genv",
                 programs.stream().map(ProtectedExecutable::parse).toList(),
-                exempt,
+                List.of(),
                 false,
                 true,
                 true,
@@ -228,5 +171,84 @@ class ProgramFilesTest {
                 0,
                 false,
                 new ProcessReader(procFs).read(pid)));
+    }
+
+    @Test
+    void programIsProtectedByItsFileAndNotItsName() throws IOException {
+        var program = file("opt/server");
+        var immunityCheck = load(List.of("/opt/server"));
+        assertThat(problems).isEmpty();
+        proc.process(812).exe(program);
+        assertThat(immunity(immunityCheck, 812, 0L))
+                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
+        proc.process(813).exe(file("home/opt/server"));
+        assertThat(immunity(immunityCheck, 813, 0L)).as("a copy").isNull();
+        proc.process(814).exe(Files.createLink(host.resolve("opt/other"), program));
+        immunityCheck = load(List.of("/opt/server"));
+        assertThat(immunity(immunityCheck, 814, 0L))
+                .as("the same file by another name")
+                .isNotNull();
+    }
+
+    @Test
+    void processOfUnknownProgramIsImmuneIfItMayBeProtected() throws IOException {
+        file("opt/server");
+        proc.process(812);
+        var immunityCheck = load(List.of("/opt/server"));
+        assertThat(immunity(immunityCheck, 812, 0L))
+                .isNotNull()
+                .extracting(Immunity::reason)
+                .asString()
+                .startsWith("it is unknown whether it runs a protected program");
+        assertThat(immunity(immunityCheck, 812, ALICE)).isNull();
+    }
+
+    /** Who lets his first thread end has no program there any more; it must not become a shield. */
+    @Test
+    void readsTheProgramFromAnotherThreadWhenTheFirstHasExited() throws IOException {
+        var program = file("opt/server");
+        var immunityCheck = load(List.of("/opt/server"));
+        proc.process(812).thread(812);
+        proc.process(812).thread(813).exe(Path.of("/no/such/sleep"));
+        assertThat(immunity(immunityCheck, 812, 0L)).isNull();
+        proc.process(820).thread(820);
+        proc.process(820).thread(821).exe(program);
+        assertThat(immunity(immunityCheck, 820, 0L)).isNotNull();
+    }
+
+    /** The kernel does not tell a name of more than 4096 bytes, and users can make one; here there is no link at all. */
+    @Test
+    void identifiesProgramWithoutPathByItsFile() throws IOException {
+        var program = file("opt/server");
+        var immunityCheck = load(List.of("/opt/server"));
+        Files.createLink(proc.process(812).file("exe"), program);
+        Files.writeString(proc.process(813).file("exe"), "another");
+        assertThat(immunity(immunityCheck, 812, 0L))
+                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
+        assertThat(immunity(immunityCheck, 813, 0L)).isNull();
+    }
+
+    /** The kernel answers from its cache, so a program is examined although every thread waits for a process that hangs. */
+    @Test
+    void identifiesProgramWhenNoThreadIsLeft() throws Exception {
+        proc.process(812).exe(file("opt/server"));
+        var immunityCheck = load(List.of("/opt/server"));
+        var reader = new ProcessReader(procFs);
+        var pipes = new ArrayList<Path>();
+        for (var pid = 1000; reader.read(812).environ() instanceof Reading.Value; pid++) {
+            var environ = proc.process(pid).uid(pid).file("environ");
+            Files.delete(environ);
+            pipes.add(Fifo.at(environ));
+            assertThat(reader.read(pid).environ()).isInstanceOf(Reading.Failed.class);
+        }
+        assertThat(reader.read(812).environ())
+                .isInstanceOfSatisfying(
+                        Reading.Failed.class,
+                        failed -> assertThat(failed.failure()).isEqualTo(Failure.NO_TIME));
+        assertThat(immunity(immunityCheck, 812, 0L))
+                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
+        for (var pipe : pipes) {
+            Files.newOutputStream(pipe).close();
+        }
     }
 }

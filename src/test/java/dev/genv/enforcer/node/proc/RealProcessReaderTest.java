@@ -3,7 +3,6 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
@@ -40,24 +39,6 @@ class RealProcessReaderTest {
             assertThat(observe(new ProcessReader(new ProcFs(PROC)), child.pid()))
                     .hasValueSatisfying(
                             seen -> assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("a")));
-        }
-    }
-
-    @Test
-    void observesRealProcesses() throws IOException {
-        var real = new ProcessReader(new ProcFs(PROC));
-        try (var inside = Child.inEnvironment("15971");
-                var outside = Child.withEnvironment(Map.of("HOME", "/"));
-                var empty = Child.withEnvironment(Map.of())) {
-            var uid = FileCalls.effectiveUid();
-            assertThat(observe(real, inside.pid())).hasValueSatisfying(seen -> {
-                assertThat(seen.id().pid()).isEqualTo(inside.pid());
-                assertThat(seen.uid()).isEqualTo(uid);
-                assertThat(seen.command()).isEqualTo("sleep");
-                assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("15971"));
-            });
-            assertThat(observe(real, outside.pid())).map(NamedMembership::of).contains(new Membership.Outside());
-            assertThat(observe(real, empty.pid())).map(NamedMembership::of).contains(new Membership.Outside());
         }
     }
 

@@ -55,18 +55,6 @@ class RelationsReaderTest {
         assertThat(parent.namespacePids()).isEqualTo(bytes("30"));
     }
 
-    @Test
-    void readsTheSessionAndTheUnitOfTheSameUser() throws IOException {
-        proc.process(JOB).environ("HOME=/").overwrite().session(40).cgroup(SCOPE);
-        proc.process(40);
-        proc.process(41).session(40);
-        proc.process(42).session(40).uid(1001);
-        proc.process(50).cgroup(SCOPE);
-        proc.process(51).cgroup(SCOPE).uid(1001);
-        proc.process(52);
-        assertThat(read(Set.of(), JOB).related()).extracting(ProcessFacts::pid).containsExactlyInAnyOrder(40, 41, 50);
-    }
-
     /** As Relations.ancestors of the agent: it is the same for every process. */
     @Test
     void firstProcessIsNoAncestor() throws IOException {

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.node.state;
 
-import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
@@ -12,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -164,15 +162,6 @@ class EnforcerLockTest {
         assertThat(lockStatus.unusable()).startsWith("cannot be used");
         Files.delete(file);
         assertActing(first);
-    }
-
-    @Test
-    void doesNotConflictWithGenvsLock() throws Exception {
-        assertActing(first);
-        try (var directory = requireNonNull(StateDirectory.open(path));
-                var lock = GenvLock.acquire(directory, Duration.ZERO, true)) {
-            assertThat(lock).isNotNull();
-        }
     }
 
     private void assertReplacedAndLocked() throws IOException {

@@ -44,11 +44,6 @@ class StateAccessTest {
     }
 
     @Test
-    void returnsTheResult() throws Exception {
-        assertThat(access.call(LONG, () -> "read")).isEqualTo("read");
-    }
-
-    @Test
     void passesExceptionsOn() {
         assertThatThrownBy(() -> access.call(LONG, () -> {
                     throw new FileNotFoundException("why");

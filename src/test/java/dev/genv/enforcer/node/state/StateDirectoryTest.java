@@ -25,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(600)
 class StateDirectoryTest {
+    private static final StateDirectory.Condition ALWAYS = () -> true;
     private final Path path;
     private final Path file;
     private final StateDirectory directory;
@@ -50,28 +51,9 @@ class StateDirectoryTest {
     }
 
     @Test
-    void readsAFile() throws IOException {
-        Files.writeString(file, "{ü}");
-        assertThat(content("envs.json")).isEqualTo("{ü}".getBytes(UTF_8));
-        assertThat(directory.has("envs.json")).isTrue();
-        assertThat(content("devices.json")).isNull();
-        assertThat(directory.has("devices.json")).isFalse();
-    }
-
-    @Test
     void readsAnEmptyFile() throws IOException {
         Files.createFile(file);
         assertThat(content("envs.json")).isEmpty();
-    }
-
-    @Test
-    void followsNoLink() throws IOException {
-        var elsewhere = Files.writeString(path.resolveSibling("elsewhere"), "{}");
-        Files.createSymbolicLink(file, elsewhere);
-        assertThat(clause("envs.json")).contains("is a symbolic link");
-        Files.delete(elsewhere);
-        assertThat(clause("envs.json")).contains("is a symbolic link");
-        assertThat(directory.has("envs.json")).isTrue();
     }
 
     @Test
@@ -120,15 +102,6 @@ class StateDirectoryTest {
     }
 
     @Test
-    void refusesDeviceFiles() throws Exception {
-        Requirements.root();
-        // The one behind /dev/zero, which has no end.
-        Requirements.require(
-                exitCode("mknod", file.toString(), "c", "1", "5") == 0, "mknod", "add the capability MKNOD");
-        assertThat(directory.read("envs.json")).isInstanceOf(StateFile.Unreadable.class);
-    }
-
-    @Test
     void listsABoundedNumberOfNames() throws IOException {
         for (var i = 0; i < 12_000; i++) {
             Files.createFile(path.resolve("f" + i));
@@ -159,14 +132,6 @@ class StateDirectoryTest {
         }
     }
 
-    private static int exitCode(String... command) throws IOException, InterruptedException {
-        return new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                .start()
-                .waitFor();
-    }
-
     private byte @Nullable [] content(String name) {
         return switch (directory.read(name)) {
             case StateFile.Present(var content) -> content.array();
@@ -177,5 +142,65 @@ class StateDirectoryTest {
 
     private String clause(String name) {
         return StateParser.clause((StateFile.Unreadable) directory.read(name));
+    }
+
+    @Test
+    void replacesAFileAtomicallyAndLeavesNoTempFile() throws IOException {
+        Files.writeString(file, "old and long");
+        try (var old = Files.newInputStream(file)) {
+            directory.replace("envs.json", "new".getBytes(UTF_8), ALWAYS);
+            assertThat(old.readAllBytes()).asString(UTF_8).isEqualTo("old and long"); // never written in place
+        }
+        assertThat(file).hasContent("new");
+        assertThat(path).isDirectoryNotContaining("glob:**genv-enforcer*");
+        assertThat(path.toFile().list()).containsExactly("envs.json");
+    }
+
+    @Test
+    void replacesNothingUnlessTheConditionHolds() throws IOException {
+        Files.writeString(file, "old");
+        assertThat(directory.replace("envs.json", new byte[5], () -> false)).isFalse();
+        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], () -> {
+                    throw new IOException("cannot be told");
+                }))
+                .hasMessage("cannot be told");
+        assertThat(file).hasContent("old");
+        assertThat(path.toFile().list()).containsExactly("envs.json");
+    }
+
+    @Test
+    void writtenFileIsWorldWritableRegardlessOfUmask() throws IOException {
+        directory.replace("envs.json", new byte[0], ALWAYS);
+        assertThat((int) Files.getAttribute(file, "unix:mode") & 07777).isEqualTo(0666);
+    }
+
+    @Test
+    void replacesALinkAndNotItsTarget() throws IOException {
+        var elsewhere = Files.writeString(path.resolveSibling("elsewhere"), "precious");
+        Files.createSymbolicLink(file, elsewhere);
+        directory.replace("envs.json", "new".getBytes(UTF_8), ALWAYS);
+        assertThat(elsewhere).hasContent("precious");
+        assertThat(Files.isSymbolicLink(file)).isFalse();
+    }
+
+    @Test
+    void failedReplaceKeepsTheOldContent() throws IOException {
+        Files.writeString(Files.createDirectory(file).resolve("inside"), "x");
+        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], ALWAYS))
+                .isInstanceOf(IOException.class);
+        assertThat(path.toFile().list()).containsExactly("envs.json");
+        assertThat(file.resolve("inside")).hasContent("x");
+    }
+
+    @Test
+    void readOnlyDirectoryKeepsItsFile() throws IOException {
+        Requirements.ordinaryUser();
+        Files.writeString(file, "old");
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("r-x------"));
+        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], ALWAYS))
+                .hasMessageContaining("Permission denied");
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwx------"));
+        assertThat(path.toFile().list()).containsExactly("envs.json");
+        assertThat(file).hasContent("old");
     }
 }

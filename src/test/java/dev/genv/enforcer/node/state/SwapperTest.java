@@ -78,13 +78,6 @@ class SwapperTest {
         assertThat(others).allSatisfy(name -> assertThat(path.resolve(name)).exists());
     }
 
-    @Test
-    void findsNoTempFilesWithoutDirectory() throws Exception {
-        Files.delete(path);
-        assertThat(swapper.removeLeftovers()).isEmpty();
-        assertThat(path).doesNotExist();
-    }
-
     /** What others write without the lock must not be lost. */
     @Test
     void changeDirectlyBeforeTheReplacementPreventsIt() throws Exception {
