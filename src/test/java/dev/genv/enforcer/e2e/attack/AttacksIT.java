@@ -8,6 +8,7 @@ import dev.genv.enforcer.e2e.fault.ParallelFaults;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -82,17 +83,21 @@ class AttacksIT {
                 "root's files",
                 "the attacker's process",
                 "reported");
-        for (var future : outcomes.values()) {
-            var outcome = ParallelFaults.result(future);
-            table.addRow(
-                    outcome.attack().name(),
-                    outcome.victimOutcome().description,
-                    outcome.rootFilesUnchanged() ? "unchanged" : "changed",
-                    outcome.attackerOutcome().description,
-                    outcome.reported().stream().map("`%s`"::formatted).collect(Collectors.joining(", ")));
+        var all = new ArrayList<AttackRunner.Outcome>();
+        for (var outcome : outcomes.values()) {
+            all.add(ParallelFaults.result(outcome));
         }
-        table.write();
-        table.assertThatThePageHasIt();
+        table.writeAndCheck(all, AttacksIT::tableCells);
+    }
+
+    private static String[] tableCells(AttackRunner.Outcome outcome) {
+        return new String[] {
+            outcome.attack().name(),
+            outcome.victimOutcome().description,
+            outcome.rootFilesUnchanged() ? "unchanged" : "changed",
+            outcome.attackerOutcome().description,
+            outcome.reported().stream().map("`%s`"::formatted).collect(Collectors.joining(", "))
+        };
     }
 
     @AfterAll

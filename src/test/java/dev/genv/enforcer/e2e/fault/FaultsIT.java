@@ -3,7 +3,6 @@ package dev.genv.enforcer.e2e.fault;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.Table;
 import dev.genv.enforcer.testsupport.Requirements;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,21 +27,21 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class FaultsIT {
-    private final ParallelFaults<Fault, FaultyNode.Outcome> faults = new ParallelFaults<>();
+    private final ParallelFaults<Fault<FaultyNode>, FaultyNode.Outcome> faults = new ParallelFaults<>();
 
     @BeforeAll
-    void startFaults(@TempDir Path directory) throws IOException {
-        split(directory.resolve("envs"), StateFileFaults.ofEnvs(), 3);
-        split(directory.resolve("devices"), StateFileFaults.ofDevices(), 3);
-        split(directory.resolve("place"), PathFaults.all(), 2);
-        runFaults(directory.resolve("failing"), ToolFaults.failing(), _ -> {}, () -> {});
-        runFaults(directory.resolve("hanging"), ToolFaults.hanging(), node -> node.set("GPU_TIMEOUT", "5s"), () -> {});
-        split(directory.resolve("tool"), ToolFaults.otherFailures(), 2);
-        runFaults(directory.resolve("gpus"), GpuLossFaults.all(), _ -> {}, () -> {});
-        runFaults(directory.resolve("service"), ServiceFaults.all(), node -> node.set("KILL_AFTER", "2s"), () -> {});
-        runFaults(directory.resolve("mounts"), MountFaults.all(), MountFaults::prepare, () -> {});
-        runFaults(directory.resolve("requests"), RequestFaults.all(), _ -> {}, () -> {});
-        var disk = new FullDisk();
+    void startFaults(@TempDir Path directory) {
+        runFaults(directory.resolve("files"), StateFaults.ofFiles(), _ -> {}, () -> {});
+        runFaults(directory.resolve("paths"), StateFaults.ofPaths(), _ -> {}, () -> {});
+        runFaults(directory.resolve("tool"), ToolFaults.failing(), node -> node.set("GPU_TIMEOUT", "5s"), () -> {});
+        runFaults(directory.resolve("listings"), ToolFaults.ofListings(), _ -> {}, () -> {});
+        runFaults(
+                directory.resolve("service"),
+                ServiceFaults.ofProcesses(),
+                node -> node.set("KILL_AFTER", "2s"),
+                () -> {});
+        runFaults(directory.resolve("mounts"), ServiceFaults.ofMounts(), ServiceFaults::prepareMounts, () -> {});
+        var disk = new ServiceFaults.FullDisk();
         runFaults(directory.resolve("disk"), List.of(disk.fault()), disk::prepare, disk);
     }
 
@@ -57,7 +56,7 @@ class FaultsIT {
     void pageListsTheOutcomes() throws Exception {
         Requirements.root();
         var table = new Table("faults.md", "faults", "fault", "a process that breaks a rule", "reported", "health");
-        table.writeAndCheck(faults.outcomes(), FaultsIT::tableCells, 40);
+        table.writeAndCheck(faults.outcomes(), FaultsIT::tableCells);
     }
 
     @AfterAll
@@ -65,13 +64,9 @@ class FaultsIT {
         faults.join();
     }
 
-    /** Runs each part on a separate node, because most faults wait. */
-    private void split(Path directory, List<Fault> list, int count) {
-        ParallelFaults.split(directory, list, count, (own, part) -> runFaults(own, part, _ -> {}, () -> {}));
-    }
-
     /** Runs faults on a separate node. */
-    private void runFaults(Path directory, List<Fault> list, FaultyNode.Preparation preparation, AutoCloseable around) {
+    private void runFaults(
+            Path directory, List<Fault<FaultyNode>> list, FaultyNode.Preparation preparation, AutoCloseable around) {
         faults.start(list, all -> {
             try (around;
                     var node = new Node(Files.createDirectory(directory));
@@ -84,17 +79,13 @@ class FaultsIT {
     private static String[] tableCells(FaultyNode.Outcome outcome) {
         var fault = outcome.fault();
         var reported = new ArrayList<String>();
-        for (var code : outcome.reported()) {
-            if (!fault.possiblyReported().contains(code)) {
-                reported.add("`%s`".formatted(code));
-            }
-        }
-        fault.possiblyReported().forEach(code -> reported.add("perhaps `%s`".formatted(code)));
-        if (!fault.logText().isEmpty()) {
-            reported.add("the log: `%s`".formatted(fault.logText()));
+        outcome.reported().forEach(code -> reported.add("`%s`".formatted(code)));
+        fault.possiblyReported.forEach(code -> reported.add("perhaps `%s`".formatted(code)));
+        if (!fault.logText.isEmpty()) {
+            reported.add("the log: `%s`".formatted(fault.logText));
         }
         return new String[] {
-            fault.name(),
+            fault.name,
             outcome.strayOutcome().description,
             reported.isEmpty() ? "–" : String.join(", ", reported),
             outcome.health()

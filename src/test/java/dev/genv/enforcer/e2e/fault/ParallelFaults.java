@@ -2,7 +2,6 @@ package dev.genv.enforcer.e2e.fault;
 
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -10,7 +9,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 
@@ -37,15 +35,6 @@ public final class ParallelFaults<F, O> {
     /** Runs all faults of a list. */
     public interface All<F, O> {
         void inject(Injection<F, O> injection);
-    }
-
-    /** Divides the faults, in their order, into this number of lists of similar length, each with its own directory. */
-    public static <F> void split(Path directory, List<F> faults, int count, BiConsumer<Path, List<F>> runner) {
-        for (var i = 0; i < count; i++) {
-            runner.accept(
-                    directory.resolveSibling("%s-%d".formatted(directory.getFileName(), i)),
-                    faults.subList(faults.size() * i / count, faults.size() * (i + 1) / count));
-        }
     }
 
     public void start(List<F> faults, Setup<F, O> place) {

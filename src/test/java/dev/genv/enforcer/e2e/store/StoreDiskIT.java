@@ -23,8 +23,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The disk of the database is full or read-only, or its files are lost: the service reports it, enforces, and uses the database again afterwards. */
 @Tag("long")
 class StoreDiskIT extends NodeSuite {
-    private static final byte[] PAGE = new byte[4096];
-
     private Path data;
 
     @BeforeEach
@@ -73,7 +71,7 @@ class StoreDiskIT extends NodeSuite {
             var service = node.startService();
             var client = new ServiceClient(service);
             await().until(() -> first.count() == 1);
-            fill();
+            Command.fillDisk(data.resolve("filler"));
             await().until(() -> client.observe().problems().contains("data_unwritable"));
             node.gpus.process(1, second.pid(), "100");
             await().until(() -> second.count() == 1);
@@ -180,19 +178,6 @@ class StoreDiskIT extends NodeSuite {
         client.awaitNext(client.observe());
         for (var victim : victims) {
             assertThat(victim.count()).isEqualTo(1);
-        }
-    }
-
-    private void fill() throws IOException {
-        var filler = data.resolve("filler");
-        try (var file = Files.newOutputStream(filler)) {
-            while (true) {
-                file.write(PAGE);
-            }
-        } catch (IOException e) {
-            if (!Files.exists(filler)) {
-                throw e;
-            }
         }
     }
 }

@@ -1,7 +1,6 @@
-package dev.genv.enforcer.e2e.fault.remote;
+package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.Table;
-import dev.genv.enforcer.e2e.fault.ParallelFaults;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -26,14 +25,14 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class RemoteFaultsIT {
-    private final ParallelFaults<RemoteFault, FaultyFleet.Outcome> faults = new ParallelFaults<>();
+    private final ParallelFaults<Fault<FaultyFleet>, FaultyFleet.Outcome> faults = new ParallelFaults<>();
 
     @BeforeAll
     void startFaults(@TempDir Path directory) {
-        split(directory.resolve("connections"), RemoteFaults.ofConnections(), 3);
-        split(directory.resolve("endless"), RemoteFaults.ofEndlessCommands(), 3);
-        split(directory.resolve("commands"), RemoteFaults.ofCommands(), 3);
-        split(directory.resolve("machines"), RemoteFaults.ofMachines(), 2);
+        runFaults(directory.resolve("connections"), RemoteFaults.ofConnections());
+        runFaults(directory.resolve("logins"), RemoteFaults.ofLogins());
+        runFaults(directory.resolve("commands"), RemoteFaults.ofCommands());
+        runFaults(directory.resolve("machines"), RemoteFaults.ofMachines());
     }
 
     @TestFactory
@@ -52,7 +51,7 @@ class RemoteFaultsIT {
                 "status",
                 "a process that breaks a rule there",
                 "reported");
-        table.writeAndCheck(faults.outcomes(), RemoteFaultsIT::tableCells, 25);
+        table.writeAndCheck(faults.outcomes(), RemoteFaultsIT::tableCells);
     }
 
     @AfterAll
@@ -60,13 +59,8 @@ class RemoteFaultsIT {
         faults.join();
     }
 
-    /** Runs each part on a separate fleet, because most faults wait. */
-    private void split(Path directory, List<RemoteFault> list, int count) {
-        ParallelFaults.split(directory, list, count, this::runFaults);
-    }
-
     /** Runs faults on a separate fleet. */
-    private void runFaults(Path directory, List<RemoteFault> list) {
+    private void runFaults(Path directory, List<Fault<FaultyFleet>> list) {
         faults.start(list, all -> {
             try (var fleet = new FaultyFleet(Files.createDirectory(directory))) {
                 all.inject(fleet::runFault);
@@ -78,7 +72,7 @@ class RemoteFaultsIT {
         var fault = outcome.fault();
         var reported = outcome.reported().stream().map("`%s`"::formatted).collect(Collectors.joining(", "));
         return new String[] {
-            fault.name(), outcome.status(), outcome.strayOutcome().description, reported.isEmpty() ? "–" : reported
+            fault.name, outcome.status(), outcome.strayOutcome().description, reported.isEmpty() ? "–" : reported
         };
     }
 }
