@@ -158,52 +158,6 @@ class MessagesIT extends NodeSuite {
         }
     }
 
-    /** The service is killed before the receiver has accepted any event. */
-    @Tag("long")
-    @Test
-    void eventThatWasNeverAcceptedIsSentAfterARestart() throws Exception {
-        try (var receiver = new ScriptedReceiver(status(500));
-                var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "audit")
-                    .set("DATA_DIR", Files.createDirectory(directory.resolve("data")))
-                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
-            var running = node.startService();
-            await().until(() -> !receiver.requests().isEmpty());
-            running.kill();
-            receiver.use(status(200));
-            var before = receiver.requests().size();
-
-            node.startService();
-            await().until(() -> receiver.requests().size() > before);
-
-            assertThat(receiver.requests())
-                    .extracting(request -> request.headers().get("webhook-id"))
-                    .as("the same event")
-                    .containsOnly(receiver.requests().getFirst().headers().get("webhook-id"));
-        }
-    }
-
-    @Tag("long")
-    @Test
-    void failuresAreAProblemOfTheNodeAndCounted() throws Exception {
-        try (var receiver = new ScriptedReceiver(status(410));
-                var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "audit")
-                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
-            var running = node.startService();
-            var service = new ServiceClient(running);
-            await().until(() -> service.observe().problems().contains("notification_failed"));
-            assertThat(service.metrics())
-                    .contains("genv_enforcer_deliveries_total{kind=\"webhook\",result=\"failed\"} 1.0");
-            assertThat(String.join("\n", running.outputLines()))
-                    .contains("notification_failed: webhook: the receiver wants no more events (status 410)")
-                    .doesNotContain("/hook");
-            assertThat(service.status("/q/health/ready")).isEqualTo(200);
-        }
-    }
-
     private static List<String> types(ScriptedReceiver receiver) throws IOException {
         return events(receiver).stream()
                 .map(event -> event.path("type").asText())
