@@ -12,7 +12,6 @@ import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** genv's metrics of the packaged service. */
@@ -43,23 +42,6 @@ class GenvMetricsIT extends NodeSuite {
                 .untilAsserted(() -> assertThat(metrics(service).keySet())
                         .contains(TEMPERATURE)
                         .noneMatch(series -> series.contains("eid=") || series.contains("pid=")));
-    }
-
-    @Test
-    void aDriverThatDoesNotKnowAFieldCostsOnlyItsMetrics() throws IOException {
-        node.gpus.fault("case $1 in *temperature*) echo 'is not a valid field to query'; exit 2 ;; esac");
-        node.state.device(0).device(1).device(2).write();
-        var service = node.set("GENV_METRICS", "hosts").startService();
-        var client = new ServiceClient(service);
-        await().atMost(HANG).untilAsserted(() -> {
-            assertThat(client.observe().status()).isEqualTo("ok");
-            assertThat(client.observe().problems()).isEqualTo(Set.of("device_status_unknown"));
-        });
-        assertThat(metrics(service)).containsKey("genv_processes_total").doesNotContainKey(TEMPERATURE);
-        assertThat(client.status("/q/health/live")).isEqualTo(200);
-        node.gpus.noFault();
-        client.awaitHealthy();
-        await().atMost(HANG).until(() -> metrics(service).containsKey(TEMPERATURE));
     }
 
     @Test
