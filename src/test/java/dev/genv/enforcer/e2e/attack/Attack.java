@@ -97,4 +97,9 @@ final class Attack {
         step = action;
         return this;
     }
+
+    @Override
+    public String toString() {
+        return name;
+    }
 }

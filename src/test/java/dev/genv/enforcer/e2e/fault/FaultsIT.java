@@ -1,33 +1,31 @@
 package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.Node;
-import dev.genv.enforcer.e2e.Table;
-import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.e2e.OutcomeSuite;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
+import java.util.concurrent.Executors;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.DynamicTest;
-import org.junit.jupiter.api.MethodOrderer;
-import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestFactory;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Faults around the packaged service, with real files and processes. Several services run in parallel, each with one fault after the other; the service must recover from each fault before the next.
  */
 @Tag("long")
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
-class FaultsIT {
-    private final ParallelFaults<Fault<FaultyNode>, FaultyNode.Outcome> faults = new ParallelFaults<>();
+class FaultsIT extends OutcomeSuite<Fault<FaultyNode>, FaultyNode.Outcome> {
+    FaultsIT() {
+        super(
+                Executors.newCachedThreadPool(),
+                "faults.md",
+                "faults",
+                "fault",
+                "a process that breaks a rule",
+                "reported",
+                "health");
+    }
 
     @BeforeAll
     void startFaults(@TempDir Path directory) {
@@ -45,38 +43,20 @@ class FaultsIT {
         runFaults(directory.resolve("disk"), List.of(disk.fault()), disk::prepare, disk);
     }
 
-    @TestFactory
-    @Order(1)
-    Stream<DynamicTest> faultHasTheExpectedOutcome() {
-        return faults.tests();
-    }
-
-    @Test
-    @Order(2)
-    void pageListsTheOutcomes() throws Exception {
-        Requirements.root();
-        var table = new Table("faults.md", "faults", "fault", "a process that breaks a rule", "reported", "health");
-        table.writeAndCheck(faults.outcomes(), FaultsIT::tableCells);
-    }
-
-    @AfterAll
-    void awaitFaults() throws InterruptedException {
-        faults.join();
-    }
-
     /** Runs faults on a separate node. */
     private void runFaults(
             Path directory, List<Fault<FaultyNode>> list, FaultyNode.Preparation preparation, AutoCloseable around) {
-        faults.start(list, all -> {
+        start(list, all -> {
             try (around;
                     var node = new Node(Files.createDirectory(directory));
                     var faulty = new FaultyNode(node, preparation)) {
-                all.inject(faulty::runFault);
+                all.run(faulty::runFault);
             }
         });
     }
 
-    private static String[] tableCells(FaultyNode.Outcome outcome) {
+    @Override
+    protected String[] cells(FaultyNode.Outcome outcome) {
         var fault = outcome.fault();
         var reported = new ArrayList<String>();
         outcome.reported().forEach(code -> reported.add("`%s`".formatted(code)));

@@ -5,10 +5,11 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.e2e.LockUser;
+import dev.genv.enforcer.e2e.BackgroundLoop;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -20,6 +21,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A node with a service that enforces, a program that uses genv's lock, and one job that breaks no rule: its environment is alive, its device is attached, and it uses no more than its capacity. No fault may affect the job.
@@ -28,6 +31,7 @@ final class FaultyNode implements Closeable {
     static final int GPUS = 3;
     private static final String ENVIRONMENT = "own";
     private static final Closeable NO_HELPER = () -> {};
+    private static final Duration LOCK_PAUSE = Duration.ofMillis(10);
     private static final Duration OBSERVATION_TIME = Duration.ofMillis(2500);
 
     final Node node;
@@ -36,7 +40,11 @@ final class FaultyNode implements Closeable {
     private final Child member;
     private final Node.Service service;
     private final ServiceClient serviceClient;
-    private final LockUser lockUser;
+    /** A program that takes and releases genv's lock again and again. */
+    private final BackgroundLoop lockUser;
+
+    private final AtomicInteger timesTaken = new AtomicInteger();
+    private boolean isLockPaused;
     private ServiceClient otherClient;
     private Closeable helper = NO_HELPER;
 
@@ -68,7 +76,10 @@ final class FaultyNode implements Closeable {
         service = node.startService();
         serviceClient = new ServiceClient(service);
         otherClient = serviceClient;
-        lockUser = new LockUser(lock());
+        lockUser = new BackgroundLoop(() -> {
+            useLock();
+            LockSupport.parkNanos(LOCK_PAUSE.toNanos());
+        });
     }
 
     Path lock() {
@@ -77,6 +88,21 @@ final class FaultyNode implements Closeable {
 
     Node.Service service() {
         return service;
+    }
+
+    private synchronized void pauseLock(boolean isPaused) {
+        isLockPaused = isPaused;
+    }
+
+    private synchronized void useLock() {
+        if (isLockPaused) {
+            return;
+        }
+        try (var _ = RealFlock.take(lock())) {
+            timesTaken.incrementAndGet();
+        } catch (IOException e) {
+            // There is no lock without the state directory.
+        }
     }
 
     /** Runs work until {@link #stopHelper}. */
@@ -96,14 +122,10 @@ final class FaultyNode implements Closeable {
 
     /** Injects the fault, records its effects, removes it, and waits until the service has recovered. */
     Outcome runFault(Fault<FaultyNode> fault) throws Exception {
-        if (fault.affectsLock) {
-            lockUser.pause();
-        } else {
-            lockUser.resume();
-        }
+        pauseLock(fault.affectsLock);
         serviceClient.awaitHealthy();
         var logged = service.outputLines().size();
-        var taken = lockUser.timesTaken();
+        var taken = timesTaken.get();
         fault.inject.run(this);
         var reported = new TreeSet<String>();
         if (!ServiceFaults.isStopped(service)) {
@@ -121,7 +143,7 @@ final class FaultyNode implements Closeable {
             assertThat(serviceClient.status("/q/health/live")).as("liveness").isEqualTo(200);
             assertThat(member.isAlive()).as("the well-behaved job lives").isTrue();
             if (!fault.affectsLock) {
-                await("another gets the lock").until(() -> lockUser.timesTaken() > taken);
+                await("another gets the lock").until(() -> timesTaken.get() > taken);
             }
             assertThat(service.outputLines().stream().skip(logged))
                     .as("the log")
