@@ -152,7 +152,9 @@ class OneCycleIT extends NodeSuite {
 
             assertThat(node.runOnce().exitCode()).isZero();
             assertThat(Files.readString(node.devicesJson()))
+                    .as("byte for byte in genv's form")
                     .isEqualTo(node.state.device(0).devicesJson());
+            assertThat(Files.getPosixFilePermissions(node.devicesJson())).hasSize(6);
         }
     }
 

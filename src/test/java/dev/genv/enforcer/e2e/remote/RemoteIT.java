@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.ServiceClient;
-import dev.genv.enforcer.e2e.SshFleetSuite;
+import dev.genv.enforcer.e2e.SshFleet;
 import dev.genv.enforcer.e2e.fault.ServiceFaults;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
@@ -16,14 +16,43 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What the service does on machines with real OpenSSH servers, sudo and processes. */
-class RemoteIT extends SshFleetSuite {
+class RemoteIT {
     private static final int ALICE_UID = 54_011;
+
+    @TempDir
+    private Path directory;
+
+    private final List<Child> children = new ArrayList<>();
+    private SshFleet fleet;
+    private RealSshd first;
+    private RealSshd second;
+
+    @BeforeEach
+    void makeFleet() throws IOException {
+        fleet = new SshFleet(directory);
+        first = fleet.startMachine("gpu-1");
+        second = fleet.startMachine("gpu-2");
+        fleet.setHosts(first, second);
+    }
+
+    @AfterEach
+    void closeFleet() throws IOException {
+        if (fleet != null) {
+            fleet.close();
+        }
+        children.forEach(Child::close);
+    }
 
     @Test
     void auditModeChangesNothing() throws IOException {
@@ -144,7 +173,7 @@ class RemoteIT extends SshFleetSuite {
                 .set("NON_ENV_PROCESSES", "true");
         var serviceClient = new ServiceClient(fleet.node.startService());
 
-        awaitExit(stray);
+        stray.awaitExit();
         await().until(() -> serviceClient.observe("gpu-1").problems().contains("duplicate_host")
                 || serviceClient.observe(first.target()).problems().contains("duplicate_host"));
 
@@ -171,7 +200,7 @@ class RemoteIT extends SshFleetSuite {
         assertThat(serviceClient.json("/hosts")).hasSize(1);
 
         writeHostFile("%s # the old one\n\n%s\n".formatted(first.target(), second.target()));
-        awaitExit(stray);
+        stray.awaitExit();
         serviceClient.awaitHealthy(HANG, second.target());
 
         writeHostFile(second.target() + "\n");
@@ -182,7 +211,7 @@ class RemoteIT extends SshFleetSuite {
         writeHostFile("not a host name\n");
         await().until(() -> service.outputLines().stream()
                 .anyMatch(line -> line.contains(file + " cannot be used") && line.contains("line 1")));
-        awaitExit(startStray(second));
+        startStray(second).awaitExit();
         assertThat(serviceClient.json("/hosts")).as("the last good list").hasSize(1);
 
         service.stop();
@@ -261,6 +290,18 @@ class RemoteIT extends SshFleetSuite {
                 .noneMatch(line -> line.contains("host_unreachable"))
                 .anyMatch(line ->
                         line.contains("Exiting, because host %s could not be reached".formatted(second.target())));
+    }
+
+    private Child closeLater(Child child) {
+        children.add(child);
+        return child;
+    }
+
+    /** Starts a process outside of all environments on the first GPU of a machine. */
+    private Child startStray(RealSshd host) throws IOException {
+        var stray = closeLater(Child.withEnvironment(Map.of()));
+        host.gpus().process(0, stray.pid(), "10");
+        return stray;
     }
 
     private void attachTwoDevicesOfAlice(RealSshd host) throws IOException {

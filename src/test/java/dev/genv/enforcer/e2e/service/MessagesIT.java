@@ -1,6 +1,5 @@
 package dev.genv.enforcer.e2e.service;
 
-import static dev.genv.enforcer.testsupport.ScriptedReceiver.hang;
 import static dev.genv.enforcer.testsupport.ScriptedReceiver.status;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -16,8 +15,6 @@ import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.UserTerminal;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The packaged service sends messages, and receivers that do not answer delay no cycle. */
+/** The packaged service sends messages. */
 class MessagesIT extends NodeSuite {
     private final int uid = UserTerminal.newUid();
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -84,45 +81,6 @@ class MessagesIT extends NodeSuite {
             await().until(() -> terminal.screen().contains("The service sent SIGTERM to process " + stray.pid()));
             assertThat(terminal.screen()).contains("The service will terminate it soon after ");
         }
-    }
-
-    @Tag("long")
-    @Test
-    void receiversThatDoNotAnswerDelayNoCycle() throws Exception {
-        var addresses = Files.writeString(directory.resolve("addresses"), "0=root@example.org\n");
-        try (var receiver = new ScriptedReceiver(hang());
-                var silentMail = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-                var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "audit")
-                    .set("AUDIT_MESSAGES", "on")
-                    .set("MAIL_HOST", "127.0.0.1")
-                    .set("MAIL_PORT", silentMail.getLocalPort())
-                    .set("MAIL_TLS", "none")
-                    .set("MAIL_FROM", "genv@gpu.example.org")
-                    .set("MAIL_ADDRESS_FILE", addresses)
-                    .set("MAIL_DELAY", "0s")
-                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
-            var service = new ServiceClient(node.startService());
-            await().until(() -> !receiver.requests().isEmpty());
-            try (var _ = silentMail.accept()) {
-                await().until(() -> aCycleEndsDuringOneRequest(service, receiver));
-                await().until(() -> service.metrics().contains("genv_enforcer_deliveries_waiting{kind=\"mail\"} 1.0"));
-            }
-        }
-    }
-
-    /** Whether a cycle ended while the receiver did not answer one request. */
-    private static boolean aCycleEndsDuringOneRequest(ServiceClient service, ScriptedReceiver receiver)
-            throws IOException {
-        var request = receiver.requests().size();
-        var before = cycles(service);
-        await().until(() -> cycles(service) > before);
-        return receiver.requests().size() == request && receiver.closedByClient() == request - 1;
-    }
-
-    private static int cycles(ServiceClient service) throws IOException {
-        return service.json("/violations").path(0).path("cycles").asInt();
     }
 
     /** The receiver refuses the event before the restart, and accepts it after that. */

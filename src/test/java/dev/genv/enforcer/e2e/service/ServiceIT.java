@@ -1,15 +1,14 @@
 package dev.genv.enforcer.e2e.service;
 
-import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import io.restassured.path.json.JsonPath;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,7 +31,7 @@ class ServiceIT extends NodeSuite {
         awaitCompleteObservation(service);
 
         for (var path : List.of("/", "/page/main.js", "/violations", "/q/openapi", "/q/metrics")) {
-            given().port(service.portOf(path)).get(path).then().statusCode(200);
+            assertThat(new ServiceClient(service).status(path)).as(path).isEqualTo(200);
         }
         assertThat(filesOf(folder)).containsExactlyElementsOf(present);
         service.stop();
@@ -60,10 +59,12 @@ class ServiceIT extends NodeSuite {
             node.gpus.process(0, others.pid(), "10");
             var service = node.startService();
 
-            awaitNotReady(service, "missing_privilege");
-            assertThat(get(service, "/hosts").getList("[0].missing_privileges")).containsExactly("KILL");
-            assertThat(get(service, "/q/health/ready").getString("checks[0].data['gpu-1']"))
-                    .contains("--cap-add KILL");
+            var client = new ServiceClient(service);
+            await().until(() -> client.status("/q/health/ready") == 503
+                    && client.json("/hosts").toString().contains("missing_privilege\""));
+            assertThat(client.json("/hosts").at("/0/missing_privileges/0").asText())
+                    .isEqualTo("KILL");
+            assertThat(client.text("/q/health/ready")).contains("--cap-add KILL");
             assertThat(Files.readString(service.out())).contains("Missing privileges: KILL: ");
             assertThat(others.isAlive()).isTrue();
         }
@@ -120,29 +121,11 @@ class ServiceIT extends NodeSuite {
         await().until(() -> !Files.exists(tool));
     }
 
-    private void awaitNotReady(Node.Service service, String code) {
-        await().until(() ->
-                status(service, "/q/health/ready") == 503 && problems(service).contains(code));
-    }
-
-    /** Returns the problems; none before the first cycle ended, because the service answers as soon as it listens. */
-    private static List<String> problems(Node.Service service) throws IOException {
-        List<String> codes = get(service, "/hosts").getList("[0].problems.code");
-        return codes == null ? List.of() : codes;
-    }
-
     /** Without root the service lacks privileges and is not ready. */
     private static void awaitCompleteObservation(Node.Service service) throws IOException {
+        var client = new ServiceClient(service);
         var ready = CurrentProcess.hasRequiredCapabilities() ? 200 : 503;
-        await().until(() -> status(service, "/q/health/ready") == ready
-                && "ok".equals(get(service, "/hosts").getString("[0].status")));
-    }
-
-    private static int status(Node.Service service, String path) throws IOException {
-        return given().port(service.portOf(path)).get(path).statusCode();
-    }
-
-    private static JsonPath get(Node.Service service, String path) throws IOException {
-        return given().port(service.portOf(path)).get(path).jsonPath();
+        await().until(() -> client.status("/q/health/ready") == ready
+                && client.observe().status().equals("ok"));
     }
 }
