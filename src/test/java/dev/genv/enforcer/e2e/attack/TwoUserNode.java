@@ -1,6 +1,5 @@
 package dev.genv.enforcer.e2e.attack;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Command;
@@ -186,7 +185,7 @@ final class TwoUserNode implements Closeable {
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID));
         write(withVictimPids(victimShell(), victimJob()));
         gpus.process(0, victimJob(), "10");
-        await().atMost(HANG).until(() -> serviceClient.observe().problems().contains("membership_unknown"));
+        await().until(() -> serviceClient.observe().problems().contains("membership_unknown"));
     }
 
     /** Replaces bob's job by one under another uid, as in many containers. */
@@ -200,9 +199,8 @@ final class TwoUserNode implements Closeable {
     /** Waits until the service reports that bob's job breaks a rule and has a grace period. */
     void awaitGraceOfVictimJob() {
         var pid = "pid=%d ".formatted(victimJob.pid());
-        await().atMost(HANG)
-                .until(() -> service.outputLines().stream()
-                        .anyMatch(line -> line.contains(pid) && line.contains("skipped_grace")));
+        await().until(() ->
+                service.outputLines().stream().anyMatch(line -> line.contains(pid) && line.contains("skipped_grace")));
     }
 
     /** Writes state files that every user can write, as genv does. */
@@ -288,7 +286,7 @@ final class TwoUserNode implements Closeable {
 
     /** Waits for a file in the state directory that a process of the attacker creates. */
     void awaitFile(String name) {
-        await().atMost(HANG).until(() -> Files.exists(stateDirectory.resolve(name)));
+        await().until(() -> Files.exists(stateDirectory.resolve(name)));
     }
 
     /** Waits for an observation that begins after this call. */

@@ -23,7 +23,6 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -63,7 +62,7 @@ abstract class AttributionSuite {
         Files.setAttribute(directory, "unix:mode", 0755); // the users must be able to enter it
         machine = start(directory);
         Files.setAttribute(machine.stateDirectory, "unix:mode", 0777);
-        machine.program.set("GRACE", "0s");
+        machine.program.set("GRACE", "0s").set("NON_ENV_PROCESSES", "audit");
     }
 
     @AfterEach
@@ -77,7 +76,6 @@ abstract class AttributionSuite {
     @Test
     void titledJobOfAnActivatedShellIsInItsEnvironment() throws IOException {
         SteppedProcess.requireTitles();
-        machine.program.set("NON_ENV_PROCESSES", "enforce");
         var job = startJob(OUTSIDE, "setsid", "fork", "exec:GENV_ENVIRONMENT_ID=a", "fork-beside", TITLE);
         writeEnvironment(job.leftBehind(0));
         use(0, job);
@@ -90,7 +88,6 @@ abstract class AttributionSuite {
     @Test
     void titledJobThatTheServiceSawBeforeStaysInItsEnvironment() throws IOException {
         SteppedProcess.requireTitles();
-        machine.program.set("NON_ENV_PROCESSES", "enforce");
         var job = startJob(IN_ENVIRONMENT, "setsid", "orphan", "setsid", "pause", TITLE);
         writeEnvironment(add(Child.ofUser(USER)).pid());
         use(0, job);
@@ -103,23 +100,7 @@ abstract class AttributionSuite {
     }
 
     @Test
-    void titledJobThatNothingProvesIsUnknown() throws IOException {
-        SteppedProcess.requireTitles();
-        machine.program.set("NON_ENV_PROCESSES", "enforce");
-        var job = startJob(OUTSIDE, "setsid", "orphan", "setsid", TITLE);
-        writeEnvironment(add(Child.ofUser(USER)).pid());
-        use(1, job);
-        // On a machine where all processes of this test are in one systemd unit, these do not agree.
-        add(Child.ofUser(USER));
-        add(Child.ofUser(USER, IN_ENVIRONMENT));
-        startService();
-        assertUnharmed(job, "", "unknown");
-        await().until(() -> client.observe().problems().equals(Set.of("membership_unknown")));
-    }
-
-    @Test
     void workloadIsThatOfTheCgroupAndTheEnviron() throws IOException {
-        machine.program.set("NON_ENV_PROCESSES", "audit");
         machine.state.device(0).write();
         var bytes = new byte[32];
         RandomGenerator.getDefault().nextBytes(bytes);
