@@ -3,6 +3,7 @@ package dev.genv.enforcer.e2e;
 import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -19,6 +20,19 @@ public final class Command {
         await().until(() -> !process.isAlive());
         if (process.exitValue() != 0) {
             throw new IOException(String.join(" ", command) + " ended with " + process.exitValue());
+        }
+    }
+
+    /** Writes a file until no space is left on its disk. */
+    public static void fillDisk(Path filler) throws IOException {
+        try (var file = Files.newOutputStream(filler)) {
+            while (true) {
+                file.write(new byte[4096]);
+            }
+        } catch (IOException e) {
+            if (!Files.exists(filler)) {
+                throw e;
+            }
         }
     }
 

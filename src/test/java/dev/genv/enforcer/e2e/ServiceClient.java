@@ -1,7 +1,6 @@
 package dev.genv.enforcer.e2e;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -17,7 +16,6 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 
 /** A client of the HTTP API of a running service. */
@@ -29,6 +27,7 @@ public final class ServiceClient {
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int MOST_ATTEMPTS = 10;
+    private static final Duration POLL_INTERVAL = Duration.ofMillis(50);
 
     private final int port;
     private final int managementPort;
@@ -108,28 +107,18 @@ public final class ServiceClient {
     }
 
     private static Observation awaitNext(Observation observation, Callable<Observation> again) {
-        var next = new AtomicReference<>(observation);
-        await().pollInterval(Duration.ofMillis(50)).until(() -> {
-            next.set(again.call());
-            return !next.get().time().isEmpty() && !next.get().time().equals(observation.time());
-        });
-        return next.get();
+        return await().pollInterval(POLL_INTERVAL)
+                .until(again, next -> !next.time().isEmpty() && !next.time().equals(observation.time()));
     }
 
     /** Waits for a complete observation without problems. */
     public void awaitHealthy() {
-        awaitHealthy(HANG, this::observe);
+        await().pollInterval(POLL_INTERVAL).until(this::observe, Observation::isHealthy);
     }
 
     /** The same on the host of that name. */
     public void awaitHealthy(Duration timeLimit, String name) {
-        awaitHealthy(timeLimit, () -> observe(name));
-    }
-
-    private static void awaitHealthy(Duration timeLimit, Callable<Observation> observation) {
-        await().atMost(timeLimit)
-                .pollInterval(Duration.ofMillis(50))
-                .untilAsserted(() -> assertThat(observation.call()).matches(Observation::isHealthy));
+        await().atMost(timeLimit).pollInterval(POLL_INTERVAL).until(() -> observe(name), Observation::isHealthy);
     }
 
     /** Waits for the first observation. */

@@ -2,28 +2,25 @@ package dev.genv.enforcer.e2e.attack;
 
 import dev.genv.enforcer.e2e.Node;
 import java.io.IOException;
-import java.util.Map;
 import java.util.Set;
 
 /**
- * An action of the attacker against bob, or to break a rule without being terminated.
- *
- * @param name its description in the table
- * @param step performs it, and starts the attacker's process
- * @param victimOutcome what happens to bob's job
- * @param attackerOutcome what happens to the attacker's process
- * @param reported the rules and the codes of the problems that the service must report
- * @param preparation changes the node before the service is started on it
+ * An action of the attacker against bob, or to break a rule without being terminated. Its name is its description in the table.
+ * Unless it says otherwise, bob's job is unaffected and the attacker's process is terminated.
  */
-record Attack(
-        String name,
-        Step step,
-        VictimOutcome victimOutcome,
-        AttackerOutcome attackerOutcome,
-        Set<String> reported,
-        Preparation preparation) {
-    private Attack(String name, Step step, VictimOutcome victim, AttackerOutcome attacker, Set<String> reported) {
-        this(name, step, victim, attacker, reported, _ -> {});
+final class Attack {
+    final String name;
+    VictimOutcome victimOutcome = VictimOutcome.UNAFFECTED;
+    AttackerOutcome attackerOutcome = AttackerOutcome.TERMINATED;
+    /** The rules and the codes of the problems that the service must report. */
+    Set<String> reported = Set.of();
+    /** Changes the node before the service is started on it. */
+    Preparation preparation = _ -> {};
+    /** Performs the attack, and starts the attacker's process. */
+    Step step = _ -> {};
+
+    private Attack(String name) {
+        this.name = name;
     }
 
     /** A change of a node before the service is started. */
@@ -33,7 +30,7 @@ record Attack(
 
     /** What the attacker does. */
     interface Step {
-        void run(TwoUserNode twoUserNode) throws Exception;
+        void run(TwoUserNode node) throws Exception;
     }
 
     /** What happens to bob's job. */
@@ -60,29 +57,45 @@ record Attack(
         }
     }
 
-    static Attack withoutEffect(String name, Step step, String... reported) {
-        return new Attack(name, step, VictimOutcome.UNAFFECTED, AttackerOutcome.TERMINATED, Set.of(reported));
+    static Attack named(String name) {
+        return new Attack(name);
     }
 
     /** It prevents observations that are complete enough to terminate a process. */
-    static Attack preventingTermination(String name, Step step, String... reported) {
-        return new Attack(name, step, VictimOutcome.UNAFFECTED, AttackerOutcome.NOT_TERMINATED, Set.of(reported));
+    Attack preventingTermination() {
+        attackerOutcome = AttackerOutcome.NOT_TERMINATED;
+        return this;
     }
 
     /** Every user can write genv's files, so the service can only delay the effect and report it. */
-    static Attack delayedByGrace(String name, Step step, String... reported) {
-        return new Attack(
-                name, step, VictimOutcome.TERMINATED_AFTER_GRACE, AttackerOutcome.TERMINATED, Set.of(reported));
+    Attack delayedByGrace() {
+        victimOutcome = VictimOutcome.TERMINATED_AFTER_GRACE;
+        return this;
     }
 
-    /** The same against a service with other settings. */
-    Attack withSettings(Map<String, String> otherSettings) {
-        return withPreparation(node -> otherSettings.forEach(node::set));
+    Attack reporting(String... codes) {
+        reported = Set.of(codes);
+        return this;
     }
 
-    /** The same on a node that is prepared first. */
-    Attack withPreparation(Preparation other) {
-        return new Attack(name, step, victimOutcome, attackerOutcome, reported, other);
+    /** Against a service with this setting, named without its prefix. */
+    Attack with(String setting, String value) {
+        return prepared(node -> node.set(setting, value));
+    }
+
+    /** On a node that is prepared first. */
+    Attack prepared(Preparation first) {
+        var former = preparation;
+        preparation = node -> {
+            former.run(node);
+            first.run(node);
+        };
+        return this;
+    }
+
+    Attack by(Step action) {
+        step = action;
+        return this;
     }
 
     @Override

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.e2e.attack;
 
 import static dev.genv.enforcer.e2e.ServiceClient.TIME_LIMIT_CODES;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.NEW_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.attack.UnobservedAttacks.NEW_ENVIRONMENT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.e2e.Node;
@@ -19,7 +19,7 @@ final class AttackRunner {
     /** Of an environment whose recorded owner changes between the two readings of an observation: only by chance. */
     private static final String OWNER_CHANGED = "environment_user_unknown";
 
-    private final TwoUserNode twoUserNode;
+    private final TwoUserNode node;
     private final Attack attack;
     private final Set<String> reported = new TreeSet<>();
 
@@ -27,84 +27,80 @@ final class AttackRunner {
     record Outcome(
             Attack attack,
             Attack.VictimOutcome victimOutcome,
-            boolean rootFilesUnchanged,
             Attack.AttackerOutcome attackerOutcome,
             Set<String> reported) {}
 
-    AttackRunner(TwoUserNode twoUserNode, Attack attack) {
-        this.twoUserNode = twoUserNode;
+    AttackRunner(TwoUserNode node, Attack attack) {
+        this.node = node;
         this.attack = attack;
     }
 
     Outcome run() throws Exception {
-        twoUserNode.serviceClient().awaitHealthy();
-        attack.step().run(twoUserNode);
+        node.serviceClient().awaitHealthy();
+        attack.step.run(node);
         observeUntilExpected();
-        var client = twoUserNode.serviceClient();
-        var service = twoUserNode.service();
+        var client = node.serviceClient();
+        var service = node.service();
         assertThat(client.status("/q/health/live")).as("liveness").isEqualTo(200);
         assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
-        assertThat(twoUserNode.rootFiles.areUnchanged())
+        assertThat(node.areRootFilesUnchanged())
                 .as("root's files are unchanged")
                 .isTrue();
         assertThat(service.outputLines())
                 .as("the log")
                 .noneMatch(line -> line.contains("\u001b") || line.contains("\u202e"));
-        assertThat(reported).isEqualTo(new TreeSet<>(attack.reported()));
-        return new Outcome(attack, victimOutcome(), twoUserNode.rootFiles.areUnchanged(), attackerOutcome(), reported);
+        assertThat(reported).isEqualTo(new TreeSet<>(attack.reported));
+        return new Outcome(attack, victimOutcome(), attackerOutcome(), reported);
     }
 
     private void observeUntilExpected() throws IOException {
-        var client = twoUserNode.serviceClient();
+        var client = node.serviceClient();
         var observation = client.observe();
         var deadline = System.nanoTime() + TestTimeouts.HANG.toNanos();
         for (var observations = 0; observations < OBSERVATIONS || !isAsExpected(); observations++) {
             assertThat(System.nanoTime())
                     .as(
                             "bob's job %s, the attacker's process %s, reported %s",
-                            twoUserNode.isVictimJobAlive(), twoUserNode.isAttackerProcessAlive(), reported)
+                            node.isVictimJobAlive(), node.isAttackerProcessAlive(), reported)
                     .isLessThan(deadline);
             observation = client.awaitNext(observation);
             reported.addAll(observation.problems());
             assertVictimIsNotMoved();
             client.json("/violations")
                     .forEach(violation -> reported.add(violation.path("rule").asText()));
-            reported.removeIf(code -> (TIME_LIMIT_CODES.contains(code) || code.equals(OWNER_CHANGED))
-                    && !attack.reported().contains(code));
+            reported.removeIf(code ->
+                    (TIME_LIMIT_CODES.contains(code) || code.equals(OWNER_CHANGED)) && !attack.reported.contains(code));
         }
     }
 
     /** Bob's job is in an environment that bob names, or in none. */
     private void assertVictimIsNotMoved() throws IOException {
-        for (var process : twoUserNode
-                .serviceClient()
-                .json("/snapshot")
-                .findPath("processes")
-                .path("processes")) {
-            if (process.path("pid").asInt() == twoUserNode.victimJob()) {
+        for (var process :
+                node.serviceClient().json("/snapshot").findPath("processes").path("processes")) {
+            if (process.path("pid").asInt() == node.victimJob()) {
                 assertThat(process.path("eid").asText("")).isIn("", "null", VICTIM_ENVIRONMENT, NEW_ENVIRONMENT);
             }
         }
     }
 
     private boolean isAsExpected() {
-        return twoUserNode.isVictimJobAlive() == (attack.victimOutcome() == Attack.VictimOutcome.UNAFFECTED)
-                && attackerOutcome() == attack.attackerOutcome()
-                && reported.containsAll(attack.reported());
+        return node.isVictimJobAlive() == (attack.victimOutcome == Attack.VictimOutcome.UNAFFECTED)
+                && attackerOutcome() == attack.attackerOutcome
+                && reported.containsAll(attack.reported);
     }
 
     private Attack.AttackerOutcome attackerOutcome() {
-        return twoUserNode.isAttackerProcessAlive()
+        return node.isAttackerProcessAlive()
                 ? Attack.AttackerOutcome.NOT_TERMINATED
                 : Attack.AttackerOutcome.TERMINATED;
     }
 
     private Attack.VictimOutcome victimOutcome() throws IOException {
-        var lines = twoUserNode.service().outputLines();
+        var lines = node.service().outputLines();
         var actions = lines.stream()
-                .filter(line -> line.contains("action=") && line.contains("pid=%d ".formatted(twoUserNode.victimJob())))
+                .filter(line -> line.contains("action=") && line.contains("pid=%d ".formatted(node.victimJob())))
                 .toList();
-        if (twoUserNode.isVictimJobAlive()) {
+        if (node.isVictimJobAlive()) {
             assertThat(actions).noneMatch(line -> line.contains("outcome=signalled"));
             assertThat(lines)
                     .noneMatch(line -> line.contains("environment=\"%s\"".formatted(VICTIM_ENVIRONMENT))

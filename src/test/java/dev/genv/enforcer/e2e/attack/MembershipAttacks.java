@@ -2,31 +2,22 @@ package dev.genv.enforcer.e2e.attack;
 
 import static dev.genv.enforcer.e2e.TestUsers.ATTACKER_UID;
 import static dev.genv.enforcer.e2e.TestUsers.HONEST_UID;
-import static dev.genv.enforcer.e2e.attack.AttackSteps.preventAgreement;
-import static dev.genv.enforcer.e2e.attack.AttackSteps.startStray;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.IN_ATTACKER_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.IN_VICTIM_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.OUTSIDE;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
-import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /** The environ of the attacker's or the victim's process is overwritten, and the attacker arranges what its membership is inferred from. */
 final class MembershipAttacks {
-    private static final int DEVICE_OF_VICTIM = 0;
     private static final int FREE_DEVICE = 2;
     private static final String UNKNOWN = "membership_unknown";
-    private static final Map<String, String> OUTSIDE = Map.of("HOME", "/");
-    private static final Map<String, String> IN_ATTACKER_ENVIRONMENT =
-            Map.of("GENV_ENVIRONMENT_ID", ATTACKER_ENVIRONMENT);
-    private static final Map<String, String> IN_VICTIM_ENVIRONMENT = Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT);
-    private static final Map<String, String> OVERWRITTEN_IS_OUTSIDE = Map.of("OVERWRITTEN_ENVIRON", "outside");
-    /** So that a process outside of all environments breaks no rule. */
-    private static final Map<String, String> OUTSIDE_IS_ALLOWED = Map.of("NON_ENV_PROCESSES", "off");
+    private static final String ENTER_ATTACKER_ENVIRONMENT = "exec:GENV_ENVIRONMENT_ID=" + ATTACKER_ENVIRONMENT;
 
     private static final String BECOME_ATTACKER = "uid:" + ATTACKER_UID;
     private static final String PARENT_BECOMES_ATTACKER = "fork-uid:" + ATTACKER_UID;
@@ -34,217 +25,153 @@ final class MembershipAttacks {
 
     private MembershipAttacks() {}
 
-    static List<Attack> all() {
-        return Stream.concat(ofAttackersProcess().stream(), ofVictimsProcess().stream())
-                .toList();
-    }
-
-    private static List<Attack> ofAttackersProcess() {
+    static List<Attack> ofAttackersProcess() {
         return List.of(
-                Attack.preventingTermination(
-                        "overwrites its environ with zeros",
-                        twoUserNode -> start(twoUserNode, IN_ATTACKER_ENVIRONMENT, "setsid", "clear"),
-                        UNKNOWN),
-                Attack.withoutEffect(
-                                "does the same; `GENV_ENFORCER_OVERWRITTEN_ENVIRON=outside`",
-                                twoUserNode -> start(twoUserNode, IN_ATTACKER_ENVIRONMENT, "setsid", "clear"),
-                                "non-env-processes")
-                        .withSettings(OVERWRITTEN_IS_OUTSIDE),
-                Attack.withoutEffect(
-                        "overwrites its environ, and its parent is in the attacker's environment",
-                        twoUserNode -> start(twoUserNode, IN_ATTACKER_ENVIRONMENT, "setsid", "fork", "clear"),
-                        "env-devices"),
-                Attack.withoutEffect(
-                        "overwrites its environ after a double fork",
-                        twoUserNode -> start(twoUserNode, IN_ATTACKER_ENVIRONMENT, "setsid", "fork", "orphan", "clear"),
-                        "env-devices"),
-                Attack.preventingTermination(
-                        "overwrites its environ after a fork in its own session",
-                        twoUserNode -> start(twoUserNode, IN_ATTACKER_ENVIRONMENT, "orphan", "setsid", "clear"),
-                        UNKNOWN),
-                Attack.withoutEffect(
-                        "overwrites its environ, and is adopted by a subreaper that names the victim's environment",
-                        twoUserNode -> start(
-                                twoUserNode,
+                Attack.named("overwrites its environ with zeros")
+                        .preventingTermination()
+                        .reporting(UNKNOWN)
+                        .by(node -> start(node, IN_ATTACKER_ENVIRONMENT, "setsid", "clear")),
+                Attack.named("does the same; `GENV_ENFORCER_OVERWRITTEN_ENVIRON=outside`")
+                        .with("OVERWRITTEN_ENVIRON", "outside")
+                        .reporting("non-env-processes")
+                        .by(node -> start(node, IN_ATTACKER_ENVIRONMENT, "setsid", "clear")),
+                Attack.named("overwrites its environ, and its parent is in the attacker's environment")
+                        .reporting("env-devices")
+                        .by(node -> start(node, IN_ATTACKER_ENVIRONMENT, "setsid", "fork", "clear")),
+                Attack.named("overwrites its environ after a double fork")
+                        .reporting("env-devices")
+                        .by(node -> start(node, IN_ATTACKER_ENVIRONMENT, "setsid", "fork", "orphan", "clear")),
+                Attack.named("overwrites its environ after a fork in its own session")
+                        .preventingTermination()
+                        .reporting(UNKNOWN)
+                        .by(node -> start(node, IN_ATTACKER_ENVIRONMENT, "orphan", "setsid", "clear")),
+                Attack.named(
+                                "overwrites its environ, and is adopted by a subreaper that names the victim's environment")
+                        .reporting("env-devices", "env-owner")
+                        .by(node -> start(
+                                node,
                                 IN_VICTIM_ENVIRONMENT,
                                 "setsid",
                                 "subreaper",
                                 "fork",
-                                "exec:GENV_ENVIRONMENT_ID=" + ATTACKER_ENVIRONMENT,
+                                ENTER_ATTACKER_ENVIRONMENT,
                                 "orphan",
-                                "clear"),
-                        "env-devices",
-                        "env-owner"),
-                Attack.withoutEffect(
-                        "overwrites its environ, and its parent executes a program that names the victim's environment",
-                        twoUserNode -> start(
-                                twoUserNode,
-                                IN_ATTACKER_ENVIRONMENT,
+                                "clear")),
+                Attack.named(
+                                "overwrites its environ, and its parent executes a program that names the victim's environment")
+                        .reporting("env-devices", "env-owner")
+                        .by(node -> {
+                            var parent = "fork-exec:GENV_ENVIRONMENT_ID=" + VICTIM_ENVIRONMENT;
+                            start(node, IN_ATTACKER_ENVIRONMENT, "setsid", parent, "clear");
+                        }),
+                Attack.named(
+                                "overwrites its environ, and a process of root is between it and one that names the victim's environment")
+                        .preventingTermination()
+                        .reporting(UNKNOWN)
+                        .by(node -> startAs(
+                                0,
+                                node,
+                                IN_VICTIM_ENVIRONMENT,
                                 "setsid",
-                                "fork-exec:GENV_ENVIRONMENT_ID=" + VICTIM_ENVIRONMENT,
-                                "clear"),
-                        "env-devices",
-                        "env-owner"),
-                Attack.preventingTermination(
-                        "overwrites its environ, and a process of root is between it and one that names the victim's environment",
-                        twoUserNode -> use(
-                                twoUserNode,
-                                twoUserNode.startSteps(
-                                        0,
-                                        IN_VICTIM_ENVIRONMENT,
-                                        "setsid",
-                                        PARENT_BECOMES_ATTACKER,
-                                        "fork",
-                                        "setsid",
-                                        BECOME_ATTACKER,
-                                        "clear")),
-                        UNKNOWN));
+                                PARENT_BECOMES_ATTACKER,
+                                "fork",
+                                "setsid",
+                                BECOME_ATTACKER,
+                                "clear")));
     }
 
-    private static List<Attack> ofVictimsProcess() {
+    static List<Attack> ofVictimsProcess() {
         return List.of(
-                Attack.withoutEffect(
-                        "is the parent and the session leader of the victim's job, whose environ is overwritten",
-                        twoUserNode -> {
-                            twoUserNode.restartVictimJobAs(
-                                    0,
-                                    IN_ATTACKER_ENVIRONMENT,
-                                    "setsid",
-                                    PARENT_BECOMES_ATTACKER,
-                                    BECOME_VICTIM,
-                                    "clear");
-                            startBoth(twoUserNode);
-                        },
-                        "non-env-processes",
-                        UNKNOWN),
-                Attack.withoutEffect(
-                        "starts the victim's job, whose environ is overwritten, through a process of root",
-                        twoUserNode -> {
-                            twoUserNode.restartVictimJobAs(
-                                    0,
-                                    IN_ATTACKER_ENVIRONMENT,
-                                    "setsid",
-                                    PARENT_BECOMES_ATTACKER,
-                                    "fork",
-                                    BECOME_VICTIM,
-                                    "clear");
-                            startBoth(twoUserNode);
-                        },
-                        "non-env-processes",
-                        UNKNOWN),
-                Attack.withoutEffect(
-                        "starts a job of root with sudo, whose environ is overwritten, from the attacker's environment",
-                        twoUserNode -> {
-                            twoUserNode.restartVictimJobAs(0, IN_ATTACKER_ENVIRONMENT, "setsid", "fork", "clear");
-                            startBoth(twoUserNode);
-                        },
-                        "non-env-processes",
-                        UNKNOWN),
-                Attack.withoutEffect(
-                                "forges an environment in the victim's name with the shell of the victim's job, whose environ is overwritten",
-                                twoUserNode -> {
-                                    var shell = restartVictimJobOutside(twoUserNode);
-                                    twoUserNode.useGpuAsVictim(FREE_DEVICE);
-                                    twoUserNode.awaitTwoObservations();
-                                    twoUserNode.writeAsAttacker(
-                                            withForgedEnvironment(twoUserNode, shell.leftBehind(0)));
-                                    startInWrongEnvironment(twoUserNode);
-                                },
-                                "env-devices",
-                                UNKNOWN)
-                        .withSettings(OUTSIDE_IS_ALLOWED),
-                Attack.withoutEffect(
-                                "does the same before the victim starts the job",
-                                twoUserNode -> {
-                                    var shell = twoUserNode.restartVictimJobAs(
-                                            HONEST_UID, OUTSIDE, "setsid", "pause", "fork", "clear");
-                                    twoUserNode.writeAsAttacker(withForgedEnvironment(twoUserNode, shell.pid()));
-                                    twoUserNode.awaitTwoObservations();
-                                    shell.resume();
-                                    twoUserNode.useGpuAsVictim(FREE_DEVICE);
-                                    startInWrongEnvironment(twoUserNode);
-                                },
-                                "env-devices",
-                                UNKNOWN)
-                        .withSettings(OUTSIDE_IS_ALLOWED),
-                Attack.withoutEffect(
-                        "removes the shell of the victim's job, whose environ is overwritten, from the victim's environment",
-                        twoUserNode -> {
-                            var job = twoUserNode.restartVictimJobAs(
-                                    HONEST_UID,
-                                    OUTSIDE,
-                                    "setsid",
-                                    "fork",
-                                    "exec:GENV_ENVIRONMENT_ID=" + VICTIM_ENVIRONMENT,
-                                    "fork-beside",
-                                    "clear");
-                            twoUserNode.writeAsAttacker(twoUserNode
-                                    .validState()
-                                    .env(
-                                            VICTIM_ENVIRONMENT,
-                                            HONEST_UID,
-                                            VICTIM_NAME,
-                                            "1000mi",
-                                            twoUserNode.victimShell(),
-                                            job.leftBehind(0)));
-                            twoUserNode.awaitTwoObservations();
-                            twoUserNode.useGpuAsVictim(DEVICE_OF_VICTIM);
-                            twoUserNode.awaitTwoObservations();
-                            twoUserNode.writeAsAttacker(twoUserNode.validState());
-                            startStray(twoUserNode);
-                        },
-                        "non-env-processes"),
-                Attack.withoutEffect(
-                                "does the same before the victim starts the job; `GENV_ENFORCER_OVERWRITTEN_ENVIRON=outside`",
-                                twoUserNode -> {
-                                    var shell = twoUserNode.restartVictimJobAs(
-                                            HONEST_UID, OUTSIDE, "setsid", "pause", "fork", "clear");
-                                    twoUserNode.writeAsAttacker(twoUserNode
-                                            .validState()
-                                            .env(
-                                                    VICTIM_ENVIRONMENT,
-                                                    HONEST_UID,
-                                                    VICTIM_NAME,
-                                                    "1000mi",
-                                                    twoUserNode.victimShell(),
-                                                    shell.pid()));
-                                    twoUserNode.awaitTwoObservations();
-                                    twoUserNode.writeAsAttacker(twoUserNode.validState());
-                                    twoUserNode.awaitTwoObservations();
-                                    shell.resume();
-                                    startBoth(twoUserNode);
-                                },
-                                "non-env-processes",
-                                UNKNOWN)
-                        .withSettings(OVERWRITTEN_IS_OUTSIDE));
+                Attack.named("is the parent and the session leader of the victim's job, whose environ is overwritten")
+                        .reporting("non-env-processes", UNKNOWN)
+                        .by(node -> startBoth(node, "setsid", PARENT_BECOMES_ATTACKER, BECOME_VICTIM, "clear")),
+                Attack.named("starts the victim's job, whose environ is overwritten, through a process of root")
+                        .reporting("non-env-processes", UNKNOWN)
+                        .by(node -> startBoth(node, "setsid", PARENT_BECOMES_ATTACKER, "fork", BECOME_VICTIM, "clear")),
+                Attack.named(
+                                "starts a job of root with sudo, whose environ is overwritten, from the attacker's environment")
+                        .reporting("non-env-processes", UNKNOWN)
+                        .by(node -> startBoth(node, "setsid", "fork", "clear")),
+                // A process outside of all environments breaks no rule there.
+                Attack.named(
+                                "forges an environment in the victim's name with the shell of the victim's job, whose environ is overwritten")
+                        .with("NON_ENV_PROCESSES", "off")
+                        .reporting("env-devices", UNKNOWN)
+                        .by(node -> {
+                            var shell = node.restartVictimJobAs(HONEST_UID, OUTSIDE, "setsid", "fork", "clear");
+                            node.useGpuAsVictim(FREE_DEVICE);
+                            node.awaitTwoObservations();
+                            forgeEnvironment(node, shell.leftBehind(0));
+                            node.useGpuAsAttacker(IN_ATTACKER_ENVIRONMENT, FREE_DEVICE, 10);
+                        }),
+                Attack.named("does the same before the victim starts the job")
+                        .with("NON_ENV_PROCESSES", "off")
+                        .reporting("env-devices", UNKNOWN)
+                        .by(node -> {
+                            var shell =
+                                    node.restartVictimJobAs(HONEST_UID, OUTSIDE, "setsid", "pause", "fork", "clear");
+                            forgeEnvironment(node, shell.pid());
+                            node.awaitTwoObservations();
+                            shell.resume();
+                            node.useGpuAsVictim(FREE_DEVICE);
+                            node.useGpuAsAttacker(IN_ATTACKER_ENVIRONMENT, FREE_DEVICE, 10);
+                        }),
+                Attack.named(
+                                "removes the shell of the victim's job, whose environ is overwritten, from the victim's environment")
+                        .reporting("non-env-processes")
+                        .by(node -> {
+                            var activate = "exec:GENV_ENVIRONMENT_ID=" + VICTIM_ENVIRONMENT;
+                            var job = node.restartVictimJobAs(
+                                    HONEST_UID, OUTSIDE, "setsid", "fork", activate, "fork-beside", "clear");
+                            node.writeAsAttacker(node.withVictimPids(node.victimShell(), job.leftBehind(0)));
+                            node.awaitTwoObservations();
+                            node.useGpuAsVictim(0);
+                            node.awaitTwoObservations();
+                            node.writeAndStartStray(node.validState());
+                        }),
+                Attack.named(
+                                "does the same before the victim starts the job; `GENV_ENFORCER_OVERWRITTEN_ENVIRON=outside`")
+                        .with("OVERWRITTEN_ENVIRON", "outside")
+                        .reporting("non-env-processes", UNKNOWN)
+                        .by(node -> removeShellBeforeTheJob(node, _ -> {})));
     }
 
-    private static void start(TwoUserNode twoUserNode, Map<String, String> variables, String... steps)
+    /** The attacker removes the shell of bob's next job from his environment, and bob starts the job in this shell. */
+    static void removeShellBeforeTheJob(TwoUserNode node, Attack.Step afterTheStart) throws Exception {
+        var shell = node.restartVictimJobAs(HONEST_UID, OUTSIDE, "setsid", "pause", "fork", "clear");
+        node.writeAsAttacker(node.withVictimPids(node.victimShell(), shell.pid()));
+        node.awaitTwoObservations();
+        node.writeAsAttacker(node.validState());
+        node.awaitTwoObservations();
+        shell.resume();
+        afterTheStart.run(node);
+        useAsVictimAndStartStray(node);
+    }
+
+    private static void start(TwoUserNode node, Map<String, String> variables, String... steps) throws IOException {
+        startAs(ATTACKER_UID, node, variables, steps);
+    }
+
+    private static void startAs(int uid, TwoUserNode node, Map<String, String> variables, String... steps)
             throws IOException {
-        use(twoUserNode, twoUserNode.startSteps(ATTACKER_UID, variables, steps));
+        SteppedProcess process = node.startSteps(uid, variables, steps);
+        node.preventAgreement(ATTACKER_UID, ATTACKER_ENVIRONMENT);
+        node.useGpuAsAttacker(process, FREE_DEVICE, 10);
     }
 
-    private static void use(TwoUserNode twoUserNode, SteppedProcess process) throws IOException {
-        preventAgreement(twoUserNode, ATTACKER_UID, ATTACKER_ENVIRONMENT);
-        twoUserNode.useGpuAsAttacker(process, FREE_DEVICE, 10);
+    /** Root starts bob's job by these steps from the attacker's environment. */
+    private static void startBoth(TwoUserNode node, String... steps) throws IOException {
+        node.restartVictimJobAs(0, IN_ATTACKER_ENVIRONMENT, steps);
+        useAsVictimAndStartStray(node);
     }
 
-    private static void startBoth(TwoUserNode twoUserNode) throws IOException {
-        preventAgreement(twoUserNode, HONEST_UID, VICTIM_ENVIRONMENT);
-        twoUserNode.useGpuAsVictim(DEVICE_OF_VICTIM);
-        startStray(twoUserNode);
+    private static void useAsVictimAndStartStray(TwoUserNode node) throws IOException {
+        node.preventAgreement(HONEST_UID, VICTIM_ENVIRONMENT);
+        node.useGpuAsVictim(0);
+        node.startStray();
     }
 
-    private static SteppedProcess restartVictimJobOutside(TwoUserNode twoUserNode) throws IOException {
-        return twoUserNode.restartVictimJobAs(HONEST_UID, OUTSIDE, "setsid", "fork", "clear");
-    }
-
-    private static StateFiles withForgedEnvironment(TwoUserNode twoUserNode, int shell) {
-        return twoUserNode.validState().env(Integer.toString(shell), HONEST_UID, VICTIM_NAME, null, shell);
-    }
-
-    /** The attacker's process breaks another rule, to show that the service acts. */
-    private static void startInWrongEnvironment(TwoUserNode twoUserNode) throws IOException {
-        twoUserNode.useGpuAsAttacker(IN_ATTACKER_ENVIRONMENT, FREE_DEVICE, 10);
+    private static void forgeEnvironment(TwoUserNode node, int shell) throws IOException {
+        node.writeAsAttacker(node.withVictimsEnvironment(Integer.toString(shell), shell));
     }
 }

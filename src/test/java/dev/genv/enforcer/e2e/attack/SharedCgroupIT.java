@@ -2,14 +2,13 @@ package dev.genv.enforcer.e2e.attack;
 
 import static dev.genv.enforcer.e2e.TestUsers.ATTACKER_UID;
 import static dev.genv.enforcer.e2e.TestUsers.HONEST_UID;
-import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.IN_ATTACKER_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.IN_VICTIM_ENVIRONMENT;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.TestCgroup;
 import java.nio.file.Path;
-import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,35 +26,31 @@ class SharedCgroupIT {
 
     @Test
     void victimsOverwrittenEnvironIsNotReplacedByTheAttackers() throws Exception {
-        run((twoUserNode, join) -> Attack.withoutEffect(
-                "a cgroup",
-                _ -> {
-                    twoUserNode.restartVictimJobAs(
-                            0, inEnvironment(VICTIM_ENVIRONMENT), join, "orphan", "setsid", BECOME_VICTIM, "clear");
-                    twoUserNode.startSteps(0, inEnvironment(ATTACKER_ENVIRONMENT), join, "setsid", BECOME_ATTACKER);
-                    twoUserNode.useGpuAsVictim(DEVICE_OF_VICTIM);
-                    startAttackersProcess(twoUserNode, join);
-                },
-                "env-devices",
-                "membership_unknown"));
+        run((node, join) -> Attack.named("a cgroup")
+                .reporting("env-devices", "membership_unknown")
+                .by(_ -> {
+                    node.restartVictimJobAs(0, IN_VICTIM_ENVIRONMENT, join, "orphan", "setsid", BECOME_VICTIM, "clear");
+                    node.startSteps(0, IN_ATTACKER_ENVIRONMENT, join, "setsid", BECOME_ATTACKER);
+                    node.useGpuAsVictim(DEVICE_OF_VICTIM);
+                    startAttackersProcess(node, join);
+                }));
     }
 
     @Test
     void attackersOverwrittenEnvironIsNotReplacedByTheVictims() throws Exception {
-        run((twoUserNode, join) -> Attack.preventingTermination(
-                "a cgroup",
-                _ -> {
-                    twoUserNode.restartVictimJobAs(0, inEnvironment(VICTIM_ENVIRONMENT), join, "setsid", BECOME_VICTIM);
-                    twoUserNode.useGpuAsVictim(DEVICE_OF_VICTIM);
-                    startAttackersProcess(twoUserNode, join);
-                },
-                "membership_unknown"));
+        run((node, join) -> Attack.named("a cgroup")
+                .preventingTermination()
+                .reporting("membership_unknown")
+                .by(_ -> {
+                    node.restartVictimJobAs(0, IN_VICTIM_ENVIRONMENT, join, "setsid", BECOME_VICTIM);
+                    node.useGpuAsVictim(DEVICE_OF_VICTIM);
+                    startAttackersProcess(node, join);
+                }));
     }
 
-    private static void startAttackersProcess(TwoUserNode twoUserNode, String join) throws Exception {
-        var process = twoUserNode.startSteps(
-                0, inEnvironment(VICTIM_ENVIRONMENT), join, "orphan", "setsid", BECOME_ATTACKER, "clear");
-        twoUserNode.useGpuAsAttacker(process, FREE_DEVICE, 10);
+    private static void startAttackersProcess(TwoUserNode node, String join) throws Exception {
+        var process = node.startSteps(0, IN_VICTIM_ENVIRONMENT, join, "orphan", "setsid", BECOME_ATTACKER, "clear");
+        node.useGpuAsAttacker(process, FREE_DEVICE, 10);
     }
 
     private interface AttackMaker {
@@ -64,20 +59,16 @@ class SharedCgroupIT {
          *
          * @param join the step with which a process joins the cgroup
          */
-        Attack make(TwoUserNode twoUserNode, String join);
+        Attack make(TwoUserNode node, String join);
     }
 
     private void run(AttackMaker maker) throws Exception {
         Requirements.rootWithCapabilities();
         try (var cgroup = TestCgroup.create();
-                var node = new Node(directory);
-                var twoUserNode = new TwoUserNode(node)) {
-            var attack = maker.make(twoUserNode, "cgroup:" + cgroup.directory());
-            new AttackRunner(twoUserNode, attack).run();
+                var bare = new Node(directory);
+                var node = new TwoUserNode(bare)) {
+            var attack = maker.make(node, "cgroup:" + cgroup.directory());
+            new AttackRunner(node, attack).run();
         }
-    }
-
-    private static Map<String, String> inEnvironment(String eid) {
-        return Map.of("GENV_ENVIRONMENT_ID", eid);
     }
 }

@@ -1,19 +1,21 @@
 package dev.genv.enforcer.e2e.attack;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.FileVersions;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import dev.genv.enforcer.testsupport.linux.TestProcess;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -29,10 +31,22 @@ final class TwoUserNode implements Closeable {
     static final String ATTACKER_ENVIRONMENT = "hers";
     static final String VICTIM_NAME = "bob";
     static final String ATTACKER_NAME = "attacker";
+    /** Bob's, in some attacks. */
+    static final String NEW_ENVIRONMENT = "new";
+
+    static final Map<String, String> IN_VICTIM_ENVIRONMENT = inEnvironment(VICTIM_ENVIRONMENT);
+    static final Map<String, String> IN_ATTACKER_ENVIRONMENT = inEnvironment(ATTACKER_ENVIRONMENT);
+    static final Map<String, String> OUTSIDE = Map.of("HOME", "/");
     private static final String GRACE = "3s";
 
     final Node node;
-    final RootFiles rootFiles;
+    final FakeNvidiaSmi gpus;
+    final Path directory;
+    final Path stateDirectory;
+    /** Files of root with the names of genv's files, which no attack may change. */
+    final Path rootFolder;
+
+    private final Map<String, FileVersions.Version> rootFiles;
     private final Child victimShell;
     private final Child attackerShell;
     private final List<TestProcess> children = new ArrayList<>();
@@ -44,15 +58,22 @@ final class TwoUserNode implements Closeable {
     /** Uses this node; its creator closes it. */
     TwoUserNode(Node node) throws IOException {
         this.node = node;
+        gpus = node.gpus;
+        directory = node.directory;
+        stateDirectory = node.stateDirectory;
         // Other users may pass through it and not write to it: otherwise the service would not trust the tool.
-        Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxr-xr-x"));
-        node.gpus.gpus(3);
-        rootFiles = RootFiles.create(node.directory.resolve("root"));
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+        gpus.gpus(3);
+        rootFolder = Files.createDirectory(directory.resolve("root"));
+        for (var name : List.of("envs.json", "devices.json", "genv.lock", ".genv-enforcer.lock")) {
+            Files.writeString(rootFolder.resolve(name), "root's own " + name);
+        }
+        rootFiles = FileVersions.in(rootFolder);
         victimShell = add(Child.ofUser(TestUsers.HONEST_UID));
-        victimJob = add(Child.ofUser(TestUsers.HONEST_UID, Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT)));
+        victimJob = add(Child.ofUser(TestUsers.HONEST_UID, IN_VICTIM_ENVIRONMENT));
         attackerShell = add(Child.ofUser(TestUsers.ATTACKER_UID));
-        AttackSteps.write(node, validState());
-        node.gpus.process(0, victimJob.pid(), "900");
+        write(validState());
+        gpus.process(0, victimJob.pid(), "900");
         node.set("NON_ENV_PROCESSES", "enforce")
                 .set("INACTIVE_ENV_PROCESSES", "enforce")
                 .set("MAX_DEVICES_PER_USER", 1)
@@ -64,12 +85,35 @@ final class TwoUserNode implements Closeable {
 
     /** Returns a copy of the state before an attack. */
     StateFiles validState() {
-        return new StateFiles(node.stateDirectory)
+        return new StateFiles(stateDirectory)
                 .env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", victimShell())
                 .env(ATTACKER_ENVIRONMENT, TestUsers.ATTACKER_UID, ATTACKER_NAME, null, attackerShell())
                 .device(0, VICTIM_ENVIRONMENT)
                 .device(1, ATTACKER_ENVIRONMENT)
                 .device(2);
+    }
+
+    /** The same with these pids of bob's environment. */
+    StateFiles withVictimPids(Integer... pids) {
+        return validState().env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", pids);
+    }
+
+    /** The same with an environment in bob's name that has no capacity. */
+    StateFiles withVictimsEnvironment(String eid, Integer... pids) {
+        return validState().env(eid, TestUsers.HONEST_UID, VICTIM_NAME, null, pids);
+    }
+
+    /** The same with these pids of the attacker's environment. */
+    StateFiles withAttackerEnvironment(Integer... pids) {
+        return validState().env(ATTACKER_ENVIRONMENT, TestUsers.ATTACKER_UID, ATTACKER_NAME, null, pids);
+    }
+
+    static Map<String, String> inEnvironment(String eid) {
+        return Map.of("GENV_ENVIRONMENT_ID", eid);
+    }
+
+    boolean areRootFilesUnchanged() throws IOException {
+        return FileVersions.in(rootFolder).equals(rootFiles);
     }
 
     int victimShell() {
@@ -115,7 +159,7 @@ final class TwoUserNode implements Closeable {
 
     /** Starts a process of any user that is made by steps, with exactly these variables. */
     SteppedProcess startSteps(int uid, Map<String, String> variables, String... steps) throws IOException {
-        return add(SteppedProcess.ofUser(uid, node.stateDirectory, variables, steps));
+        return add(SteppedProcess.ofUser(uid, stateDirectory, variables, steps));
     }
 
     /** Replaces bob's job by this one, which is on no GPU yet. */
@@ -126,11 +170,11 @@ final class TwoUserNode implements Closeable {
 
     /** Lists bob's job on a GPU. */
     void useGpuAsVictim(int gpu) throws IOException {
-        node.gpus.process(gpu, victimJob(), "10");
+        gpus.process(gpu, victimJob(), "10");
     }
 
     /** Ends bob's job, and waits until no observation that shows it is under way. */
-    public void closeVictimJob() throws IOException {
+    void closeVictimJob() throws IOException {
         victimJob.close();
         awaitTwoObservations();
     }
@@ -139,34 +183,53 @@ final class TwoUserNode implements Closeable {
     void restartVictimJobThroughSdk() throws IOException {
         victimJob.close();
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID));
-        AttackSteps.write(
-                node,
-                validState()
-                        .env(
-                                VICTIM_ENVIRONMENT,
-                                TestUsers.HONEST_UID,
-                                VICTIM_NAME,
-                                "1000mi",
-                                victimShell(),
-                                victimJob()));
-        node.gpus.process(0, victimJob(), "10");
-        await().atMost(HANG).until(() -> serviceClient.observe().problems().contains("membership_unknown"));
+        write(withVictimPids(victimShell(), victimJob()));
+        gpus.process(0, victimJob(), "10");
+        await().until(() -> serviceClient.observe().problems().contains("membership_unknown"));
     }
 
     /** Replaces bob's job by one under another uid, as in many containers. */
     void restartVictimJobAs(int uid) throws IOException {
         victimJob.close();
-        victimJob = add(Child.ofUser(uid, Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT)));
-        node.gpus.process(0, victimJob(), "900");
+        victimJob = add(Child.ofUser(uid, IN_VICTIM_ENVIRONMENT));
+        gpus.process(0, victimJob(), "900");
         awaitTwoObservations();
     }
 
     /** Waits until the service reports that bob's job breaks a rule and has a grace period. */
     void awaitGraceOfVictimJob() {
         var pid = "pid=%d ".formatted(victimJob.pid());
-        await().atMost(HANG)
-                .until(() -> service.outputLines().stream()
-                        .anyMatch(line -> line.contains(pid) && line.contains("skipped_grace")));
+        await().until(() ->
+                service.outputLines().stream().anyMatch(line -> line.contains(pid) && line.contains("skipped_grace")));
+    }
+
+    /** Writes state files that every user can write, as genv does. */
+    private void write(StateFiles files) throws IOException {
+        files.write();
+        Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        for (var name : List.of("envs.json", "devices.json")) {
+            Files.setPosixFilePermissions(stateDirectory.resolve(name), PosixFilePermissions.fromString("rw-rw-rw-"));
+        }
+    }
+
+    /** The attacker changes the state, and starts a process outside of all environments. */
+    void writeAndStartStray(StateFiles files) throws IOException {
+        writeAsAttacker(files);
+        startStray();
+    }
+
+    /** The attacker starts a process outside of all environments on the device that no environment holds. */
+    void startStray() throws IOException {
+        useGpuAsAttacker(Map.of(), 2, 10);
+    }
+
+    /**
+     * Starts processes of a user that are in an environment and outside of all. Without them, all processes of the user may agree on a
+     * machine where the tests are in one systemd unit.
+     */
+    void preventAgreement(int uid, String environment) throws IOException {
+        startAs(uid, Map.of());
+        startAs(uid, inEnvironment(environment));
     }
 
     /** Writes both state files in place, as the attacker. */
@@ -176,7 +239,7 @@ final class TwoUserNode implements Closeable {
     }
 
     void writeAsAttacker(String file, String content) throws IOException {
-        var draft = Files.writeString(node.directory.resolve("draft"), content);
+        var draft = Files.writeString(directory.resolve("draft"), content);
         runAsAttacker("cat %s >%s".formatted(draft, file));
     }
 
@@ -202,7 +265,7 @@ final class TwoUserNode implements Closeable {
     /** Lists a process of the attacker on a GPU, in MiB; the outcome of an attack is what happens to it. */
     void useGpuAsAttacker(TestProcess process, int gpu, int memory) throws IOException {
         setAttackerProcess(process);
-        node.gpus.process(gpu, process.pid(), Integer.toString(memory));
+        gpus.process(gpu, process.pid(), Integer.toString(memory));
     }
 
     void useGpuAsAttacker(Map<String, String> variables, int gpu, int memory) throws IOException {
@@ -223,7 +286,7 @@ final class TwoUserNode implements Closeable {
 
     /** Waits for a file in the state directory that a process of the attacker creates. */
     void awaitFile(String name) {
-        await().atMost(HANG).until(() -> Files.exists(node.stateDirectory.resolve(name)));
+        await().until(() -> Files.exists(stateDirectory.resolve(name)));
     }
 
     /** Waits for an observation that begins after this call. */
@@ -246,7 +309,7 @@ final class TwoUserNode implements Closeable {
     }
 
     private List<String> attackerCommand(String script) {
-        return Command.asUser(TestUsers.ATTACKER_UID, node.stateDirectory, script);
+        return Command.asUser(TestUsers.ATTACKER_UID, stateDirectory, script);
     }
 
     @Override

@@ -1,34 +1,32 @@
 package dev.genv.enforcer.e2e.cycle;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
-import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A single cycle of the packaged program, interval 0. */
 class OneCycleIT extends NodeSuite {
     @Test
-    void opensNoPort() throws IOException {
-        try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            var port = Integer.toString(taken.getLocalPort());
-            node.variable("QUARKUS_HTTP_PORT", port).variable("QUARKUS_MANAGEMENT_PORT", port);
-
-            assertThat(node.runOnce().exitCode()).isZero();
-        }
-    }
-
-    @Test
-    void auditModeReportsEverythingAndChangesNothing() throws IOException {
-        try (var shell = Child.withEnvironment(Map.of());
+    void auditModeReportsEverythingOpensNoPortAndChangesNothing() throws IOException {
+        try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                var shell = Child.withEnvironment(Map.of());
                 var stray = Child.withEnvironment(Map.of());
                 var elsewhere = Child.inEnvironment("a");
                 var greedy = Child.inEnvironment("b");
@@ -46,8 +44,11 @@ class OneCycleIT extends NodeSuite {
                     .process(1, greedy.pid(), "1100")
                     .process(2, orphan.pid(), "10");
             var before = FileVersions.in(node.stateDirectory);
+            var port = Integer.toString(taken.getLocalPort());
 
-            var output = node.set("MODE", "audit")
+            var output = node.variable("QUARKUS_HTTP_PORT", port)
+                    .variable("QUARKUS_MANAGEMENT_PORT", port)
+                    .set("MODE", "audit")
                     .set("NON_ENV_PROCESSES", "enforce")
                     .set("INACTIVE_ENV_PROCESSES", "enforce")
                     .set("MAX_DEVICES_PER_USER", 1)
@@ -65,9 +66,7 @@ class OneCycleIT extends NodeSuite {
             assertThat(output.out().subList(5, output.out().size()))
                     .hasSize(5)
                     .allMatch(line -> line.endsWith("(skipped_audit: the service only audits)"));
-            for (var process : List.of(shell, stray, elsewhere, greedy, orphan)) {
-                assertThat(process.isAlive()).isTrue();
-            }
+            assertThat(List.of(shell, stray, elsewhere, greedy, orphan)).allMatch(Child::isAlive);
             assertThat(FileVersions.in(node.stateDirectory))
                     .as("not even a rewritten file")
                     .isEqualTo(before);
@@ -105,29 +104,8 @@ class OneCycleIT extends NodeSuite {
     }
 
     @Test
-    void terminatesViolatingProcessesOfTwoUsers() throws IOException {
-        Requirements.root();
-        try (var honestUser = Child.ofUser(2001);
-                var attacker = Child.ofUser(2002)) {
-            node.gpus.process(0, honestUser.pid(), "10").process(1, attacker.pid(), "10");
-
-            var output = node.set("NON_ENV_PROCESSES", "enforce").runOnce();
-
-            honestUser.awaitExit();
-            attacker.awaitExit();
-            assertThat(output.log())
-                    .anyMatch(
-                            line -> line.contains("pid=%d ".formatted(honestUser.pid())) && line.contains("uid=2001"));
-            assertThat(output.log())
-                    .anyMatch(line -> line.contains("pid=%d ".formatted(attacker.pid())) && line.contains("uid=2002"));
-        }
-    }
-
-    @Test
     void processOfExemptUserIsReportedAndNotTerminated() throws IOException {
-        try (var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-
+        try (var stray = startStray()) {
             var output = node.set("NON_ENV_PROCESSES", "enforce")
                     .set("EXEMPT_USERS", "no-such-user, " + CurrentProcess.uid())
                     .runOnce();
@@ -144,51 +122,107 @@ class OneCycleIT extends NodeSuite {
         }
     }
 
-    /** The service judges the memory of each uid separately. */
     @Test
-    void memoryOfAnotherUserTerminatesNoProcessOfTheOwner() throws IOException {
-        Requirements.root();
-        var environment = Map.of("GENV_ENVIRONMENT_ID", "bobs");
-        try (var shell = Child.ofUser(2001);
-                var honestUser = Child.ofUser(2001, environment);
-                var attacker = Child.ofUser(2002, environment)) {
-            node.state
-                    .env("bobs", 2001, "bob", "1000mi", shell.pid())
-                    .device(0, "bobs")
-                    .device(1)
-                    .device(2)
-                    .write();
-            node.gpus.process(0, honestUser.pid(), "900").process(0, attacker.pid(), "1500");
+    void heldLockPreventsOnlyDetachments() throws IOException {
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("a")) {
+            writeEnvironment(shell);
+            node.gpus.process(0, member.pid(), "10");
+            var lock = Files.writeString(node.stateDirectory.resolve("genv.lock"), "");
+            var before = FileVersions.in(node.stateDirectory);
+            node.set("LOCK_TIMEOUT", "500ms").set("MAX_DEVICES_PER_USER", 0);
 
-            var output = node.runOnce();
+            try (var _ = RealFlock.take(lock)) {
+                var output = node.runOnce();
+                member.awaitExit();
+                assertThat(output.exitCode()).isEqualTo(1);
+                assertThat(output.out())
+                        .last()
+                        .asString()
+                        .startsWith("Detaching environment a of user %s from device 0 (failed: "
+                                .formatted(CurrentProcess.name()))
+                        .contains("process %d (java) of uid"
+                                .formatted(ProcessHandle.current().pid()));
+                assertThat(FileVersions.in(node.stateDirectory))
+                        .as("no file of genv is changed")
+                        .containsAllEntriesOf(before)
+                        .hasSize(before.size() + 1)
+                        .containsKey(".genv-enforcer.lock");
+            }
 
-            assertThat(attacker.awaitExit()).isEqualTo(143);
-            assertThat(honestUser.isAlive()).isTrue();
-            assertThat(output.out())
-                    .contains("Process %d of uid 2002 names environment bobs of uid 2001".formatted(attacker.pid()))
-                    .noneMatch(line -> line.startsWith("Terminating process %d ".formatted(honestUser.pid())));
+            assertThat(node.runOnce().exitCode()).isZero();
+            assertThat(Files.readString(node.devicesJson()))
+                    .as("byte for byte in genv's form")
+                    .isEqualTo(node.state.device(0).devicesJson());
+            assertThat(Files.getPosixFilePermissions(node.devicesJson())).hasSize(6);
+        }
+    }
+
+    /** The reader of the last one exits before there is any output. */
+    @ParameterizedTest
+    @ValueSource(strings = {"\"$@\" >/dev/full", "\"$@\" >&-", "exec 3> >(exec sleep 0); wait $!; \"$@\" >&3"})
+    void exitCodeIsOneWhenTheOutputCannotBeWritten(String script) throws IOException {
+        try (var stray = startStray()) {
+            var exitCode = directory.resolve("exit-code");
+            var output = node.launchWith("/bin/bash", "-c", "%s; echo $? >%s".formatted(script, exitCode), "bash")
+                    .set("NON_ENV_PROCESSES", "audit")
+                    .runOnce();
+
+            assertThat(exitCode).content().isEqualTo("1\n");
+            assertThat(output.log())
+                    .anyMatch(line -> line.contains("Exit code 1: standard output cannot be written: "));
+            assertThat(stray.isAlive()).isTrue();
         }
     }
 
     @Test
-    void failingNvidiaSmiFailsTheCycle() throws IOException {
+    void exitCodeIsOneWhenTheObservationIsIncomplete() throws IOException {
         node.gpus.fault("echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18");
-
-        var output = node.runOnce();
-
-        assertThat(output.exitCode()).isEqualTo(1);
-        assertThat(output.log()).anyMatch(line -> line.contains("Driver/library version mismatch"));
+        assertExitCodeIsOne("Driver/library version mismatch");
+        node.gpus.noFault();
+        Files.writeString(node.stateDirectory.resolve("envs.json"), "{\"envs\": [{\"uid\": 1}]}");
+        assertExitCodeIsOne("Exit code 1: [gpu-1] entry_unreadable: ");
+        new ServiceClient(node.startService()).awaitObservation();
+        assertExitCodeIsOne("Exit code 1: [gpu-1] second_enforcer: ");
     }
 
-    @Test
-    void reportsAllInvalidVariablesAtOnce() throws IOException {
-        var output = node.set("MODE", "enforec").set("REMOTE_HOST", "gpu-2").run();
+    private void assertExitCodeIsOne(String reason) throws IOException {
+        var output = node.runOnce();
+        assertThat(output.exitCode()).isEqualTo(1);
+        assertThat(output.log()).anyMatch(line -> line.contains(reason));
+    }
 
-        assertThat(output.exitCode()).isEqualTo(2);
-        assertThat(output.out()).isEmpty();
-        assertThat(output.log())
-                .hasSize(2)
-                .anyMatch(line -> line.equals("GENV_ENFORCER_MODE=enforec: expected enforce or audit"))
-                .anyMatch(line -> line.startsWith("GENV_ENFORCER_REMOTE_HOST: there is no such setting"));
+    /** The first of two services waits for its reader, and must not prevent actions of the second one. */
+    @Test
+    void holdsNoLockWhileTheOutputIsNotRead() throws Exception {
+        try (var stray = startStray()) {
+            var pipe = Fifo.at(directory.resolve("pipe"));
+            // More than a pipe holds, so that the write blocks.
+            node.launchWith(
+                            "/bin/bash",
+                            "-c",
+                            "exec 4<>%1$s; head -c 65536 /dev/zero >&4; exec \"$@\" >&4".formatted(pipe),
+                            "bash")
+                    .set("NON_ENV_PROCESSES", "audit")
+                    .set("INTERVAL", 0);
+            var first = node.start();
+            // The cycle writes this line while it has the lock.
+            await().until(() ->
+                    first.outputLines().stream().anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid()))));
+
+            try (var second = new Node(Files.createDirectory(directory.resolve("second")))) {
+                second.set("STATE_DIR", node.stateDirectory).set("NVIDIA_SMI", node.gpus.path());
+                await().until(() ->
+                        second.runOnce().log().stream().noneMatch(line -> line.contains("second_enforcer")));
+            }
+            assertThat(first.process().isAlive()).isTrue();
+            assertThat(stray.isAlive()).isTrue();
+        }
+    }
+
+    private Child startStray() throws IOException {
+        var stray = Child.withEnvironment(Map.of());
+        node.gpus.process(0, stray.pid(), "10");
+        return stray;
     }
 }

@@ -1,135 +1,99 @@
 package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.testsupport.linux.Child;
+import java.io.IOException;
 import java.util.Map;
 import java.util.Set;
 
 /**
- * A fault while a service runs.
+ * A fault while a service runs. Its name is its description in the table.
  *
- * @param name its description in the table
- * @param inject causes the fault
- * @param undo removes the fault
- * @param strayOutcome what happens to a process outside of all environments that starts during the fault
- * @param reported the codes of the problems that {@code /hosts} must report
- * @param possiblyReported the codes that {@code /hosts} may report besides
- * @param logText text that a line of the log must contain; empty for none
- * @param affectsLock whether other programs must wait for genv's lock too
- * @param failsLiveness whether only a new container helps, so that liveness must fail
- * @param starter starts the process
+ * @param <N> the node or the fleet that has the fault
  */
-public record Fault(
-        String name,
-        Step inject,
-        Step undo,
-        StrayOutcome strayOutcome,
-        Set<String> reported,
-        Set<String> possiblyReported,
-        String logText,
-        boolean affectsLock,
-        boolean failsLiveness,
-        Starter starter) {
+final class Fault<N> {
+    final String name;
+    final Step<N> inject;
+    final Step<N> undo;
+    /** What happens to a process outside of all environments that starts during the fault. */
+    final StrayOutcome strayOutcome;
+    /** The codes of the problems that {@code /hosts} must report. */
+    final Set<String> reported;
+    /** The codes that {@code /hosts} may report besides: between two states, or on a busy test machine. */
+    Set<String> possiblyReported = Set.of();
+    /** Text that a line of the log must contain; empty for none. */
+    String logText = "";
+    /** Whether other programs must wait for genv's lock too. */
+    boolean affectsLock;
+    /** Whether only a new container helps, so that liveness must fail. */
+    boolean failsLiveness;
+    /** Whether a machine of a fleet cannot be observed. */
+    boolean isUnreachable;
+    /** Starts the process. */
+    Starter starter = () -> Child.withEnvironment(Map.of());
+
+    private Fault(String name, Step<N> inject, Step<N> undo, StrayOutcome strayOutcome, String... reported) {
+        this.name = name;
+        this.inject = inject;
+        this.undo = undo;
+        this.strayOutcome = strayOutcome;
+        this.reported = Set.of(reported);
+    }
 
     /** A change of a node. */
-    interface Step {
-        void run(FaultyNode node) throws Exception;
+    interface Step<N> {
+        void run(N node) throws Exception;
     }
 
     /** A way to start a process. */
     interface Starter {
-        Child start() throws Exception;
+        Child start() throws IOException;
     }
 
     /** What happens to a process that breaks a rule. */
-    public enum StrayOutcome {
+    enum StrayOutcome {
         TERMINATED("terminated during the fault"),
         TERMINATED_AFTERWARDS("terminated after the fault");
 
-        public final String description;
+        final String description;
 
-        StrayOutcome(String words) {
-            this.description = words;
+        StrayOutcome(String description) {
+            this.description = description;
+        }
+
+        static StrayOutcome of(Child stray) {
+            return stray.isAlive() ? TERMINATED_AFTERWARDS : TERMINATED;
         }
     }
 
     /** The rules can still be applied. */
-    static Fault harmless(String name, Step inject, Step undo, String... reported) {
-        return of(name, inject, undo, StrayOutcome.TERMINATED, reported);
+    static <N> Fault<N> harmless(String name, Step<N> inject, Step<N> undo, String... reported) {
+        return new Fault<>(name, inject, undo, StrayOutcome.TERMINATED, reported);
     }
 
     /** The data that the rule needs are missing. */
-    static Fault preventingTermination(String name, Step inject, Step undo, String... reported) {
-        return of(name, inject, undo, StrayOutcome.TERMINATED_AFTERWARDS, reported);
+    static <N> Fault<N> preventingTermination(String name, Step<N> inject, Step<N> undo, String... reported) {
+        return new Fault<>(name, inject, undo, StrayOutcome.TERMINATED_AFTERWARDS, reported);
     }
 
-    Fault mayAlsoReport(String... codes) {
-        return new Fault(
-                name,
-                inject,
-                undo,
-                strayOutcome,
-                reported,
-                Set.of(codes),
-                logText,
-                affectsLock,
-                failsLiveness,
-                starter);
+    /** A machine of a fleet cannot be observed. */
+    static <N> Fault<N> unreachable(String name, Step<N> inject, Step<N> undo, String reported) {
+        var fault = preventingTermination(name, inject, undo, reported);
+        fault.isUnreachable = true;
+        return fault;
     }
 
-    Fault failingLiveness() {
-        return new Fault(
-                name, inject, undo, strayOutcome, reported, possiblyReported, logText, affectsLock, true, starter);
+    Fault<N> mayAlsoReport(String... codes) {
+        possiblyReported = Set.of(codes);
+        return this;
     }
 
-    Fault affectingLock() {
-        return new Fault(
-                name, inject, undo, strayOutcome, reported, possiblyReported, logText, true, failsLiveness, starter);
-    }
-
-    Fault withLogText(String words) {
-        return new Fault(
-                name,
-                inject,
-                undo,
-                strayOutcome,
-                reported,
-                possiblyReported,
-                words,
-                affectsLock,
-                failsLiveness,
-                starter);
-    }
-
-    Fault withProcess(Starter starter) {
-        return new Fault(
-                name,
-                inject,
-                undo,
-                strayOutcome,
-                reported,
-                possiblyReported,
-                logText,
-                affectsLock,
-                failsLiveness,
-                starter);
+    Fault<N> affectingLock() {
+        affectsLock = true;
+        return this;
     }
 
     @Override
     public String toString() {
         return name;
-    }
-
-    private static Fault of(String name, Step inject, Step undo, StrayOutcome stray, String... reported) {
-        return new Fault(
-                name,
-                inject,
-                undo,
-                stray,
-                Set.of(reported),
-                Set.of(),
-                "",
-                false,
-                false,
-                () -> Child.withEnvironment(Map.of()));
     }
 }

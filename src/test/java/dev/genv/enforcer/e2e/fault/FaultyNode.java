@@ -5,10 +5,11 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.e2e.LockUser;
+import dev.genv.enforcer.e2e.BackgroundLoop;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -20,15 +21,17 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A node with a service that enforces, a program that uses genv's lock, and one job that breaks no rule: its environment is alive, its device is attached, and it uses no more than its capacity. No fault may affect the job.
  */
 final class FaultyNode implements Closeable {
-    static final String ENVIRONMENT = "own";
-    private static final Closeable NO_HELPER = () -> {};
     static final int GPUS = 3;
-    private static final Duration TIMEOUT = HANG;
+    private static final String ENVIRONMENT = "own";
+    private static final Closeable NO_HELPER = () -> {};
+    private static final Duration LOCK_PAUSE = Duration.ofMillis(10);
     private static final Duration OBSERVATION_TIME = Duration.ofMillis(2500);
 
     final Node node;
@@ -37,12 +40,16 @@ final class FaultyNode implements Closeable {
     private final Child member;
     private final Node.Service service;
     private final ServiceClient serviceClient;
-    private final LockUser lockUser;
+    /** A program that takes and releases genv's lock again and again. */
+    private final BackgroundLoop lockUser;
+
+    private final AtomicInteger timesTaken = new AtomicInteger();
+    private boolean isLockPaused;
     private ServiceClient otherClient;
     private Closeable helper = NO_HELPER;
 
     /** The observed effects of a fault. */
-    record Outcome(Fault fault, Fault.StrayOutcome strayOutcome, Set<String> reported, String health) {}
+    record Outcome(Fault<FaultyNode> fault, Fault.StrayOutcome strayOutcome, Set<String> reported, String health) {}
 
     /** Changes the node before the service is started. */
     interface Preparation {
@@ -69,23 +76,33 @@ final class FaultyNode implements Closeable {
         service = node.startService();
         serviceClient = new ServiceClient(service);
         otherClient = serviceClient;
-        lockUser = new LockUser(lock());
+        lockUser = new BackgroundLoop(() -> {
+            useLock();
+            LockSupport.parkNanos(LOCK_PAUSE.toNanos());
+        });
     }
 
     Path lock() {
         return state.resolve("genv.lock");
     }
 
-    Path file(String name) {
-        return state.resolve(name);
-    }
-
     Node.Service service() {
         return service;
     }
 
-    Child member() {
-        return member;
+    private synchronized void pauseLock(boolean isPaused) {
+        isLockPaused = isPaused;
+    }
+
+    private synchronized void useLock() {
+        if (isLockPaused) {
+            return;
+        }
+        try (var _ = RealFlock.take(lock())) {
+            timesTaken.incrementAndGet();
+        } catch (IOException e) {
+            // There is no lock without the state directory.
+        }
     }
 
     /** Runs work until {@link #stopHelper}. */
@@ -104,29 +121,29 @@ final class FaultyNode implements Closeable {
     }
 
     /** Injects the fault, records its effects, removes it, and waits until the service has recovered. */
-    Outcome runFault(Fault fault) throws Exception {
-        if (fault.affectsLock()) {
-            lockUser.pause();
-        } else {
-            lockUser.resume();
-        }
+    Outcome runFault(Fault<FaultyNode> fault) throws Exception {
+        pauseLock(fault.affectsLock);
         serviceClient.awaitHealthy();
         var logged = service.outputLines().size();
-        var taken = lockUser.timesTaken();
-        fault.inject().run(this);
+        var taken = timesTaken.get();
+        fault.inject.run(this);
         var reported = new TreeSet<String>();
         if (!ServiceFaults.isStopped(service)) {
             // The current observation may have begun before.
             reported.addAll(otherClient.awaitNext(otherClient.observe()).problems());
         }
-        try (var stray = fault.starter().start()) {
+        try (var stray = fault.starter.start()) {
             var outcome = runAndUndo(fault, stray, reported);
             otherClient = serviceClient;
-            awaitRecovery();
+            // The next observation may have begun before.
+            serviceClient.awaitNext(serviceClient.awaitNext(serviceClient.observe()));
+            serviceClient.awaitHealthy();
             stray.awaitExit();
-            assertUnaffected();
-            if (!fault.affectsLock()) {
-                await("another gets the lock").until(() -> lockUser.timesTaken() > taken);
+            assertThat(service.process().isAlive()).as("the service lives").isTrue();
+            assertThat(serviceClient.status("/q/health/live")).as("liveness").isEqualTo(200);
+            assertThat(member.isAlive()).as("the well-behaved job lives").isTrue();
+            if (!fault.affectsLock) {
+                await("another gets the lock").until(() -> timesTaken.get() > taken);
             }
             assertThat(service.outputLines().stream().skip(logged))
                     .as("the log")
@@ -136,7 +153,7 @@ final class FaultyNode implements Closeable {
         }
     }
 
-    private Outcome runAndUndo(Fault fault, Child stray, Set<String> reported) throws Exception {
+    private Outcome runAndUndo(Fault<FaultyNode> fault, Child stray, Set<String> reported) throws Exception {
         try {
             var before = stateFiles();
             node.gpus.process(1, stray.pid(), "10");
@@ -146,73 +163,48 @@ final class FaultyNode implements Closeable {
             }
             return outcome;
         } finally {
-            fault.undo().run(this);
+            fault.undo.run(this);
         }
     }
 
-    private Outcome awaitOutcome(Fault fault, Child stray, Set<String> reported) throws Exception {
+    private Outcome awaitOutcome(Fault<FaultyNode> fault, Child stray, Set<String> reported) throws Exception {
         if (ServiceFaults.isStopped(service)) {
             await().during(OBSERVATION_TIME).until(stray::isAlive);
             return new Outcome(fault, Fault.StrayOutcome.TERMINATED_AFTERWARDS, Set.of(), "no answer");
         }
-        var observations = 0;
         var observation = otherClient.observe();
-        var deadline = System.nanoTime() + TIMEOUT.toNanos();
+        var deadline = System.nanoTime() + HANG.toNanos();
         // The first observation may have begun before the fault, so wait for two.
-        while (observations < 2 || !isAsExpected(fault, stray, reported)) {
+        for (var observations = 0; observations < 2 || !isAsExpected(fault, stray, reported); observations++) {
             assertThat(System.nanoTime())
                     .as("%s: the stray process is %s, told was %s", fault, stray.isAlive() ? "alive" : "gone", reported)
                     .isLessThan(deadline);
             observation = otherClient.awaitNext(observation);
-            observations++;
             reported.addAll(observation.problems());
         }
-        reported.removeIf(
-                code -> TIME_LIMIT_CODES.contains(code) && !fault.reported().contains(code));
-        assertThat(reported).isSubsetOf(union(fault.reported(), fault.possiblyReported()));
+        reported.removeIf(code -> TIME_LIMIT_CODES.contains(code) && !fault.reported.contains(code));
+        reported.removeAll(fault.possiblyReported);
+        assertThat(reported).isEqualTo(fault.reported);
         var live = serviceClient.status("/q/health/live") == 200;
-        assertThat(live).as("liveness").isEqualTo(!fault.failsLiveness());
+        var ready = serviceClient.status("/q/health/ready") == 200;
         return new Outcome(
-                fault,
-                stray.isAlive() ? Fault.StrayOutcome.TERMINATED_AFTERWARDS : Fault.StrayOutcome.TERMINATED,
-                reported,
-                !live ? "not alive" : serviceClient.status("/q/health/ready") == 200 ? "ready" : "not ready");
+                fault, Fault.StrayOutcome.of(stray), reported, !live ? "not alive" : ready ? "ready" : "not ready");
     }
 
-    private boolean isAsExpected(Fault fault, Child stray, Set<String> reported) throws IOException {
-        return reported.containsAll(fault.reported())
-                && (!fault.failsLiveness() || serviceClient.status("/q/health/live") == 503)
-                && stray.isAlive() == (fault.strayOutcome() == Fault.StrayOutcome.TERMINATED_AFTERWARDS)
-                && service.outputLines().stream().anyMatch(line -> line.contains(fault.logText()));
-    }
-
-    private void awaitRecovery() throws IOException {
-        // The next observation may have begun before.
-        serviceClient.awaitNext(serviceClient.awaitNext(serviceClient.observe()));
-        serviceClient.awaitHealthy();
-    }
-
-    private void assertUnaffected() throws IOException {
-        assertThat(service.process().isAlive()).as("the service lives").isTrue();
-        assertThat(serviceClient.status("/q/health/live")).as("liveness").isEqualTo(200);
-        assertThat(member.isAlive()).as("the well-behaved job lives").isTrue();
-    }
-
-    private static Set<String> union(Set<String> one, Set<String> other) {
-        var union = new TreeSet<>(one);
-        union.addAll(other);
-        return union;
+    private boolean isAsExpected(Fault<FaultyNode> fault, Child stray, Set<String> reported) throws IOException {
+        return reported.containsAll(fault.reported)
+                && (!fault.failsLiveness || serviceClient.status("/q/health/live") == 503)
+                && Fault.StrayOutcome.of(stray) == fault.strayOutcome
+                && service.outputLines().stream().anyMatch(line -> line.contains(fault.logText));
     }
 
     /** The content of each state file; a link is not followed. */
     private Map<String, Object> stateFiles() throws IOException {
         var files = new TreeMap<String, Object>();
         for (var name : Set.of("envs.json", "devices.json")) {
-            var file = file(name);
+            var file = state.resolve(name);
             if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-                files.put(
-                        name,
-                        Files.readString(file, StandardCharsets.ISO_8859_1).hashCode());
+                files.put(name, Files.readString(file, StandardCharsets.ISO_8859_1));
             } else if (Files.isSymbolicLink(file)) {
                 files.put(name, Files.readSymbolicLink(file));
             }

@@ -5,25 +5,31 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
+import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.HangingMount;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 
-/** Faults of the service itself and of processes that it signals. */
+/** Faults of the service itself, of processes that it signals, and of file systems. */
 public final class ServiceFaults {
     private static final Map<String, String> PATH = Map.of("PATH", "/usr/bin:/bin");
 
     private ServiceFaults() {}
 
     /** KILL_AFTER must be short. */
-    static List<Fault> all() {
+    static List<Fault<FaultyNode>> ofProcesses() {
+        Fault<FaultyNode> ignored = Fault.harmless("a process that ignores SIGTERM", _ -> {}, _ -> {});
+        ignored.starter = () -> ignoring("TERM");
+        ignored.logText = "signal=KILL outcome=signalled";
         return List.of(
-                Fault.harmless("a process that ignores SIGTERM", _ -> {}, _ -> {})
-                        .withProcess(() -> ignoring("TERM"))
-                        .withLogText("signal=KILL outcome=signalled"),
+                ignored,
                 Fault.harmless(
                         "a second enforcer",
                         ServiceFaults::startSecondService,
@@ -31,8 +37,48 @@ public final class ServiceFaults {
                         "second_enforcer"),
                 Fault.preventingTermination(
                         "the service is stopped by SIGSTOP",
-                        node -> signal(node, "STOP"),
+                        node -> {
+                            signal(node, "STOP");
+                            await().until(() -> isStopped(node.service()));
+                        },
                         node -> signal(node, "CONT")));
+    }
+
+    /** File systems that never answer. */
+    static List<Fault<FaultyNode>> ofMounts() {
+        return List.of(
+                mounted(
+                        "a user mounts a FUSE file system over the state directory",
+                        node -> node.state,
+                        TestUsers.ATTACKER_UID,
+                        "state_user_mount"),
+                mounted(
+                        "a user mounts a FUSE file system over `envs.json`",
+                        node -> node.state.resolve("envs.json"),
+                        TestUsers.ATTACKER_UID,
+                        "state_user_mount"),
+                mounted(
+                        "root mounts a file system over the state directory that does not answer",
+                        node -> node.state,
+                        0,
+                        "state_timeout"));
+    }
+
+    /** The service has its own mount namespace. */
+    static void prepareMounts(Node node) throws IOException {
+        var obstacle = HangingMount.reasonUnavailable();
+        Requirements.require(obstacle.isEmpty(), "FUSE mounts", obstacle.orElse(""));
+        node.launchWith("unshare", "-m");
+    }
+
+    private static Fault<FaultyNode> mounted(String what, Function<FaultyNode, Path> point, long uid, String code) {
+        return Fault.preventingTermination(
+                what,
+                node -> node.setHelper(HangingMount.mount(
+                        point.apply(node), node.service().process().pid(), uid)),
+                FaultyNode::stopHelper,
+                code,
+                "membership_unknown");
     }
 
     /** A program inherits the ignored signals of the shell that executes it. */
@@ -54,16 +100,72 @@ public final class ServiceFaults {
     }
 
     private static void signal(FaultyNode node, String name) throws IOException {
-        var kill = "kill -%s %d".formatted(name, node.service().process().pid());
-        Command.run("/bin/sh", "-c", kill);
-        if (name.equals("STOP")) {
-            await().until(() -> isStopped(node.service()));
-        }
+        Command.run("kill", "-" + name, Long.toString(node.service().process().pid()));
     }
 
     static boolean isStopped(Node.Service service) throws IOException {
         var stat = Files.readString(
                 Path.of("/proc", Long.toString(service.process().pid()), "stat"));
         return stat.substring(stat.lastIndexOf(')')).startsWith(") T");
+    }
+
+    /**
+     * A state directory on a disk of a few pages, which only root can mount, and a user with a quota of 0: the service must detach while
+     * there is no space for a new file.
+     */
+    static final class FullDisk implements AutoCloseable {
+        private static final String HEAVY_USER = "greedy";
+
+        private Child shell;
+        private Path mounted;
+
+        void prepare(Node node) throws IOException {
+            Requirements.root();
+            shell = Child.ofUser(TestUsers.ATTACKER_UID);
+            Command.run(
+                    "mount", "-t", "tmpfs", "-o", "size=128k,mode=0777", "genv-test", node.stateDirectory.toString());
+            mounted = node.stateDirectory;
+            node.set("MAX_DEVICES_FOR_USER", HEAVY_USER + "=0").set("GRACE", "1s");
+        }
+
+        Fault<FaultyNode> fault() {
+            Fault<FaultyNode> fault =
+                    Fault.harmless("the disk is full when an attachment must be detached", this::fill, this::free);
+            fault.logText = "outcome=failed";
+            return fault;
+        }
+
+        private void fill(FaultyNode node) throws IOException {
+            var files = node.node
+                    .state
+                    .env(HEAVY_USER, TestUsers.ATTACKER_UID, HEAVY_USER, null, shell.pid())
+                    .device(2, HEAVY_USER);
+            try (var _ = RealFlock.take(node.lock())) {
+                Files.writeString(node.state.resolve("envs.json"), files.envsJson());
+                Files.writeString(node.state.resolve("devices.json"), files.devicesJson());
+                Command.fillDisk(filler());
+            }
+        }
+
+        private void free(FaultyNode node) throws IOException {
+            Files.delete(filler());
+            var detached = node.node.state.device(2).devicesJson();
+            await().until(() ->
+                    Files.readString(node.state.resolve("devices.json")).equals(detached));
+        }
+
+        private Path filler() {
+            return mounted.resolve("filler");
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (shell != null) {
+                shell.close();
+            }
+            if (mounted != null) {
+                Command.run("umount", mounted.toString());
+            }
+        }
     }
 }

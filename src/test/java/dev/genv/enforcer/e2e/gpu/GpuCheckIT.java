@@ -18,6 +18,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@code docker/gpu-check} with the packaged service, a fake nvidia-smi and a fake CUDA driver. */
 @Tag("long")
@@ -76,25 +78,21 @@ class GpuCheckIT {
         assertThat(result.exitCode).isEqualTo(1);
     }
 
-    @Test
-    void failingAllocationIsReported() throws Exception {
-        variables.put("FAKE_CUDA_ERROR", "100");
-        var result = check("--service", SERVICE, "--cuda", cuda.toString());
-        assertThat(result.text).contains("no GPU memory could be allocated: cuInit failed with 100");
-        assertThat(result.exitCode).isEqualTo(2);
-    }
-
-    @Test
-    void missingCudaLibraryIsReported() throws Exception {
-        var result = check("--service", SERVICE, "--cuda", "/nowhere/libcuda.so.1");
-        assertThat(result.text).contains("no GPU memory could be allocated", "/nowhere/libcuda.so.1");
-        assertThat(result.exitCode).isEqualTo(2);
-    }
-
-    @Test
-    void serviceThatDoesNotStartIsReported() throws Exception {
-        var result = check("--service", "sh -c 'echo no such image; exit 1'", "--cuda", cuda.toString());
-        assertThat(result.text).contains("the service did not answer", "no such image");
+    @ParameterizedTest
+    @CsvSource({
+        "FAKE_CUDA_ERROR, 100, 'no GPU memory could be allocated: cuInit failed with 100'",
+        "CUDA, /nowhere/libcuda.so.1, no GPU memory could be allocated",
+        "SERVICE, sh -c 'echo no such image; exit 1', no such image",
+        "GENV_ENFORCER_NVIDIA_SMI, /nowhere/nvidia-smi, /nowhere/nvidia-smi is not there",
+    })
+    void whatIsMissingIsReported(String name, String value, String text) throws Exception {
+        variables.put(name, value);
+        var result = check(
+                "--service",
+                variables.getOrDefault("SERVICE", SERVICE),
+                "--cuda",
+                variables.getOrDefault("CUDA", cuda.toString()));
+        assertThat(result.text).contains(text);
         assertThat(result.exitCode).isEqualTo(2);
     }
 
@@ -104,16 +102,6 @@ class GpuCheckIT {
         var result = check("--service", SERVICE);
         assertThat(result.text).contains("nvidia-smi lists no GPU");
         assertThat(result.exitCode).isEqualTo(2);
-    }
-
-    @Test
-    void missingToolsAreReported() throws Exception {
-        variables.put("GENV_ENFORCER_NVIDIA_SMI", "/nowhere/nvidia-smi");
-        assertThat(check("genv-enforcer").text).contains("/nowhere/nvidia-smi is not there");
-        variables.put("GENV_ENFORCER_NVIDIA_SMI", smi.path().toString());
-        Files.createSymbolicLink(folder.resolve("bin/cat"), Path.of("/bin/cat"));
-        variables.put("PATH", folder.resolve("bin").toString());
-        assertThat(check("genv-enforcer").text).contains("docker is not there: name a command with --service");
     }
 
     @Test

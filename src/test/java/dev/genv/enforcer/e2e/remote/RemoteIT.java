@@ -1,17 +1,59 @@
 package dev.genv.enforcer.e2e.remote;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.SshFleet;
 import dev.genv.enforcer.e2e.fault.ServiceFaults;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-/** What the service does on a machine with a real OpenSSH server, sudo and processes. */
-class RemoteIT extends RemoteSuite {
+/** What the service does on machines with real OpenSSH servers, sudo and processes. */
+class RemoteIT {
+    private static final int ALICE_UID = 54_011;
+
+    @TempDir
+    private Path directory;
+
+    private final List<Child> children = new ArrayList<>();
+    private SshFleet fleet;
+    private RealSshd first;
+    private RealSshd second;
+
+    @BeforeEach
+    void makeFleet() throws IOException {
+        fleet = new SshFleet(directory);
+        first = fleet.startMachine("gpu-1");
+        second = fleet.startMachine("gpu-2");
+        fleet.setHosts(first, second);
+    }
+
+    @AfterEach
+    void closeFleet() throws IOException {
+        if (fleet != null) {
+            fleet.close();
+        }
+        children.forEach(Child::close);
+    }
+
     @Test
     void auditModeChangesNothing() throws IOException {
         attachTwoDevicesOfAlice(first);
@@ -44,7 +86,6 @@ class RemoteIT extends RemoteSuite {
                 .set("KILL_AFTER", "2s")
                 .startService();
 
-        awaitExit(stubborn);
         assertThat(stubborn.awaitExit()).isEqualTo(137);
         await().until(() -> service.outputLines().stream()
                 .anyMatch(
@@ -52,23 +93,6 @@ class RemoteIT extends RemoteSuite {
         assertThat(service.outputLines())
                 .filteredOn(line -> line.contains("signal=TERM outcome=signalled"))
                 .hasSize(1);
-    }
-
-    @Test
-    void exemptUserIsResolvedOnTheMachine() throws IOException {
-        first.addUser("alice", ALICE_UID);
-        var processOfAlice = closeLater(Child.ofUser(ALICE_UID));
-        first.gpus().process(0, processOfAlice.pid(), "10");
-        var others = startStray(first);
-
-        fleet.setHosts(first)
-                .node
-                .set("NON_ENV_PROCESSES", "true")
-                .set("EXEMPT_USERS", "alice")
-                .runOnce();
-
-        awaitExit(others);
-        assertThat(processOfAlice.isAlive()).isTrue();
     }
 
     @Test
@@ -99,5 +123,212 @@ class RemoteIT extends RemoteSuite {
         assertThat(devicesJson(first))
                 .as("%s", output)
                 .hasContent(first.state().device(1).devicesJson());
+    }
+
+    @Tag("long")
+    @Test
+    void quotaCountsDevicesOnAllMachinesExceptOnesThatCannotBeReached() throws IOException {
+        var third = fleet.startMachine("gpu-3");
+        var hosts = List.of(first, second);
+        for (var host : hosts) {
+            attachTwoDevicesOfAlice(host);
+        }
+        fleet.setHosts(first, second, third);
+        third.stop();
+        var strayThere = startStray(third);
+        var stray = startStray(second);
+
+        var output = fleet.node
+                .set("MAX_DEVICES_PER_USER", 3)
+                .set("NON_ENV_PROCESSES", "true")
+                .runOnce();
+
+        assertThat(output.exitCode()).isEqualTo(1);
+        assertThat(output.log()).anyMatch(line -> line.contains(third.target()) && line.contains("host_unreachable"));
+        assertThat(stray.awaitExit()).isEqualTo(143);
+        assertThat(strayThere.isAlive()).isTrue();
+        assertThat(output.out())
+                .hasSize(4)
+                .contains("User alice is using 4 devices on 2 hosts which is 1 more than the maximum allowed");
+        assertThat(output.out().getLast()).endsWith("Detaching environment alices of user alice from device 1");
+        var changed = hosts.stream().filter(RemoteIT::isDetached).toList();
+        assertThat(changed).hasSize(1);
+        var there = changed.getFirst();
+        assertThat(output.out().getLast()).startsWith("[%s] ".formatted(there.target()));
+        assertThat(devicesJson(there))
+                .as("byte for byte in genv's form")
+                .hasContent(there.state().device(1).devicesJson());
+    }
+
+    @Tag("long")
+    @Test
+    void machineWithSeveralNamesCountsOnce() throws IOException {
+        attachTwoDevicesOfAlice(first);
+        var stray = startStray(first);
+        fleet.node
+                .set("REMOTE_SSH_CONFIG", fleet.writeSshConfig(first))
+                .set("REMOTE_HOSTS", "%s,%s,gpu-1,%s".formatted(first.target(), second.target(), first.target()))
+                .set("MAX_DEVICES_PER_USER", 2)
+                .set("GRACE", "0s")
+                .set("NON_ENV_PROCESSES", "true");
+        var serviceClient = new ServiceClient(fleet.node.startService());
+
+        stray.awaitExit();
+        await().until(() -> serviceClient.observe("gpu-1").problems().contains("duplicate_host")
+                || serviceClient.observe(first.target()).problems().contains("duplicate_host"));
+
+        assertThat(serviceClient.json("/hosts")).hasSize(3);
+        var violations = serviceClient.json("/violations");
+        assertThat(violations).hasSize(1);
+        assertThat(violations.path(0).path("rule").asText()).isEqualTo("non-env-processes");
+        assertThat(devicesJson(first)).hasContent(first.state().devicesJson());
+    }
+
+    @Tag("long")
+    @Test
+    void machinesCanBeAddedAndRemovedInTheHostFile() throws IOException {
+        var file = writeHostFile("# the fleet\n%s\n".formatted(first.target()));
+        fleet.node
+                .unset("REMOTE_HOSTS")
+                .set("REMOTE_HOSTFILE", file)
+                .set("GRACE", "0s")
+                .set("NON_ENV_PROCESSES", "true");
+        var service = fleet.node.startService();
+        var serviceClient = new ServiceClient(service);
+        serviceClient.awaitHealthy(HANG, first.target());
+        var stray = startStray(second);
+        assertThat(serviceClient.json("/hosts")).hasSize(1);
+
+        writeHostFile("%s # the old one\n\n%s\n".formatted(first.target(), second.target()));
+        stray.awaitExit();
+        serviceClient.awaitHealthy(HANG, second.target());
+
+        writeHostFile(second.target() + "\n");
+        await().until(() -> serviceClient.json("/hosts").size() == 1);
+        assertThat(serviceClient.observe(second.target())).matches(ServiceClient.Observation::isHealthy);
+        await().until(() -> first.connections().isEmpty());
+
+        writeHostFile("not a host name\n");
+        await().until(() -> service.outputLines().stream()
+                .anyMatch(line -> line.contains(file + " cannot be used") && line.contains("line 1")));
+        startStray(second).awaitExit();
+        assertThat(serviceClient.json("/hosts")).as("the last good list").hasSize(1);
+
+        service.stop();
+        await("no process is left on the machine")
+                .until(() -> second.processes().size() == 1);
+    }
+
+    @Tag("long")
+    @Test
+    void logsInAsRootWithoutSudo() throws IOException {
+        first.sudoers("");
+        second.sudoers("");
+        var stray = startStray(second);
+
+        var output = fleet.node
+                .set("REMOTE_USERNAME", "root")
+                .set("REMOTE_SUDO", false)
+                .set("NON_ENV_PROCESSES", "true")
+                .runOnce();
+
+        assertThat(output.exitCode()).isZero();
+        assertThat(stray.awaitExit()).isEqualTo(143);
+    }
+
+    @Tag("long")
+    @Test
+    void reachesAMachineThroughAJumpHostAsTheSshConfigurationSays() throws IOException {
+        var config = fleet.writeSshConfig(first, second);
+        Files.writeString(
+                config,
+                """
+                Host gpu-2
+                  ProxyJump gpu-1
+                Host *
+                  User %s
+                  IdentityFile %s
+                  UserKnownHostsFile %s
+                """.formatted(RealSshd.ADMIN, fleet.hosts.identity(), fleet.hosts.knownHosts()),
+                StandardOpenOption.APPEND);
+        var stray = startStray(second);
+
+        var output = fleet.node
+                .unset("REMOTE_USERNAME")
+                .unset("REMOTE_IDENTITY_FILE")
+                .set("REMOTE_SSH_CONFIG", config)
+                .set("REMOTE_HOSTS", "gpu-2")
+                .set("NON_ENV_PROCESSES", "true")
+                .runOnce();
+
+        assertThat(output.exitCode()).as("%s", output.log()).isZero();
+        assertThat(stray.awaitExit()).isEqualTo(143);
+        assertThat(output.out())
+                .first()
+                .isEqualTo("[gpu-2] Process %d is not running in a GPU environment".formatted(stray.pid()));
+        assertThat(first.log()).contains("Accepted publickey for " + RealSshd.ADMIN);
+        assertThat(second.log()).contains("Connection from 127.0.0.1 ");
+    }
+
+    @Tag("long")
+    @Test
+    void exitOnErrorStopsTheServiceAndQuietModeOmitsTheErrorFromTheLog() throws Exception {
+        var service = fleet.node
+                .set("REMOTE_EXIT_ON_ERROR", "true")
+                .set("REMOTE_QUIET", "true")
+                .startService();
+        var serviceClient = new ServiceClient(service);
+        serviceClient.awaitHealthy(HANG, first.target());
+        serviceClient.awaitHealthy(HANG, second.target());
+
+        second.stop();
+
+        assertThat(service.process().waitFor(HANG.toSeconds(), TimeUnit.SECONDS))
+                .isTrue();
+        assertThat(service.process().exitValue()).isEqualTo(1);
+        assertThat(service.outputLines())
+                .noneMatch(line -> line.contains("host_unreachable"))
+                .anyMatch(line ->
+                        line.contains("Exiting, because host %s could not be reached".formatted(second.target())));
+    }
+
+    private Child closeLater(Child child) {
+        children.add(child);
+        return child;
+    }
+
+    /** Starts a process outside of all environments on the first GPU of a machine. */
+    private Child startStray(RealSshd host) throws IOException {
+        var stray = closeLater(Child.withEnvironment(Map.of()));
+        host.gpus().process(0, stray.pid(), "10");
+        return stray;
+    }
+
+    private void attachTwoDevicesOfAlice(RealSshd host) throws IOException {
+        host.addUser("alice", ALICE_UID);
+        var shell = closeLater(Child.ofUser(ALICE_UID));
+        host.state()
+                .env("alices", ALICE_UID, "alice", null, shell.pid())
+                .device(0, "alices")
+                .device(1, "alices")
+                .device(2)
+                .write();
+    }
+
+    private Path writeHostFile(String lines) throws IOException {
+        var finished = Files.writeString(directory.resolve("hosts.new"), lines);
+        return Files.move(finished, directory.resolve("hosts.txt"), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private static Path devicesJson(RealSshd host) {
+        return host.stateDirectory().resolve("devices.json");
+    }
+
+    private static boolean isDetached(RealSshd host) {
+        try {
+            return !Files.readString(devicesJson(host)).equals(host.state().devicesJson());
+        } catch (IOException e) {
+            return false;
+        }
     }
 }

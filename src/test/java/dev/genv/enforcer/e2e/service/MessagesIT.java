@@ -1,6 +1,5 @@
 package dev.genv.enforcer.e2e.service;
 
-import static dev.genv.enforcer.testsupport.ScriptedReceiver.hang;
 import static dev.genv.enforcer.testsupport.ScriptedReceiver.status;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -16,8 +15,6 @@ import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.UserTerminal;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The packaged service sends messages, and receivers that do not answer delay no cycle. */
+/** The packaged service sends messages. */
 class MessagesIT extends NodeSuite {
     private final int uid = UserTerminal.newUid();
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -86,45 +83,6 @@ class MessagesIT extends NodeSuite {
         }
     }
 
-    @Tag("long")
-    @Test
-    void receiversThatDoNotAnswerDelayNoCycle() throws Exception {
-        var addresses = Files.writeString(directory.resolve("addresses"), "0=root@example.org\n");
-        try (var receiver = new ScriptedReceiver(hang());
-                var silentMail = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-                var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "audit")
-                    .set("AUDIT_MESSAGES", "on")
-                    .set("MAIL_HOST", "127.0.0.1")
-                    .set("MAIL_PORT", silentMail.getLocalPort())
-                    .set("MAIL_TLS", "none")
-                    .set("MAIL_FROM", "genv@gpu.example.org")
-                    .set("MAIL_ADDRESS_FILE", addresses)
-                    .set("MAIL_DELAY", "0s")
-                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
-            var service = new ServiceClient(node.startService());
-            await().until(() -> !receiver.requests().isEmpty());
-            try (var _ = silentMail.accept()) {
-                await().until(() -> aCycleEndsDuringOneRequest(service, receiver));
-                await().until(() -> service.metrics().contains("genv_enforcer_deliveries_waiting{kind=\"mail\"} 1.0"));
-            }
-        }
-    }
-
-    /** Whether a cycle ended while the receiver did not answer one request. */
-    private static boolean aCycleEndsDuringOneRequest(ServiceClient service, ScriptedReceiver receiver)
-            throws IOException {
-        var request = receiver.requests().size();
-        var before = cycles(service);
-        await().until(() -> cycles(service) > before);
-        return receiver.requests().size() == request && receiver.closedByClient() == request - 1;
-    }
-
-    private static int cycles(ServiceClient service) throws IOException {
-        return service.json("/violations").path(0).path("cycles").asInt();
-    }
-
     /** The receiver refuses the event before the restart, and accepts it after that. */
     @Tag("long")
     @Test
@@ -155,52 +113,6 @@ class MessagesIT extends NodeSuite {
                     .as("the first event is not repeated, and the second one is")
                     .containsOnly(ids.getLast());
             assertThat(ids.getFirst()).isNotEqualTo(ids.getLast());
-        }
-    }
-
-    /** The service is killed before the receiver has accepted any event. */
-    @Tag("long")
-    @Test
-    void eventThatWasNeverAcceptedIsSentAfterARestart() throws Exception {
-        try (var receiver = new ScriptedReceiver(status(500));
-                var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "audit")
-                    .set("DATA_DIR", Files.createDirectory(directory.resolve("data")))
-                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
-            var running = node.startService();
-            await().until(() -> !receiver.requests().isEmpty());
-            running.kill();
-            receiver.use(status(200));
-            var before = receiver.requests().size();
-
-            node.startService();
-            await().until(() -> receiver.requests().size() > before);
-
-            assertThat(receiver.requests())
-                    .extracting(request -> request.headers().get("webhook-id"))
-                    .as("the same event")
-                    .containsOnly(receiver.requests().getFirst().headers().get("webhook-id"));
-        }
-    }
-
-    @Tag("long")
-    @Test
-    void failuresAreAProblemOfTheNodeAndCounted() throws Exception {
-        try (var receiver = new ScriptedReceiver(status(410));
-                var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "audit")
-                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
-            var running = node.startService();
-            var service = new ServiceClient(running);
-            await().until(() -> service.observe().problems().contains("notification_failed"));
-            assertThat(service.metrics())
-                    .contains("genv_enforcer_deliveries_total{kind=\"webhook\",result=\"failed\"} 1.0");
-            assertThat(String.join("\n", running.outputLines()))
-                    .contains("notification_failed: webhook: the receiver wants no more events (status 410)")
-                    .doesNotContain("/hook");
-            assertThat(service.status("/q/health/ready")).isEqualTo(200);
         }
     }
 

@@ -1,15 +1,14 @@
 package dev.genv.enforcer.e2e.service;
 
-import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import io.restassured.path.json.JsonPath;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,7 +31,7 @@ class ServiceIT extends NodeSuite {
         awaitCompleteObservation(service);
 
         for (var path : List.of("/", "/page/main.js", "/violations", "/q/openapi", "/q/metrics")) {
-            given().port(service.portOf(path)).get(path).then().statusCode(200);
+            assertThat(new ServiceClient(service).status(path)).as(path).isEqualTo(200);
         }
         assertThat(filesOf(folder)).containsExactlyElementsOf(present);
         service.stop();
@@ -53,88 +52,6 @@ class ServiceIT extends NodeSuite {
     }
 
     @Test
-    void terminatesANewViolatorAndShowsTheViolationAsResolved() throws IOException {
-        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
-        var service = node.startService();
-        awaitCompleteObservation(service);
-
-        try (var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            stray.awaitExit();
-
-            await().until(() -> "resolved".equals(get(service, "/violations").getString("[0].status")));
-            var violations = get(service, "/violations");
-            assertThat(violations.getList("$")).hasSize(1);
-            assertThat(violations.getString("[0].rule")).isEqualTo("non-env-processes");
-            assertThat(violations.getInt("[0].processes[0].pid")).isEqualTo(stray.pid());
-            assertThat(violations.getString("[0].processes[0].command")).isEqualTo("sleep");
-            assertThat(violations.getString("[0].actions[0].outcome")).isEqualTo("signalled");
-        }
-        service.stop();
-    }
-
-    /** Many trainers take a first SIGTERM for "save, then end", and a second one for "at once". */
-    @Test
-    void slowlyExitingProcessGetsOneSignalForAllViolations() throws IOException {
-        var signals = directory.resolve("signals");
-        var script = "trap 'echo term >>%s' TERM; while :; do sleep 0.05; done".formatted(signals);
-        var member = Map.of("GENV_ENVIRONMENT_ID", "a", "PATH", "/usr/bin:/bin");
-        try (var shell = Child.withEnvironment(Map.of());
-                var stubborn = Child.running(List.of("/bin/sh", "-c", script), member)) {
-            writeEnvironment(shell, "1000mi");
-            node.gpus.process(0, stubborn.pid(), "1100").process(1, stubborn.pid(), "10");
-            var service = node.set("GRACE", "0s").set("KILL_AFTER", "never").startService();
-
-            await().until(() -> get(service, "/violations").getList("cycles", Integer.class).stream()
-                    .anyMatch(cycles -> cycles >= 4));
-            assertThat(signals).hasContent("term");
-            var violations = get(service, "/violations");
-            assertThat(violations.getList("rule")).containsExactlyInAnyOrder("env-devices", "env-memory");
-            assertThat(violations.getList("status")).containsOnly("active");
-            assertThat(violations.getList("actions.outcome.flatten()")).containsExactly("signalled", "signalled");
-        }
-    }
-
-    @Test
-    void survivesFailedObservationsAndRecovers() throws IOException {
-        try (var shell = Child.withEnvironment(Map.of());
-                var member = Child.inEnvironment("a")) {
-            writeEnvironment(shell);
-            node.gpus.process(0, member.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "enforce")
-                    .set("INACTIVE_ENV_PROCESSES", "enforce")
-                    .set("GRACE", "0s")
-                    .set("GPU_TIMEOUT", "5s");
-            var service = node.startService();
-            awaitCompleteObservation(service);
-
-            for (var fault : List.of(
-                    "exec sleep 600", "exit 9", "echo garbage; exit 3", "echo 'No devices were found'; exit 9")) {
-                node.gpus.fault(fault);
-                awaitNotReady(service, "gpu_tool_failed");
-            }
-            node.gpus.noFault();
-            awaitCompleteObservation(service);
-
-            Files.writeString(node.stateDirectory.resolve("envs.json"), "{\"envs\": [");
-            awaitNotReady(service, "state_unreadable");
-            node.state.writeEnvs();
-            Files.delete(node.devicesJson());
-            awaitNotReady(service, "state_incomplete");
-            node.state.writeDevices();
-
-            awaitCompleteObservation(service);
-            try (var stray = Child.withEnvironment(Map.of())) {
-                node.gpus.process(1, stray.pid(), "10");
-                stray.awaitExit();
-            }
-            assertThat(member.isAlive()).isTrue();
-            assertThat(status(service, "/q/health/live")).isEqualTo(200);
-            service.stop();
-        }
-    }
-
-    @Test
     void missingPrivilegeIsReportedEverywhere() throws IOException {
         Requirements.rootWithCapabilities();
         node.launchWith("setpriv", "--bounding-set=-kill").set("NON_ENV_PROCESSES", "enforce");
@@ -142,10 +59,12 @@ class ServiceIT extends NodeSuite {
             node.gpus.process(0, others.pid(), "10");
             var service = node.startService();
 
-            awaitNotReady(service, "missing_privilege");
-            assertThat(get(service, "/hosts").getList("[0].missing_privileges")).containsExactly("KILL");
-            assertThat(get(service, "/q/health/ready").getString("checks[0].data['gpu-1']"))
-                    .contains("--cap-add KILL");
+            var client = new ServiceClient(service);
+            await().until(() -> client.status("/q/health/ready") == 503
+                    && client.json("/hosts").toString().contains("missing_privilege\""));
+            assertThat(client.json("/hosts").at("/0/missing_privileges/0").asText())
+                    .isEqualTo("KILL");
+            assertThat(client.text("/q/health/ready")).contains("--cap-add KILL");
             assertThat(Files.readString(service.out())).contains("Missing privileges: KILL: ");
             assertThat(others.isAlive()).isTrue();
         }
@@ -202,43 +121,11 @@ class ServiceIT extends NodeSuite {
         await().until(() -> !Files.exists(tool));
     }
 
-    @Test
-    void portInUseAbortsTheStartBeforeAnyAction() throws IOException {
-        try (var stray = Child.withEnvironment(Map.of())) {
-            var first = node.set("NON_ENV_PROCESSES", "audit").startService();
-            node.gpus.process(0, stray.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "enforce").variable("QUARKUS_HTTP_PORT", Integer.toString(first.port()));
-
-            var output = node.run();
-
-            assertThat(output.exitCode()).isNotZero();
-            assertThat(stray.isAlive()).isTrue();
-        }
-    }
-
-    private void awaitNotReady(Node.Service service, String code) {
-        await().until(() ->
-                status(service, "/q/health/ready") == 503 && problems(service).contains(code));
-    }
-
-    /** Returns the problems; none before the first cycle ended, because the service answers as soon as it listens. */
-    private static List<String> problems(Node.Service service) throws IOException {
-        List<String> codes = get(service, "/hosts").getList("[0].problems.code");
-        return codes == null ? List.of() : codes;
-    }
-
     /** Without root the service lacks privileges and is not ready. */
     private static void awaitCompleteObservation(Node.Service service) throws IOException {
+        var client = new ServiceClient(service);
         var ready = CurrentProcess.hasRequiredCapabilities() ? 200 : 503;
-        await().until(() -> status(service, "/q/health/ready") == ready
-                && "ok".equals(get(service, "/hosts").getString("[0].status")));
-    }
-
-    private static int status(Node.Service service, String path) throws IOException {
-        return given().port(service.portOf(path)).get(path).statusCode();
-    }
-
-    private static JsonPath get(Node.Service service, String path) throws IOException {
-        return given().port(service.portOf(path)).get(path).jsonPath();
+        await().until(() -> client.status("/q/health/ready") == ready
+                && client.observe().status().equals("ok"));
     }
 }

@@ -1,9 +1,7 @@
 package dev.genv.enforcer.e2e.service;
 
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Fifo;
@@ -22,10 +20,14 @@ class UnreadLogIT extends NodeSuite {
     private static final int STRAYS = 3;
 
     @Test
-    void cyclesContinueAndNoLineIsLost() throws Exception {
+    void cyclesContinueAndNoLineIsLostAndTheServiceStops() throws Exception {
         var pipe = Fifo.at(directory.resolve("pipe"));
         try (var reader = new RandomAccessFile(pipe.toFile(), "rw")) {
-            var service = startServiceWritingTo(pipe);
+            var service = node.launchWith("/bin/sh", "-c", "exec \"$@\" >%s".formatted(pipe), "sh")
+                    .set("INTERVAL", "1s")
+                    .set("NON_ENV_PROCESSES", "enforce")
+                    .set("GRACE", "0s")
+                    .start();
             awaitLine(reader, "Observing every");
             var pids = new int[STRAYS];
             try (var _ = new FullPipe(pipe)) {
@@ -36,16 +38,6 @@ class UnreadLogIT extends NodeSuite {
             for (var pid : pids) {
                 awaitLine(reader, "pid=%d ".formatted(pid));
             }
-            assertThat(service.process().isAlive()).isTrue();
-        }
-    }
-
-    @Test
-    void stopsWhileTheLogIsNotRead() throws Exception {
-        var pipe = Fifo.at(directory.resolve("pipe"));
-        try (var reader = new RandomAccessFile(pipe.toFile(), "rw")) {
-            var service = startServiceWritingTo(pipe);
-            awaitLine(reader, "Observing every");
             try (var _ = new FullPipe(pipe)) {
                 terminateStray();
                 terminateStray();
@@ -53,14 +45,6 @@ class UnreadLogIT extends NodeSuite {
                 service.stop();
             }
         }
-    }
-
-    private Node.Service startServiceWritingTo(Path pipe) throws IOException {
-        node.launchWith("/bin/sh", "-c", "exec \"$@\" >%s".formatted(pipe), "sh")
-                .set("INTERVAL", "1s")
-                .set("NON_ENV_PROCESSES", "enforce")
-                .set("GRACE", "0s");
-        return node.start();
     }
 
     private int terminateStray() throws IOException {

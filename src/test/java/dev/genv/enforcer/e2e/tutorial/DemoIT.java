@@ -3,11 +3,9 @@ package dev.genv.enforcer.e2e.tutorial;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.sun.net.httpserver.HttpServer;
+import dev.genv.enforcer.testsupport.linux.Ports;
 import java.io.IOException;
 import java.net.BindException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -19,7 +17,6 @@ import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,8 +28,6 @@ class DemoIT {
 
     /** Only root may listen on lower ports. */
     private static final int LOWEST_PORT = 1024;
-
-    private static final int MAX_ATTEMPTS = 100;
 
     @TempDir
     Path temporary;
@@ -72,32 +67,6 @@ class DemoIT {
         assertThat(demo.waitFor()).isEqualTo(2);
     }
 
-    @Tag("long")
-    @Test
-    void reportsAnotherServiceOnThePort() throws Exception {
-        var other = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        other.createContext("/", exchange -> {
-            exchange.sendResponseHeaders(200, -1);
-            exchange.close();
-        });
-        other.start();
-        try {
-            var port = Integer.toString(other.getAddress().getPort());
-            var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", port);
-            var lines = linesOf(demo);
-
-            assertThat(demo.waitFor()).isEqualTo(1);
-            assertThat(lines)
-                    .endsWith("The service did not start. If port %s is taken, choose another one with --port."
-                            .formatted(port))
-                    .noneMatch(
-                            line -> line.contains("a new violation every half minute") || line.contains("[io.quarkus"));
-            assertThat(isEmpty(temporary)).isTrue();
-        } finally {
-            other.stop(0);
-        }
-    }
-
     @Test
     void refusesFolderThatOthersCanWrite() throws Exception {
         Files.setPosixFilePermissions(temporary, PosixFilePermissions.fromString("rwxrwxrwx"));
@@ -126,17 +95,14 @@ class DemoIT {
     private static int freePort() throws IOException {
         var range = Files.readString(Path.of("/proc/sys/net/ipv4/ip_local_port_range"));
         var end = Integer.parseInt(range.split("\\s", 2)[0]);
-        for (var attempt = 0; end > LOWEST_PORT && attempt < MAX_ATTEMPTS; attempt++) {
-            var port = ThreadLocalRandom.current().nextInt(LOWEST_PORT, end);
-            try (var free = new ServerSocket(port)) {
+        while (end > LOWEST_PORT) {
+            try (var free = new ServerSocket(ThreadLocalRandom.current().nextInt(LOWEST_PORT, end))) {
                 return free.getLocalPort();
             } catch (BindException e) {
                 // Another process uses this port.
             }
         }
-        try (var free = new ServerSocket(0)) {
-            return free.getLocalPort();
-        }
+        return Ports.free("127.0.0.1");
     }
 
     /** The demo with these variables and without a home directory. */

@@ -3,16 +3,12 @@ package dev.genv.enforcer.e2e.unlisted;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
-import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
-import dev.genv.enforcer.testsupport.linux.SteppedProcess;
-import dev.genv.enforcer.testsupport.linux.TestProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,34 +16,40 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The packaged program on the node itself, and real processes that use GPU 0 without being listed. */
+/**
+ * The packaged program on the node itself, and real processes that use GPU 0 without being listed. A terminal is in the place of the
+ * device file of the GPU, because no other process has it. Terminals cannot be mapped, so files in the place of {@code maps} describe
+ * what processes map.
+ */
 class NodeUnlistedIT {
-    private static final int USER = TestUsers.HONEST_UID;
-    private static final int OTHER_USER = TestUsers.ATTACKER_UID;
-    private static final Map<String, String> OUTSIDE = Map.of("HOME", "/");
+    /** Of the terminals in {@code /dev/pts}. */
+    private static final int MAJOR = 136;
 
     @TempDir
     private Path directory;
 
     private final List<AutoCloseable> processes = new ArrayList<>();
-    private TerminalGpu gpu;
-    private Node node;
+    private Path driver;
+    private Path gpu;
     private Path mounts;
-    private ServiceClient client;
+    private Node node;
 
     @BeforeEach
     void startMachine() throws IOException {
         Requirements.rootWithCapabilities();
         Files.setAttribute(directory, "unix:mode", 0755); // the users must be able to enter it
-        var driver = Files.createDirectory(directory.resolve("driver"));
-        gpu = TerminalGpu.create(driver, FakeNvidiaSmi.uuid(0));
-        add(gpu.keeper());
+        driver = Files.createDirectory(directory.resolve("driver"));
+        gpu = openTerminal();
+        DeviceFileHolder.writeDriver(
+                driver,
+                FakeNvidiaSmi.uuid(0),
+                MAJOR,
+                Integer.parseInt(gpu.getFileName().toString()));
         mounts = Files.createFile(driver.resolve("mounts"));
         mount(driver.resolve("devices"), Path.of("/proc/devices"));
         mount(driver.resolve("driver"), Path.of("/proc/driver"));
@@ -67,6 +69,35 @@ class NodeUnlistedIT {
         }
     }
 
+    @Test
+    void reportsProcessesThatAreInNoEnvironmentWithTheDeviceAndTerminatesNone() throws IOException {
+        node.state
+                .ownEnv("a", null, add(Child.withEnvironment(Map.of())).pid())
+                .ownEnv("b", null, add(Child.withEnvironment(Map.of())).pid())
+                .device(0, "a")
+                .device(1, "b")
+                .write();
+        var outside = use(Map.of());
+        var stranger = use(Map.of("GENV_ENVIRONMENT_ID", "b"));
+        var member = use(Map.of("GENV_ENVIRONMENT_ID", "a"));
+        var bystander = open(Map.of());
+
+        var service = node.set("UNLISTED_PROCESSES", "audit").set("GRACE", "0s").startService();
+
+        var client = new ServiceClient(service);
+        await().until(() -> client.observe().problems().contains("gpu_unlisted"));
+        await().untilAsserted(() -> assertThat(client.json("/violations?rule=unlisted-processes"))
+                .extracting(violation -> violation.at("/processes/0/pid").asInt())
+                .containsExactlyInAnyOrder(outside.pid(), stranger.pid()));
+        await().untilAsserted(() -> {
+            var unlisted = client.json("/snapshot").findValue("gpu_unlisted");
+            assertThat(unlisted).isNotNull();
+            assertThat(unlisted.findValuesAsText("gpu_memory")).containsExactly("4096mi");
+        });
+        client.awaitNext(client.awaitNext(client.observe()));
+        assertThat(List.of(outside, stranger, member, bystander)).allMatch(Child::isAlive);
+    }
+
     /** Puts a file in the place of another one, as the service sees them, before it is started. */
     private void mount(Path source, Path target) throws IOException {
         Files.writeString(
@@ -78,106 +109,39 @@ class NodeUnlistedIT {
         return process;
     }
 
+    /** Opens a terminal that every user may use. */
+    private Path openTerminal() throws IOException {
+        var name = driver.resolve("terminal");
+        add(Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", """
+                import os, time
+                master, terminal = os.openpty()
+                os.chmod(os.ttyname(terminal), 0o666)
+                with open('%1$s.new', 'w') as file: file.write(os.ttyname(terminal))
+                os.close(terminal)
+                os.rename('%1$s.new', '%1$s')
+                while True: time.sleep(1000)
+                """.formatted(name)), Map.of()));
+        await().until(() -> Files.exists(name));
+        return Path.of(Files.readString(name));
+    }
+
     /** Starts a process that has the file open. */
     private Child open(Map<String, String> variables) throws IOException {
-        return add(DeviceFileHolder.start(gpu.file(), variables, "")).child();
+        return add(DeviceFileHolder.start(gpu, variables, "")).child();
     }
 
     /** Starts a process that maps the file too. */
     private Child use(Map<String, String> variables) throws IOException {
         var process = open(variables);
-        map(process.pid());
+        var device = (long) Files.getAttribute(gpu, "unix:dev");
+        var line = "7f0000000000-7f0000001000 rw-s 00000000 %02x:%02x %d %s\n"
+                .formatted(
+                        (device >>> 8) & 0xfff,
+                        (device & 0xff) | ((device >>> 12) & ~0xff),
+                        (long) Files.getAttribute(gpu, "unix:ino"),
+                        gpu);
+        var maps = Path.of("/proc", Integer.toString(process.pid()), "maps");
+        mount(Files.writeString(driver.resolve("maps-" + process.pid()), Files.readString(maps) + line), maps);
         return process;
-    }
-
-    /** Starts a process that maps the file, and has overwritten its environ, and whose parent has not. */
-    private SteppedProcess useOverwritten(int uid, Map<String, String> variables) throws IOException {
-        var process = add(SteppedProcess.ofUser(
-                uid, node.stateDirectory, variables, "setsid", "fork", "hold:" + gpu.file(), "clear"));
-        map(process.pid());
-        return process;
-    }
-
-    private void map(int pid) throws IOException {
-        mount(gpu.mapsOf(pid), Path.of("/proc", Integer.toString(pid), "maps"));
-    }
-
-    private void startService() throws IOException {
-        client = new ServiceClient(node.startService());
-        client.awaitObservation();
-    }
-
-    private void audit() throws IOException {
-        node.set("UNLISTED_PROCESSES", "audit").set("GRACE", "0s");
-        startService();
-    }
-
-    private void assertUnharmed(TestProcess... holders) throws IOException {
-        client.awaitNext(client.awaitNext(client.observe()));
-        assertThat(holders).allMatch(TestProcess::isAlive);
-    }
-
-    /** Waits until the unlisted use in the snapshot is as expected: on a slow machine the service may lack time to find a holder. */
-    private void awaitUnlisted(Consumer<JsonNode> expected) {
-        await().untilAsserted(() -> {
-            var unlisted = client.json("/snapshot").findValue("gpu_unlisted");
-            assertThat(unlisted).isNotNull();
-            expected.accept(unlisted);
-        });
-    }
-
-    @Test
-    void reportsHoldersAndTerminatesNone() throws IOException {
-        var holder = open(Map.of());
-        var shell = add(Child.withEnvironment(Map.of()));
-        node.state.ownEnv("a", null, shell.pid()).device(0, "a").device(1).write();
-        startService();
-        awaitUnlisted(unlisted -> {
-            assertThat(unlisted.findValuesAsText("pid")).containsExactly(Integer.toString(holder.pid()));
-            assertThat(unlisted.findValuesAsText("gpu_memory")).containsExactly("4096mi");
-        });
-        await().until(() -> client.observe().problems().contains("gpu_unlisted"));
-        assertUnharmed(holder);
-    }
-
-    @Test
-    void reportsProcessesThatAreInNoEnvironmentWithTheDevice() throws IOException {
-        node.state
-                .ownEnv("a", null, add(Child.withEnvironment(Map.of())).pid())
-                .ownEnv("b", null, add(Child.withEnvironment(Map.of())).pid())
-                .device(0, "a")
-                .device(1, "b")
-                .write();
-        var outside = use(Map.of());
-        var stranger = use(Map.of("GENV_ENVIRONMENT_ID", "b"));
-        var member = use(Map.of("GENV_ENVIRONMENT_ID", "a"));
-        var inactive = use(Map.of("GENV_ENVIRONMENT_ID", "gone"));
-        var bystander = open(Map.of());
-        audit();
-        await().untilAsserted(() -> assertThat(client.json("/violations?rule=unlisted-processes"))
-                .extracting(violation -> violation.at("/processes/0/pid").asInt())
-                .containsExactlyInAnyOrder(outside.pid(), stranger.pid(), inactive.pid()));
-        assertUnharmed(outside, stranger, inactive, member, bystander);
-    }
-
-    @Test
-    void decidesTheMembershipOfHoldersThatHaveOverwrittenTheirEnvirons() throws IOException {
-        node.state
-                .env("a", USER, null, null, add(Child.ofUser(USER)).pid())
-                .device(0, "a")
-                .device(1)
-                .write();
-        var member = useOverwritten(USER, Map.of("GENV_ENVIRONMENT_ID", "a"));
-        var outside = useOverwritten(OTHER_USER, OUTSIDE);
-        audit();
-        awaitUnlisted(unlisted -> assertThat(unlisted.path("processes")).anySatisfy(holder -> {
-            assertThat(holder.path("pid").asInt()).isEqualTo(member.pid());
-            assertThat(holder.path("eid").asText()).isEqualTo("a");
-            assertThat(holder.at("/membership/by").asText()).isEqualTo("ancestor");
-        }));
-        awaitUnlisted(unlisted -> assertThat(unlisted.path("processes"))
-                .anySatisfy(holder -> assertThat(holder.path("pid").asInt()).isEqualTo(outside.pid())));
-        // Relatives do not prove that a process which is older than the first observation is in no environment.
-        assertUnharmed(member, outside);
     }
 }

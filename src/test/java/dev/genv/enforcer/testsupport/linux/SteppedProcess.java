@@ -95,11 +95,6 @@ public final class SteppedProcess implements TestProcess {
         return (int) made.get(index + 1).pid();
     }
 
-    /** Kills a process that was left behind. */
-    public void closeLeftBehind(int index) {
-        kill(made.get(index + 1));
-    }
-
     @Override
     public boolean isAlive() {
         return isRunning(made.getFirst());

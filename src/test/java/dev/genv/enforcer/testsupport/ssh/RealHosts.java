@@ -66,11 +66,6 @@ public final class RealHosts implements AutoCloseable {
         writeKnownHosts(hosts);
     }
 
-    /** Writes the keys of all other machines. */
-    public void removeFromKnownHosts(RealSshd host) throws IOException {
-        writeKnownHosts(hosts.stream().filter(other -> other != host).toList());
-    }
-
     private void writeKnownHosts(List<RealSshd> these) throws IOException {
         var lines = new StringBuilder();
         for (var host : these) {

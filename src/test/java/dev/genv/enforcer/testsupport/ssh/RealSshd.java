@@ -117,16 +117,6 @@ public final class RealSshd implements AutoCloseable {
         etc.sudoers(rules);
     }
 
-    /** Sets the file that Bash reads before each command of a user. */
-    public void writeBashrc(String user, String text) throws IOException {
-        Files.writeString(directory.resolve("home").resolve(user).resolve(".bashrc"), text);
-    }
-
-    /** Adds a program of root to the PATH of every shell. */
-    public void installProgram(String name, String script) throws IOException {
-        Programs.install(directory.resolve("bin").resolve(name), script);
-    }
-
     /** Sets shell lines that run before every command, also on open connections; empty for none. */
     public void setLoginShell(String fault) throws IOException {
         Programs.install(directory.resolve("home/shell"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
@@ -158,11 +148,6 @@ public final class RealSshd implements AutoCloseable {
     /** Takes effect at the next start. */
     public void newHostKey() throws IOException {
         etc.newHostKey();
-    }
-
-    /** Adds settings of sshd from the next start on. */
-    public void configure(String lines) throws IOException {
-        etc.sshdConfig(address, port, lines);
     }
 
     /** Returns type and key. */

@@ -7,11 +7,13 @@ import static dev.genv.enforcer.e2e.attack.shared.SharedNode.uid;
 import static dev.genv.enforcer.e2e.attack.shared.SharedNode.username;
 
 import dev.genv.enforcer.e2e.Suite;
-import dev.genv.enforcer.e2e.load.HostileRequests;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -31,18 +33,16 @@ final class HostileActions {
     private final SharedNode shared;
     private final int user;
     private final Random random;
-    private final HostileRequests requests;
 
     /** One action. */
     interface Action {
         void run() throws IOException, InterruptedException;
     }
 
-    HostileActions(SharedNode shared, int user, Random random) throws IOException {
+    HostileActions(SharedNode shared, int user, Random random) {
         this.shared = shared;
         this.user = user;
         this.random = random;
-        requests = new HostileRequests(shared.service());
     }
 
     /** Actions that do not change the entries of honest users. */
@@ -80,8 +80,8 @@ final class HostileActions {
                         () -> shared.runTemporarily(user, replaceCommand("genv.lock", "mkdir %s"), SHORT_TIME)),
                 Map.entry("a lock that is held", this::heldLock),
                 Map.entry("processes with large arguments", this::largeArguments),
-                Map.entry("connections that say little", () -> requests.openSlowConnections(randomTime())),
-                Map.entry("plans of many small arrays", () -> requests.sendLargePlan(SHORT_TIME)));
+                Map.entry("connections that say little", this::slowConnections),
+                Map.entry("plans of many small arrays", this::largePlan));
     }
 
     /** Actions that change the entries of honest users for less than the grace period. */
@@ -246,5 +246,42 @@ final class HostileActions {
                     randomTime());
             child.closeWithDescendants();
         }
+    }
+
+    private void slowConnections() throws IOException, InterruptedException {
+        var sockets = new ArrayList<Socket>();
+        try {
+            for (var i = 0; i < 200; i++) {
+                var port =
+                        i % 2 == 0 ? shared.service().port() : shared.service().managementPort();
+                sockets.add(connect(port, "GET /violations HTTP/1.1\r\n"));
+            }
+            Thread.sleep(randomTime());
+        } finally {
+            for (var socket : sockets) {
+                socket.close();
+            }
+        }
+    }
+
+    private void largePlan() throws IOException, InterruptedException {
+        var body = "{\"snapshots\": {\"h\": {\"processes\": [" + "[],".repeat(1_000_000) + "[]]}}}";
+        var head =
+                "POST /plan HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                        .formatted(body.length());
+        try (var _ = connect(shared.service().port(), head + body)) {
+            Thread.sleep(SHORT_TIME);
+        }
+    }
+
+    /** Opens a connection and sends the text, as far as the service reads it. */
+    private static Socket connect(int port, String request) throws IOException {
+        var socket = new Socket(InetAddress.getLoopbackAddress(), port);
+        try {
+            socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+        } catch (IOException e) {
+            // The service may close a connection at any time.
+        }
+        return socket;
     }
 }

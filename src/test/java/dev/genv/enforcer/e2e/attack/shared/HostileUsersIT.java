@@ -50,6 +50,7 @@ class HostileUsersIT extends NodeSuite {
         Requirements.root();
         System.out.printf("HostileUsersIT: -Dsuite.seed=%d%n", SEED);
         var resident = new ArrayList<Long>();
+        var descriptors = new ArrayList<Long>();
         var signalled = 0L;
         var peak = 0L;
         try (var shared = new SharedNode(node);
@@ -76,6 +77,7 @@ class HostileUsersIT extends NodeSuite {
                     signalled += shared.assertHonestJobsUnaffected();
                     shared.forgetEndedProcesses();
                     resident.add(residentMemory(shared));
+                    descriptors.add(openDescriptors(shared));
                 }
             } finally {
                 ended = true;
@@ -93,8 +95,9 @@ class HostileUsersIT extends NodeSuite {
         assertThat(peak).as("the peak memory in MiB").isLessThan(Node.memoryLimit());
         assertThat(signalled).isPositive();
         if (Suite.IS_LONG) {
-            var medians = mediansOfQuarters(resident);
-            assertThat(medians.getLast()).as("%s", medians).isLessThan((long) (medians.get(1) * MAX_GROWTH));
+            for (var medians : List.of(mediansOfQuarters(resident), mediansOfQuarters(descriptors))) {
+                assertThat(medians.getLast()).as("%s", medians).isLessThan((long) (medians.get(1) * MAX_GROWTH));
+            }
         }
     }
 
@@ -134,6 +137,13 @@ class HostileUsersIT extends NodeSuite {
         var match = RESIDENT_MEMORY.matcher(status);
         assertThat(match.find()).isTrue();
         return Long.parseLong(match.group(1)) >> 10;
+    }
+
+    private static long openDescriptors(SharedNode shared) throws IOException {
+        var pid = Long.toString(shared.service().process().pid());
+        try (var descriptors = Files.list(Path.of("/proc", pid, "fd"))) {
+            return descriptors.count();
+        }
     }
 
     /** The median of each quarter of the time. */

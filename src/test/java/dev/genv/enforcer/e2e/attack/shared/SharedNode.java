@@ -10,6 +10,8 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -18,6 +20,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
@@ -32,6 +35,7 @@ final class SharedNode implements Closeable {
     private static final int FIRST_HONEST_UID = 54_010;
     private static final int CONTAINER_UID = 54_020;
     private static final int FIRST_HOSTILE_UID = 54_030;
+    private static final Pattern PID = Pattern.compile(" pid=([0-9]+) ");
 
     final Node node;
     private final Node.Service service;
@@ -40,7 +44,8 @@ final class SharedNode implements Closeable {
     private final List<Child> shells = new ArrayList<>();
     private final List<Child> jobs = new ArrayList<>();
     private int drafts;
-    private final ActionLog log;
+    /** How much of the log was checked. */
+    private long checkedLength;
 
     /** A change of the state for as long as a hostile action lasts. */
     interface Contribution {
@@ -69,7 +74,6 @@ final class SharedNode implements Closeable {
                 // On a slow machine short edits of another user's entries last longer, and their times add up.
                 .set("GRACE", "60s")
                 .startService();
-        log = new ActionLog(service.out());
         serviceClient = new ServiceClient(service);
         serviceClient.awaitObservation();
     }
@@ -196,11 +200,32 @@ final class SharedNode implements Closeable {
         assertThat(service.process().isAlive()).as("the service runs").isTrue();
         serviceClient.awaitNext(serviceClient.observe());
         var honest = jobs.stream().map(Child::pid).toList();
-        var actions = log.newActions();
-        assertThat(actions.stream().filter(line -> honest.contains(ActionLog.pid(line)) || isHonestDetachment(line)))
+        var actions = newActions();
+        assertThat(actions.stream().filter(line -> honest.contains(pid(line)) || isHonestDetachment(line)))
                 .isEmpty();
         assertThat(jobs).allMatch(Child::isAlive);
-        return actions.stream().filter(line -> ActionLog.pid(line) > 0).count();
+        return actions.stream().filter(line -> pid(line) > 0).count();
+    }
+
+    /** Returns the lines about processes signalled and devices detached since the last call. */
+    private List<String> newActions() throws IOException {
+        try (var file = new RandomAccessFile(service.out().toFile(), "r")) {
+            file.seek(checkedLength);
+            var bytes = new byte[Math.toIntExact(file.length() - checkedLength)];
+            file.readFully(bytes);
+            var text = new String(bytes, StandardCharsets.US_ASCII);
+            var whole = text.substring(0, text.lastIndexOf('\n') + 1);
+            checkedLength += whole.length();
+            return whole.lines()
+                    .filter(line -> line.contains("outcome=signalled") || line.contains("outcome=detached"))
+                    .toList();
+        }
+    }
+
+    /** Returns the pid in a line; 0 if there is none. */
+    private static int pid(String line) {
+        var match = PID.matcher(line);
+        return match.find() ? Integer.parseInt(match.group(1)) : 0;
     }
 
     /** Waits until a process of a hostile user that breaks a rule is terminated. */
@@ -212,7 +237,7 @@ final class SharedNode implements Closeable {
     }
 
     private static boolean isHonestDetachment(String line) {
-        return ActionLog.pid(line) == 0
+        return pid(line) == 0
                 && IntStream.range(0, HONEST_USERS)
                         .anyMatch(user -> line.contains("environment=\"%s\"".formatted(eid(user))));
     }

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.e2e.store;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -8,16 +7,18 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The packaged service records what it observes, and answers about it after a restart. */
-class RecordedPastIT extends NodeSuite {
+/** The packaged service records what it observes. After a restart it answers about it, and clients get the events that they missed. */
+class RestartIT extends NodeSuite {
     private static final String REPLAY = "/plan?since=2020-01-01T00:00:00Z";
     private static final String STRAYS = "{\"policy\": {\"non_env_processes\": true}}";
 
@@ -26,6 +27,7 @@ class RecordedPastIT extends NodeSuite {
         var data = Files.createDirectory(
                 directory.resolve("data"),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        node.state.write();
         node.set("DATA_DIR", data).set("MODE", "audit").set("GRACE", "0s");
     }
 
@@ -53,11 +55,13 @@ class RecordedPastIT extends NodeSuite {
 
     /** Returns the pid of a process outside of all environments that one run of the service observed. */
     private int observeStrayAndStop() throws IOException {
-        try (var stray = Child.running(List.of("sleep", "3600"), Map.of())) {
+        try (var stray = Child.withEnvironment(Map.of())) {
             node.gpus.process(1, stray.pid(), "10");
             var service = node.startService();
             var client = new ServiceClient(service);
-            await().atMost(HANG).until(() -> isReplayed(client, stray));
+            await().until(() -> client.post(REPLAY, STRAYS).findValues("pid").stream()
+                    .map(JsonNode::asInt)
+                    .anyMatch(pid -> pid == stray.pid()));
             service.stop();
             return stray.pid();
         }
@@ -65,15 +69,10 @@ class RecordedPastIT extends NodeSuite {
 
     /** The first run has at least two different observations, and the time between them counts. */
     private void assertReport(ServiceClient service) throws IOException {
-        try (var second = Child.running(List.of("sleep", "3600"), Map.of())) {
+        try (var second = Child.withEnvironment(Map.of())) {
             node.gpus.process(2, second.pid(), "10");
-            await().atMost(HANG)
-                    .until(() -> service.json("/report")
-                                    .path("hosts")
-                                    .path(0)
-                                    .path("observed_hours")
-                                    .asDouble()
-                            > 0);
+            await().until(() ->
+                    service.json("/report").at("/hosts/0/observed_hours").asDouble() > 0);
         }
         var usage = service.json("/report").path("usage");
         assertThat(usage.findValuesAsText("host")).contains("gpu-1");
@@ -83,9 +82,47 @@ class RecordedPastIT extends NodeSuite {
                 .contains("\"gpu-1\"");
     }
 
-    private static boolean isReplayed(ServiceClient service, Child child) throws IOException {
-        return service.post(REPLAY, STRAYS).findValues("pid").stream()
-                .map(JsonNode::asInt)
-                .anyMatch(pid -> pid == child.pid());
+    @Test
+    void clientGetsTheEventsThatItMissedWhileTheServiceWasKilled() throws Exception {
+        node.set("NON_ENV_PROCESSES", "audit");
+        try (var stray = Child.withEnvironment(Map.of())) {
+            var service = node.startService();
+            new ServiceClient(service).awaitObservation(); // the event of the start comes before it
+            String known;
+            try (var client = SseClient.connect(service.port(), "/events")) {
+                await().until(() -> !client.lastId().isEmpty());
+                known = client.lastId();
+                node.gpus.process(0, stray.pid(), "10");
+                assertThat(nextType(client)).isEqualTo("violation_opened");
+                assertThat(nextType(client)).isEqualTo("action");
+            }
+            service.kill();
+            service = node.startService();
+            node.gpus.noProcesses();
+            assertThat(typesAfter(service.port(), known, 4))
+                    .containsExactly("violation_opened", "action", "service_started", "violation_resolved");
+            service.kill();
+            service = node.startService();
+            assertThat(typesAfter(service.port(), known, 5))
+                    .as("after two restarts")
+                    .containsExactly(
+                            "violation_opened", "action", "service_started", "violation_resolved", "service_started");
+        }
+    }
+
+    /** Without problems, because a slow machine reaches time limits. */
+    private static String nextType(SseClient client) throws Exception {
+        var type = client.next().type();
+        return type.startsWith("problem_") ? nextType(client) : type;
+    }
+
+    private static List<String> typesAfter(int port, String known, int count) throws Exception {
+        var types = new ArrayList<String>();
+        try (var client = SseClient.connect(port, "/events", "Last-Event-ID", known)) {
+            while (types.size() < count) {
+                types.add(nextType(client));
+            }
+        }
+        return types;
     }
 }
