@@ -5,46 +5,29 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.jcraft.jsch.HostKeyRepository;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The trusted keys of servers. */
-class HostKeysTest {
+class HostKeysTest extends ServerTest {
     private static final String ED25519 =
             "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
-
-    @TempDir
-    Path directory;
-
-    private TestFleet fleet;
-    private FakeSshd server;
     private String otherKey;
 
     @BeforeEach
-    void start() throws IOException {
-        fleet = new TestFleet(directory);
-        server = fleet.server("127.0.0.2");
+    void prepare() throws IOException {
         otherKey = fleet.server("127.0.0.3").hostKey();
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        fleet.close();
     }
 
     @Test
@@ -229,10 +212,6 @@ class HostKeysTest {
 
     private CommandConnection connectionWithKnownHosts(String known) throws IOException {
         return fleet.connect(fleet.access(known), server.target());
-    }
-
-    private static void assertReached(CommandConnection connection) throws Exception {
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 
     private static String hashed(String name) throws Exception {
