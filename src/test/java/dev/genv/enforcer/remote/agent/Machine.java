@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.agent;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
@@ -10,6 +11,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
@@ -31,6 +33,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
 /** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
@@ -195,5 +198,47 @@ class Machine {
 
     Snapshot observe(ProcessId... pending) throws UnreachableException, InterruptedException {
         return agent().observe(python, Set.of(pending));
+    }
+
+    /** The host with its agent; each call has a connection of its own. */
+    static final class AgentHost {
+        private final ObservedHost host;
+        private int stops;
+        private Machine.Answering connection;
+
+        AgentHost(Machine machine) {
+            connection = machine.python;
+            host = machine.host(new Connection() {
+                @Override
+                public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
+                    return connection.request(request);
+                }
+
+                @Override
+                public void stop() {
+                    stops++;
+                }
+
+                @Override
+                public void close() {}
+            });
+        }
+
+        /** Returns how often the program was to be ended. */
+        int stops() {
+            return stops;
+        }
+
+        Snapshot observe(Machine.Answering other, Set<ProcessId> verified)
+                throws UnreachableException, InterruptedException {
+            connection = other;
+            return host.observe(verified);
+        }
+
+        void execute(Machine.Answering other, List<Action> actions, BiConsumer<Action, Result> done)
+                throws UnreachableException, InterruptedException {
+            connection = other;
+            host.execute(actions, done);
+        }
     }
 }

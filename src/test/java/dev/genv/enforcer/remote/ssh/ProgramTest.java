@@ -143,21 +143,6 @@ class ProgramTest extends ServerTest {
     }
 
     @Test
-    void abortsAProgramWithEndlessOutput() throws Exception {
-        assertAnswered("1");
-        behavior = (_, out) -> {
-            while (true) {
-                print(out, "y".repeat(10_000));
-            }
-        };
-        assertInterrupted(connection.request(request("2")), ProblemCode.ANSWER_TOO_LONG);
-        behavior = (_, _) -> true;
-        fleet.advanceTime(Duration.ofMinutes(1));
-        assertAnswered("3");
-        assertThat(received).containsExactly("1", "2", "3");
-    }
-
-    @Test
     void startsAnotherProgramInPlaceOfTheRunningOne() throws Exception {
         assertAnswered("1");
         var other = new ProgramRequest("other", TEXT, "2\n", "@2 ", false, TestFleet.LONG_TIMEOUT, 1 << 20);

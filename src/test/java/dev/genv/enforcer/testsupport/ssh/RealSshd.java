@@ -67,7 +67,7 @@ public final class RealSshd implements AutoCloseable {
         etc.sudoers(ADMIN + " ALL=(ALL) NOPASSWD: ALL");
         etc.newHostKey();
         etc.authorizedKeys(clientKey);
-        etc.sshdConfig(address, port, "");
+        etc.sshdConfig(address, port);
     }
 
     public String name() {
@@ -122,11 +122,6 @@ public final class RealSshd implements AutoCloseable {
         Files.writeString(directory.resolve("home").resolve(user).resolve(".bashrc"), text);
     }
 
-    /** Adds a program of root to the PATH of every shell. */
-    public void installProgram(String name, String script) throws IOException {
-        Programs.install(directory.resolve("bin").resolve(name), script);
-    }
-
     /** Sets shell lines that run before every command, also on open connections; empty for none. */
     public void setLoginShell(String fault) throws IOException {
         Programs.install(directory.resolve("home/shell"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
@@ -160,23 +155,14 @@ public final class RealSshd implements AutoCloseable {
         etc.newHostKey();
     }
 
-    /** Adds settings of sshd from the next start on. */
-    public void configure(String lines) throws IOException {
-        etc.sshdConfig(address, port, lines);
-    }
-
     /** Returns type and key. */
     public String hostKey() throws IOException {
         return etc.hostKey();
     }
 
     /** Returns its line of known_hosts. */
-    public String knownHostsLineFor(String host) throws IOException {
-        return "%s %s\n".formatted(host, hostKey());
-    }
-
     public String knownHostsLine() throws IOException {
-        return knownHostsLineFor("[%s]:%d".formatted(address, port));
+        return "[%s]:%d %s\n".formatted(address, port, hostKey());
     }
 
     /** Starts at the same port each time, and waits until it accepts connections. */
