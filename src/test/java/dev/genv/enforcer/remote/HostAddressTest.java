@@ -3,12 +3,15 @@ package dev.genv.enforcer.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class HostAddressTest {
+    private static final String EXPECTED = "; expected [user@]host[:port], such as raz@gpu-2:2222 or [::1]:22";
 
     @ParameterizedTest
     @CsvSource({
@@ -24,62 +27,76 @@ class HostAddressTest {
         "CORP\\raz@gpu_1, CORP\\raz, gpu_1, , gpu_1",
     })
     void readsUserHostAndPort(String text, String user, String host, Integer port, String name) {
-        var address = HostAddress.parse(text);
+        assertThat(HostAddress.parse(text))
+                .isEqualTo(new HostAddress(user, host, port))
+                .hasToString(name);
+    }
 
-        assertThat(address).isEqualTo(new HostAddress(user, host, port)).hasToString(name);
+    static Stream<String> invalidAddresses() {
+        return Stream.concat(
+                Stream.of("", " ", "gpu 1", "gpu-1 ", "gpu\n1", "gpu-1:2 2", "ra z@gpu-1", "a".repeat(256)),
+                Stream.of(("@ raz@ @gpu-1 :22 gpu-1: gpu-1:0 gpu-1:65536 gpu-1:+22 gpu-1:ssh gpu-1:999999 gpu-1:22:22"
+                                + " ::1 [::1 [] []:22 [gpu-1] [::1]22 [::1]: [::1%] -oProxyCommand=id"
+                                + " raz@-oProxyCommand=id -raz@gpu-1 gpu-1;id $(id) gpu/1 gpü-1 gpu-1\u0000"
+                                + " raz\u001b[2J@gpu-1 [1] [:::g] ssh://gpu-1")
+                        .split(" ")));
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "",
-                " ",
-                "@",
-                "raz@",
-                "@gpu-1",
-                ":22",
-                "gpu-1:",
-                "gpu-1:0",
-                "gpu-1:65536",
-                "gpu-1:+22",
-                "gpu-1:2 2",
-                "gpu-1:ssh",
-                "gpu-1:999999",
-                "gpu-1:22:22",
-                "::1",
-                "[::1",
-                "[]",
-                "[]:22",
-                "[gpu-1]",
-                "[::1]22",
-                "[::1]:",
-                "[::1%]",
-                "-oProxyCommand=id",
-                "raz@-oProxyCommand=id",
-                "-raz@gpu-1",
-                "gpu 1",
-                "gpu-1 ",
-                "gpu\n1",
-                "gpu-1;id",
-                "$(id)",
-                "gpu/1",
-                "gpü-1",
-                "gpu-1\u0000",
-                "raz\u001b[2J@gpu-1",
-                "ra z@gpu-1",
-                "[1]",
-                "[:::g]",
-                "ssh://gpu-1",
-            })
+    @MethodSource("invalidAddresses")
     void refusesInvalidAddressAndNamesTheFormat(String text) {
         assertThatThrownBy(() -> HostAddress.parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageEndingWith("; expected [user@]host[:port], such as raz@gpu-2:2222 or [::1]:22");
+                .hasMessageEndingWith(EXPECTED);
     }
 
     @Test
-    void refusesHostNameLongerThan255Characters() {
+    void listsHaveEachHostOnceAndNameTheInvalidOnes() {
         assertThat(HostAddress.parse("a".repeat(255)).host()).hasSize(255);
-        assertThatThrownBy(() -> HostAddress.parse("a".repeat(256))).isInstanceOf(IllegalArgumentException.class);
+        assertThat(HostAddress.parseList(" gpu-1, raz@gpu-2:2222 ,[::1]:22,, "))
+                .hasToString("[gpu-1, gpu-2:2222, [::1]:22]");
+        assertThat(HostAddress.parseList(" ")).isEmpty();
+        var hosts = HostAddress.parseList("raz@gpu-1,gpu-2,root@GPU-1,gpu-1:22,gpu-2");
+        assertThat(hosts).hasToString("[gpu-1, gpu-2, gpu-1:22]");
+        assertThat(hosts.getFirst().user()).isEqualTo("raz");
+        assertThatThrownBy(() -> HostAddress.parseList("gpu-1,gpu\u001b2,gpu-3"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("\"gpu\\u001b2\" is not the name of a host" + EXPECTED);
+    }
+
+    @Test
+    void readsOneHostPerLine() {
+        assertThat(HostAddress.parseLines("# all of them\n\n gpu-1 # the old one\r\nraz@gpu-2#new\n#gpu-3\ngpu-1"))
+                .isEqualTo(List.of(HostAddress.parse("gpu-1"), HostAddress.parse("raz@gpu-2")));
+        assertThat(HostAddress.parseLines("")).isEmpty();
+    }
+
+    @Test
+    void namesTheInvalidLinesUpToANumberAndLength() {
+        assertThatThrownBy(() -> HostAddress.parseLines("gpu-1\ngpu-2,gpu-3\n\n-x\n"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("line 2: \"gpu-2,gpu-3\" is not the name of a host; expected ")
+                .hasMessageContaining("; line 4: \"-x\" is not the name of a host; expected ");
+        assertThatThrownBy(() -> HostAddress.parseLines("-\n".repeat(1_000)))
+                .hasMessageContaining("line 5: ")
+                .message()
+                .doesNotContain("line 6: ")
+                .hasSizeLessThan(1_000);
+        assertThatThrownBy(() -> HostAddress.parseLines("x y".repeat(100_000)))
+                .hasMessageMatching("line 1: \".{81}\" is .*");
+    }
+
+    @Test
+    void refusesMoreThanTheMaximumNumberOfLines() {
+        assertThat(HostAddress.parseLines("gpu-1\n".repeat(HostAddress.MAX_LINES)))
+                .hasSize(1);
+        assertThat(HostAddress.parseLines("gpu-1\n".repeat(HostAddress.MAX_LINES - 1) + "gpu-1"))
+                .hasSize(1);
+        for (var lines :
+                List.of("gpu-1\n".repeat(HostAddress.MAX_LINES + 1), "\n".repeat(HostAddress.MAX_LINES) + "x")) {
+            assertThatThrownBy(() -> HostAddress.parseLines(lines))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("more than 100000 lines");
+        }
     }
 }

@@ -29,13 +29,43 @@ class HostFileTest {
     }
 
     @Test
-    void rereadsTheFileWhenItChanges() throws Exception {
+    void rereadsTheFileWhenItOrItsLinkIsReplaced() throws Exception {
         var file = file(path);
-        assertThat(file.current()).hasToString("[gpu-1]");
-        assertThat(file.current()).isSameAs(file.current());
+        assertThat(file.current()).hasToString("[gpu-1]").isSameAs(file.current());
+        var other = Files.writeString(directory.resolve("other"), "gpu-9\n"); // of the same size
+        Files.setLastModifiedTime(other, Files.getLastModifiedTime(path));
+        Files.move(other, path, StandardCopyOption.REPLACE_EXISTING);
+        assertThat(file.current()).hasToString("[gpu-9]");
+        var link = Files.createSymbolicLink(directory.resolve("link"), path);
+        var linked = file(link);
+        Files.delete(link);
+        Files.createSymbolicLink(link, Files.writeString(directory.resolve("next"), "gpu-2\n"));
+        assertThat(linked.current()).hasToString("[gpu-2]");
+    }
 
-        Files.writeString(path, "gpu-1\ngpu-2\n");
-        assertThat(file.current()).hasToString("[gpu-1, gpu-2]");
+    @Test
+    void fileThatBecomesUnusableIsReportedAndKeepsTheHosts() throws Exception {
+        var file = file(path);
+        Files.writeString(path, "# none\n");
+        assertUnusable(file, "it names no host");
+        Files.writeString(path, "gpu-2\n-x\n");
+        assertUnusable(file, "line 2: \"-x\" is ");
+        Files.delete(path);
+        assertUnusable(file, path + ": there is no such file");
+        Fifo.at(path);
+        assertUnusable(file, path + " is not a regular file");
+        Files.delete(path);
+        Files.writeString(path, "gpu-2\n");
+        assertThat(file.current()).hasToString("[gpu-2]");
+        assertThat(file.problem()).isEmpty();
+    }
+
+    private void assertUnusable(HostFile file, String why) {
+        for (var i = 0; i < 2; i++) {
+            assertThat(file.current()).hasToString("[gpu-1]");
+            assertThat(file.problem().orElseThrow())
+                    .startsWith(path + " cannot be used, and the list of machines stays as it was: " + why);
+        }
     }
 
     @Test
@@ -73,21 +103,6 @@ class HostFileTest {
     }
 
     @Test
-    void fileThatBecomesEmptyIsReportedAndKeepsTheHosts() throws Exception {
-        var file = file(path);
-        Files.writeString(path, "# none\n");
-
-        for (var i = 0; i < 2; i++) {
-            assertThat(file.current()).hasToString("[gpu-1]");
-            assertThat(file.problem())
-                    .hasValue(path + " cannot be used, and the list of machines stays as it was: it names no host");
-        }
-        Files.writeString(path, "gpu-2\n");
-        assertThat(file.current()).hasToString("[gpu-2]");
-        assertThat(file.problem()).isEmpty();
-    }
-
-    @Test
     void acceptsFileWithoutHostsAtTheStart() throws Exception {
         Files.writeString(path, "");
         var file = file(path);
@@ -96,56 +111,6 @@ class HostFileTest {
 
         Files.writeString(path, "gpu-2\n");
         assertThat(file.current()).hasToString("[gpu-2]");
-    }
-
-    @Test
-    void rereadsFileReplacedByOneOfTheSameSizeAndTime() throws Exception {
-        var file = file(path);
-        var other = Files.writeString(directory.resolve("other"), "gpu-9\n");
-        Files.setLastModifiedTime(other, Files.getLastModifiedTime(path));
-
-        Files.move(other, path, StandardCopyOption.REPLACE_EXISTING);
-
-        assertThat(file.current()).hasToString("[gpu-9]");
-    }
-
-    @Test
-    void rereadsTheFileWhenItsSymbolicLinkChanges() throws Exception {
-        var link = Files.createSymbolicLink(directory.resolve("link"), path);
-        var file = file(link);
-        var next = Files.writeString(directory.resolve("next"), "gpu-2\n");
-
-        Files.delete(link);
-        Files.createSymbolicLink(link, next);
-
-        assertThat(file.current()).hasToString("[gpu-2]");
-    }
-
-    @Test
-    void invalidFileIsReportedAndKeepsTheHosts() throws Exception {
-        var file = file(path);
-        Files.writeString(path, "gpu-2\n-x\n");
-
-        assertThat(file.current()).hasToString("[gpu-1]");
-        assertThat(file.problem().orElseThrow())
-                .startsWith(path + " cannot be used, and the list of machines stays as it was: line 2: \"-x\" is ");
-
-        Files.writeString(path, "gpu-2\n");
-        assertThat(file.current()).hasToString("[gpu-2]");
-        assertThat(file.problem()).isEmpty();
-    }
-
-    @Test
-    void missingFileIsReportedAndKeepsTheHosts() throws Exception {
-        var file = file(path);
-        Files.delete(path);
-
-        assertThat(file.current()).hasToString("[gpu-1]");
-        assertThat(file.problem().orElseThrow()).endsWith("there is no such file");
-
-        Fifo.at(path);
-        assertThat(file.current()).hasToString("[gpu-1]");
-        assertThat(file.problem().orElseThrow()).endsWith("is not a regular file");
     }
 
     @Test

@@ -31,7 +31,7 @@ class AgentActionProgressTest {
     private final Machine machine;
     private final Child first = Child.inEnvironment("15971");
     private final Child second = Child.inEnvironment("15971");
-    private AgentHost agent;
+    private Machine.AgentHost agent;
     private List<Action> actions = List.of();
 
     AgentActionProgressTest(@TempDir Path folder) throws IOException {

@@ -5,71 +5,50 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.agent.AgentCommand.AgentFailure;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class AgentFailureTest {
+    private static final String REFUSED = "NOPASSWD: /usr/bin/python3 in sudoers: ";
+    private static final String TOO_OLD = "/usr/bin/python3 is older than Python 3.6: ";
+
+    /** What sudo, a shell and Python print, with or without sudo. */
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "sudo: a password is required",
-                "sudo: a terminal is required to read the password; either use the -S option\nsudo: a password is required",
-                "sudo: sorry, you must have a tty to run sudo",
-                "raz is not in the sudoers file.  This incident will be reported.",
-                "Sorry, user raz is not allowed to execute '/usr/bin/python3 -I -S -' as root on gpu-1.",
-                "Sorry, user raz may not run sudo on gpu-1.",
-                "sudo: PAM account management error: Authentication failure",
-                "sudo: effective uid is not 0, is /usr/bin/sudo on a file system with the 'nosuid' option set"
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "SUDO_REFUSED | 1 | true | sudo: a password is required |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | sudo: a terminal is required to read the password; use -S |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | sudo: sorry, you must have a tty to run sudo |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | raz is not in the sudoers file.  This incident will be reported. |"
+                        + REFUSED,
+                "SUDO_REFUSED | 1 | true | Sorry, user raz is not allowed to execute 'python3' as root |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | Sorry, user raz may not run sudo on gpu-1. |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | sudo: PAM account management error: Authentication failure |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | sudo: effective uid is not 0, is it on a 'nosuid' file system |" + REFUSED,
+                "AGENT_FAILED | 1 | false | sudo: a password is required | exited with 1: sudo: ",
+                "SUDO_MISSING | 127 | true | bash: line 1: sudo: command not found | there is no sudo",
+                "AGENT_MISSING | 127 | false | bash: /usr/bin/python3: No such file or directory | there is no /usr/bin",
+                "AGENT_MISSING | 127 | false | sh: 1: /usr/bin/python3: not found | there is no /usr/bin/python3: sh",
+                "AGENT_MISSING | 127 | false | '' | there is no /usr/bin/python3: it printed nothing",
+                "AGENT_MISSING | 1 | true | sudo: /usr/bin/python3: command not found | there is no /usr/bin/python3: sudo: ",
+                "AGENT_MISSING | 1 | true | SyntaxError: invalid syntax |" + TOO_OLD,
+                "AGENT_MISSING | 1 | true | Python 3.5 is too old |" + TOO_OLD,
+                "AGENT_MISSING | 1 | true | Unknown option: -I |" + TOO_OLD,
+                "AGENT_FAILED | 3 | true | MemoryError | /usr/bin/python3 on the machine exited with 3: MemoryError",
+                "ANSWER_UNREADABLE | 0 | true | '' | its answer cannot be read: the end of it is missing",
             })
-    void reportsRefusedSudoAndTheRemedy(String errors) {
-        var failure = AgentFailure.of(exited(1, errors), true);
-        assertThat(failure.code()).isEqualTo(ProblemCode.SUDO_REFUSED);
-        assertThat(failure)
-                .hasMessageContaining("NOPASSWD: /usr/bin/python3 in sudoers")
-                .hasMessageContaining(errors.substring(0, 15));
-        assertThat(AgentFailure.of(exited(1, errors), false).code()).isEqualTo(ProblemCode.AGENT_FAILED);
-    }
-
-    @Test
-    void reportsMissingSudo() {
-        assertThat(AgentFailure.of(exited(127, "bash: line 1: sudo: command not found"), true)
-                        .code())
-                .isEqualTo(ProblemCode.SUDO_MISSING);
-    }
-
-    @Test
-    void reportsMissingPython() {
-        for (var result : new CommandResult[] {
-            exited(127, "bash: line 1: /usr/bin/python3: No such file or directory"),
-            exited(127, "sh: 1: /usr/bin/python3: not found"),
-            exited(127, "")
-        }) {
-            assertThat(AgentFailure.of(result, false).code()).isEqualTo(ProblemCode.AGENT_MISSING);
+    void reportsWhyThereIsNoAnswer(ProblemCode code, int exitCode, boolean sudo, String errors, String message) {
+        for (var printed : List.of(errors, "Welcome to gpu-1\n" + errors + "\nusage: ")) {
+            if (errors.isEmpty() && !printed.isEmpty()) {
+                continue;
+            }
+            var failure = AgentFailure.of(new CommandResult("garbage", printed, exitCode, null), sudo);
+            assertThat(failure.code()).as(printed).isEqualTo(code);
+            assertThat(failure).hasMessageContaining(printed.equals(errors) ? message : "Welcome");
         }
-        var failure = AgentFailure.of(exited(1, "sudo: /usr/bin/python3: command not found"), true);
-        assertThat(failure.code()).isEqualTo(ProblemCode.AGENT_MISSING);
-        assertThat(failure).hasMessageStartingWith("there is no /usr/bin/python3: sudo: ");
-    }
-
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "  File \"<stdin>\", line 7\n    f''\n     ^\nSyntaxError: invalid syntax\n",
-                "Python 3.5 is too old\n",
-                "Unknown option: -I\nusage: /usr/bin/python3 [option] ... [-c cmd | -m mod | file | -] [arg] ..."
-            })
-    void reportsOldPython(String errors) {
-        var failure = AgentFailure.of(exited(1, errors), true);
-        assertThat(failure.code()).isEqualTo(ProblemCode.AGENT_MISSING);
-        assertThat(failure).hasMessageStartingWith("/usr/bin/python3 is older than Python 3.6: ");
-    }
-
-    @Test
-    void reportsTheExitCodeAndTheErrors() {
-        var failure = AgentFailure.of(exited(3, "MemoryError\n"), true);
-        assertThat(failure.code()).isEqualTo(ProblemCode.AGENT_FAILED);
-        assertThat(failure).hasMessage("/usr/bin/python3 on the machine exited with 3: MemoryError");
     }
 
     @Test
@@ -79,11 +58,6 @@ class AgentFailureTest {
         var failure = AgentFailure.of(result, true);
         assertThat(failure.code()).isEqualTo(ProblemCode.TIMEOUT);
         assertThat(failure).hasMessage("it took longer than 10 s");
-    }
-
-    @Test
-    void outputWithoutAnAnswerIsUnreadable() {
-        assertThat(AgentFailure.of(exited(0, ""), true).code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE);
         assertThat(AgentFailure.of(new CommandResult("garbage", "", null, null), true)
                         .code())
                 .isEqualTo(ProblemCode.ANSWER_UNREADABLE);
@@ -91,14 +65,10 @@ class AgentFailureTest {
 
     @Test
     void errorsAreTruncatedAndEscaped() {
-        var failure = AgentFailure.of(exited(1, "\u001b[2J\u0007" + "x".repeat(5000)), true);
-        assertThat(failure.getMessage())
+        var result = new CommandResult("", "\u001b[2J\u0007" + "x".repeat(5000), 1, null);
+        assertThat(AgentFailure.of(result, true).getMessage())
                 .hasSizeLessThan(400)
                 .doesNotContain("\u001b")
                 .contains("\\u001b[2J");
-    }
-
-    private static CommandResult exited(int code, String errors) {
-        return new CommandResult("garbage", errors, code, null);
     }
 }

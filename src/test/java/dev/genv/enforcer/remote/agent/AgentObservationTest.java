@@ -1,85 +1,56 @@
 package dev.genv.enforcer.remote.agent;
 
-import static dev.genv.enforcer.testsupport.state.ExpectedObservation.assertOneEnvironmentObserved;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.model.Environment;
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The real agent on real processes; only the GPUs are fake. */
+/** The service with the real agent; only the GPUs are fake. */
 @Timeout(600)
 class AgentObservationTest {
+    private static final Membership SILENT = new Membership.Unknown("its environ does not answer");
+    private static final Membership IN_A = new Membership.InEnvironment("a");
+    private static final String VARIABLE_A = "GENV_ENVIRONMENT_ID=a";
+    private static final String READ_ONLY_REASON =
+            "another service acts on this host over SSH, or this one did before its restart, and that lease has not expired";
+
     private final Path folder;
     private final Machine machine;
 
     AgentObservationTest(@TempDir Path folder) throws IOException {
         this.folder = folder;
         machine = new Machine(folder);
-    }
-
-    @Test
-    void observesProcessesAndAttachments() throws Exception {
-        try (var child = Child.inEnvironment("15971")) {
-            machine.nvidiaSmi.process(0, child.pid(), "1542").process(1, child.pid(), "[N/A]");
-            machine.files()
-                    .ownEnv("15971", "4g", child.pid())
-                    .device(0, "15971")
-                    .device(1)
-                    .write();
-            var observation = machine.observe();
-            assertThat(observation.details().readOnlyReason()).isNull();
-            assertThat(observation.details().ended()).isEmpty();
-            assertThat(observation.host()).isEqualTo("gpu-1");
-            assertOneEnvironmentObserved(observation, child);
-            assertThat(observation.environments().getFirst().ownership().uids()).containsExactly(CurrentProcess.uid());
-            assertComplete(observation);
-        }
-    }
-
-    @Test
-    void distinguishesOutsideFromUnknownMembership() throws Exception {
-        try (var outside = Child.withEnvironment(Map.of());
-                var listed = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", ""))) {
-            machine.nvidiaSmi.process(0, outside.pid(), "1").process(0, listed.pid(), "1");
-            machine.files()
-                    .ownEnv("15971", null, listed.pid())
-                    .device(0)
-                    .device(1)
-                    .write();
-            var snapshot = machine.observe();
-            assertThat(process(snapshot, outside).membership()).isEqualTo(new Membership.Outside());
-            assertThat(process(snapshot, listed).membership()).isInstanceOf(Membership.Unknown.class);
-        }
-    }
-
-    @Test
-    void machineWithoutStateIsComplete() throws Exception {
-        assertComplete(machine.observe());
-        assertThat(machine.state.resolve("genv.lock")).doesNotExist();
-        var absent = new Machine(Files.createDirectory(folder.resolve("other")));
-        Files.delete(absent.state);
-        assertComplete(absent.observe());
-        assertThat(absent.state).doesNotExist();
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
 
     @Test
@@ -97,103 +68,156 @@ class AgentObservationTest {
     }
 
     @Test
-    void rereadsAccountsOnlyWhenTheyChange() throws Exception {
+    void exitIsUnknownInAnotherPidNamespace() throws Exception {
+        machine.useFakeProc(folder.resolve("proc")).pidNamespace(4026532281L);
+        var ofTheHost = new ProcessId(8, 1);
+        assertThat(machine.observe(ofTheHost).details().ended()).containsExactly(ofTheHost);
+        assertThat(machine.requireHostPid().observe(ofTheHost).details().ended())
+                .isEmpty();
+    }
+
+    /** As a container does with a program of its host. */
+    @Test
+    void protectedProgramIsImmuneAtAnyMountPoint() throws Exception {
+        Requirements.root();
+        var program = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
+        var other = Files.createFile(folder.resolve("mps"));
+        var mounted = "mount --bind '%s' '%s' && exec '%s' 600".formatted(program, other, other);
+        try (var child = Child.running(
+                List.of("unshare", "--mount", "--propagation", "private", "sh", "-c", mounted),
+                Map.of("PATH", "/usr/bin:/bin"))) {
+            await().until(() -> Files.readString(Path.of("/proc/%d/comm".formatted(child.pid())))
+                    .equals("mps\n"));
+            machine.nvidiaSmi.process(0, child.pid(), "1");
+            assertThat(machine.protectPrograms(program.toString()).observe().processes())
+                    .extracting(GpuProcess::immunity)
+                    .containsExactly(new Immunity(Immunity.Kind.PROTECTED, "it runs " + program));
+        }
+    }
+
+    @Test
+    void secondServiceIsReadOnly() throws Exception {
         try (var child = Child.inEnvironment("15971")) {
-            machine.files()
-                    .env("15971", CurrentProcess.uid(), "raz", null, child.pid())
-                    .device(0, "15971")
-                    .device(1)
-                    .write();
-            var agent = machine.agent();
-            assertThat(dispute(agent)).contains("uid %d is user".formatted(CurrentProcess.uid()));
-            assertThat(dispute(agent)).contains("uid %d is user".formatted(CurrentProcess.uid()));
-            assertThat(machine.python.requests().getLast().line()).doesNotContain("PASSWD=''");
-            Files.writeString(machine.etc.resolve("passwd"), "raz:x:%d:0::/:/bin/sh\n".formatted(CurrentProcess.uid()));
-            assertThat(dispute(agent)).isNull();
-            Files.delete(machine.etc.resolve("passwd"));
+            machine.nvidiaSmi.process(0, child.pid(), "1542");
+            machine.files().device(0).device(1).write();
+            assertThat(machine.observe().details().readOnlyReason()).isNull();
+            var second = machine.service("two").agent();
+            var observation = second.observe(machine.python, Set.of());
+            assertThat(observation.details().readOnlyReason()).isEqualTo(READ_ONLY_REASON);
+            assertThat(observation.problems())
+                    .contains(new Problem(ProblemCode.SECOND_ENFORCER, READ_ONLY_REASON + ": this one only observes"));
+            var action = new Action.Terminate("gpu-1", observation.processes().getFirst());
+            var results = new HashMap<Action, Result>();
+            second.execute(machine.python, List.of(action), results::put);
+            assertThat(results).containsExactly(Map.entry(action, Result.failed(READ_ONLY_REASON)));
+            assertThat(machine.auditOnly().observe().details().readOnlyReason()).isNull();
+        }
+    }
+
+    @Test
+    void reportsWhatIsMeasuredOnTheDevices() throws Exception {
+        machine.nvidiaSmi.status("0, 1700, 16384, 61, 87\n1, [N/A], 16384, 48, [N/A]\n");
+        assertThat(machine.observe().details().devices()).isEmpty();
+        assertThat(machine.readStatus().observe().details().devices())
+                .containsExactly(
+                        new DeviceStatus(0, 61, 87, Memory.ofMebibytes(1700), Memory.ofMebibytes(16384)),
+                        new DeviceStatus(1, 48, null, null, Memory.ofMebibytes(16384)));
+    }
+
+    /** A process can lay its memory where nobody answers. Then it alone is not known. */
+    @Test
+    void silentProcessIsReadAgainOnlyAfterAPause() throws Exception {
+        var proc = machine.useFakeProc(folder.resolve("proc"));
+        var agent = machine.agent();
+        machine.setGpuProcesses(7, 8);
+        var silent = proc.process(7);
+        hang(silent.file("environ"));
+        proc.process(8).environ(VARIABLE_A);
+        for (var i = 0; i < 2; i++) {
+            assertThat(agent.observe(machine.python, Set.of()).processes())
+                    .extracting(GpuProcess::membership)
+                    .containsExactly(SILENT, IN_A);
+        }
+        assertThat(Machine.request(machine.python.requests().getLast()).path("skip"))
+                .extracting(JsonNode::intValue)
+                .containsExactly(7);
+        Files.delete(silent.file("environ"));
+        silent.environ(VARIABLE_A);
+        machine.nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(agent.observe(machine.python, Set.of()).processes())
+                .extracting(GpuProcess::membership)
+                .containsExactly(IN_A, IN_A);
+    }
+
+    private static void hang(Path file) throws Exception {
+        Files.deleteIfExists(file);
+        Fifo.at(file);
+    }
+
+    /** A process with unreadable arguments may be a kernel, so every environment with kernels counts as active. */
+    @Test
+    void hangingArgumentsKeepTheEnvironmentAlive() throws Exception {
+        var silent = machine.useFakeProc(folder.resolve("proc")).process(7);
+        var agent = machine.agent();
+        hang(silent.file("cmdline"));
+        machine.files()
+                .env("1", CurrentProcess.uid(), null, null, List.of(), List.of("one"))
+                .device(0)
+                .device(1)
+                .write();
+        for (var i = 0; i < 2; i++) {
             var snapshot = agent.observe(machine.python, Set.of());
-            assertThat(codes(snapshot)).containsExactly(ProblemCode.PASSWD_UNREADABLE);
-            assertThat(snapshot.environments().getFirst().ownership().dispute()).isNull();
-            Files.write(machine.etc.resolve("passwd"), new byte[3 << 20]);
-            assertThat(codes(agent.observe(machine.python, Set.of()))).containsExactly(ProblemCode.PASSWD_UNREADABLE);
+            assertThat(snapshot.environments()).hasSize(1);
+            assertThat(snapshot.problems()).extracting(Problem::code).containsExactly(ProblemCode.KERNELS_UNKNOWN);
         }
-    }
-
-    private @Nullable String dispute(AgentHost agent) throws Exception {
+        Files.delete(silent.file("cmdline"));
+        silent.arguments("python");
+        machine.nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
         var snapshot = agent.observe(machine.python, Set.of());
-        return snapshot.environments().getFirst().ownership().dispute();
+        assertThat(snapshot.environments()).isEmpty();
+        assertThat(snapshot.problems()).isEmpty();
+    }
+
+    /** The service recognises sudo's refusals by their words. */
+    @Test
+    void hasSudoSpeakEnglish() {
+        var commands = new ArrayList<String>();
+        assertThatThrownBy(() -> machine.useSudo()
+                        .agent()
+                        .observe(
+                                request -> {
+                                    commands.add(request.command());
+                                    return new CommandResult("", "sudo: a password is required", 1, null);
+                                },
+                                Set.of()))
+                .isInstanceOf(UnreachableException.class);
+        assertThat(commands).singleElement().asString().startsWith("env LC_ALL=C sudo -n /usr/bin/python3 ");
+    }
+
+    /** Its next answer may be invalid for the same reason. */
+    @Test
+    void endsAnAgentWhoseAnswerIsInvalid() {
+        var agent = machine.agent();
+        assertThatThrownBy(() -> agent.observe(
+                        request -> new CommandResult(
+                                Machine.answer(request, new Answer.Failed("why"))
+                                        .replace("why", "how"),
+                                "",
+                                null,
+                                null),
+                        Set.of()))
+                .isInstanceOf(UnreachableException.class)
+                .hasMessageContaining("its checksum is that of another text");
+        assertThat(agent.stops()).isEqualTo(1);
     }
 
     @Test
-    void jupyterKernelKeepsTheEnvironmentAlive() throws Exception {
-        // No other process of this machine has these.
-        var one = UUID.randomUUID().toString();
-        var two = UUID.randomUUID().toString();
-        var three = UUID.randomUUID().toString();
-        machine.files()
-                .env("1", CurrentProcess.uid(), null, null, List.of(), List.of(one))
-                .env("2", CurrentProcess.uid(), null, null, List.of(), List.of(two, two + "\nx"))
-                .env("3", CurrentProcess.uid(), null, null, List.of(), List.of(three))
-                .device(0)
-                .device(1)
-                .write();
-        try (var first = startKernel("/run/kernel-%s.json".formatted(one));
-                var second = startKernel("-f=kernel-%s.json".formatted(two));
-                var none = startKernel(
-                        "/run/kernel-%s.json.bak".formatted(three),
-                        "/run/xkernel-%s.json".formatted(three),
-                        "kernel-%s.json\nx".formatted(three))) {
-            assertThat(List.of(first, second, none))
-                    .allSatisfy(child -> assertThat(child.isAlive()).isTrue());
-            var snapshot = machine.observe();
-            assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly("1", "2");
-            assertComplete(snapshot);
-        }
-        assertThat(machine.observe().environments()).isEmpty();
-    }
-
-    /** It runs once it has become the shell: until then the kernel shows the arguments of the JVM's helper. */
-    private static Child startKernel(String... arguments) throws IOException {
-        var command = new ArrayList<>(List.of("sh", "-c", "sleep 600; :"));
-        command.addAll(List.of(arguments));
-        var child = Child.running(command, Map.of());
-        await().until(() -> child.command().equals("sh"));
-        return child;
-    }
-
-    @Test
-    void searchesKernelsOfIdsInAnotherNotation() throws Exception {
-        var id = UUID.randomUUID().toString();
-        machine.files()
-                .env("1", CurrentProcess.uid(), null, null, List.of(), List.of(id))
-                .device(0)
-                .device(1)
-                .write();
-        var envs = machine.state.resolve("envs.json");
-        Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
-        try (var _ = startKernel("/run/kernel-%s.json".formatted(id))) {
-            assertThat(machine.observe().environments()).hasSize(1);
-        }
-        assertThat(machine.observe().environments()).isEmpty();
-    }
-
-    private static GpuProcess process(Snapshot snapshot, Child child) {
-        return snapshot.processes().stream()
-                .filter(process -> process.pid() == child.pid())
-                .findFirst()
-                .orElseThrow();
-    }
-
-    private static void assertComplete(Snapshot snapshot) {
-        assertThat(codes(snapshot)).isEmpty();
-        assertThat(snapshot.missing()).isEmpty();
-    }
-
-    /** What an ordinary user may not do is not what a test of the rest is about. */
-    private static List<ProblemCode> codes(Snapshot snapshot) {
-        return snapshot.problems().stream()
-                .map(Problem::code)
-                .filter(code -> !code.equals(ProblemCode.MISSING_PRIVILEGE))
-                .toList();
+    void everyRequestHasItsOwnNonce() throws Exception {
+        machine.observe();
+        machine.observe();
+        assertThat(machine.python.requests())
+                .hasSize(2)
+                .extracting(request -> Machine.request(request).path("nonce").textValue())
+                .doesNotHaveDuplicates();
     }
 }

@@ -11,140 +11,223 @@ import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
+/** What did not answer is left out for a while. */
 class HostMemoryTest {
+    private static final HostFacts SAMPLE = SampleFacts.ALL;
     private static final Kernels HANG = new Kernels(Set.of(), "process 7 of uid 1000: reading its arguments hangs");
     private static final Kernels FOUND = new Kernels(Set.of("kernel-1.json"), "");
+    private static final ProcessId SILENT = new ProcessId(1, 7);
 
-    private final AtomicLong nanos = new AtomicLong();
+    private final AtomicLong nanos = new AtomicLong(-5);
     private final HostMemory memory = new HostMemory(nanos::get);
+    private final HangBackoff<String> backoff = new HangBackoff<>(nanos::get);
+
+    private void awaitEndOfShortestPause() {
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+    }
+
+    @Test
+    void doublesThePauseUpToOneHour() {
+        assertThat(backoff.isPaused("a")).isFalse();
+        for (var length = Duration.ofMinutes(1); length.toMinutes() < 60; length = length.multipliedBy(2)) {
+            assertPausedFor(length);
+        }
+        assertPausedFor(Duration.ofHours(1));
+        assertPausedFor(Duration.ofHours(1));
+    }
+
+    private void assertPausedFor(Duration length) {
+        backoff.record("a", true);
+        nanos.addAndGet(length.toNanos() - 1);
+        assertThat(backoff.isPaused("b")).isFalse();
+        assertThat(backoff.paused()).containsExactly("a");
+        nanos.incrementAndGet();
+        assertThat(backoff.isPaused("a")).isFalse();
+        assertThat(backoff.paused()).isEmpty();
+    }
+
+    @Test
+    void answerEndsThePause() {
+        backoff.record("a", true);
+        backoff.record("a", true);
+        backoff.record("a", false);
+        assertThat(backoff.isPaused("a")).isFalse();
+        assertPausedFor(Duration.ofMinutes(1));
+    }
+
+    @Test
+    void keepsAtMostOneThousandEntries() {
+        for (var i = 0; i < 1500; i++) {
+            backoff.record("number " + i, true);
+        }
+        assertThat(backoff.paused()).hasSize(1000).contains("number 1499").doesNotContain("number 0");
+    }
 
     @Test
     void leavesOutToolThatCannotBeKilledForAWhile() {
-        record(FOUND, true);
+        record(SAMPLE.gpu(), FOUND, true);
         assertThat(memory.omitted().tool()).isTrue();
-        record(FOUND, true); // it was not run
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        record(SAMPLE.gpu(), FOUND, true); // it was not run
+        awaitEndOfShortestPause();
         assertThat(memory.omitted().tool()).isFalse();
-        record(FOUND, false);
+        record(SAMPLE.gpu(), FOUND, false);
         assertThat(memory.omitted().tool()).isFalse();
     }
 
     @Test
     void leavesOutKernelsThatHangForAWhile() {
-        record(HANG, false);
+        record(HANG);
         assertThat(memory.omitted().kernels()).isTrue();
-        record(HANG, false); // they were not searched
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        record(HANG); // they were not searched
+        awaitEndOfShortestPause();
         assertThat(memory.omitted().kernels()).isFalse();
     }
 
     /** Otherwise a user could end each pause by an environment without kernels. */
     @Test
     void pauseGrowsAlthoughThereWasNothingToSearchInBetween() {
-        record(HANG, false);
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
-        record(Kernels.NONE, false);
-        record(HANG, false);
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        record(HANG);
+        awaitEndOfShortestPause();
+        record(Kernels.NONE);
+        record(HANG);
+        awaitEndOfShortestPause();
         assertThat(memory.omitted().kernels()).isTrue();
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
-        record(FOUND, false);
-        record(HANG, false);
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        awaitEndOfShortestPause();
+        record(FOUND);
+        record(HANG);
+        awaitEndOfShortestPause();
         assertThat(memory.omitted().kernels()).isFalse();
     }
 
     @Test
     void doesNotAskForTheStatusForAWhileAfterAHang() {
-        record(status(Reading.failed(Failure.TIMEOUT, "it hangs")));
+        recordStatus(Reading.failed(Failure.TIMEOUT, "it hangs"));
         assertThat(memory.omitted().status()).isTrue();
         assertThat(memory.omitted().tool()).isFalse();
-        record(status(Reading.failed(Failure.SKIPPED, "it is not asked"))); // which is no answer
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        recordStatus(Reading.failed(Failure.SKIPPED, "it is not asked")); // which is no answer
+        awaitEndOfShortestPause();
         assertThat(memory.omitted().status()).isFalse();
-        record(status(Reading.failed(Failure.TIMEOUT, "it hangs")));
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        recordStatus(Reading.failed(Failure.TIMEOUT, "it hangs"));
+        awaitEndOfShortestPause();
         assertThat(memory.omitted().status()).isTrue(); // the pause is longer now
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
-        record(status(Reading.of(new ToolOutput(2, Bytes.EMPTY, Bytes.EMPTY))));
+        awaitEndOfShortestPause();
+        recordStatus(Reading.of(new ToolOutput(2, Bytes.EMPTY, Bytes.EMPTY)));
         assertThat(memory.omitted().status()).isFalse();
-    }
-
-    private static GpuFacts status(Reading<ToolOutput> answer) {
-        return SampleFacts.ALL.gpu().withStatus(answer);
-    }
-
-    private void record(GpuFacts gpus) {
-        var sample = SampleFacts.ALL;
-        record(facts(sample.accounts(), gpus, sample.holders(), sample.liveness()), false);
-    }
-
-    @Test
-    void leavesOutAHolderThatDoesNotAnswer() {
-        var sample = SampleFacts.ALL;
-        var silent = SilentProcessesTest.process(9, 7, Reading.of(1000L), Failure.TIMEOUT);
-        var holders = new HolderFacts(List.of(), List.of(new HolderFacts.Holder(silent, List.of(0), List.of())), "");
-        record(facts(sample.accounts(), holders, sample.liveness()), false);
-        assertThat(memory.omitted().processes()).containsExactly(new ProcessId(9, 7));
     }
 
     @Test
     void remembersTheVersionsOfTheAccounts() {
         assertThat(memory.omitted().passwd()).isEmpty();
-        record(accounts(Reading.of(new TextFile("1", null)), Reading.of(new TextFile("2", null))));
-        record(accounts(Reading.failed(Failure.DENIED, ""), Reading.of(new TextFile("3", null))));
+        recordAccounts(Reading.of(new TextFile("1", null)), Reading.of(new TextFile("2", null)));
+        recordAccounts(Reading.failed(Failure.DENIED, ""), Reading.of(new TextFile("3", null)));
         assertThat(memory.omitted().passwd()).isEqualTo("1");
         assertThat(memory.omitted().subuid()).isEqualTo("3");
     }
 
-    private static AccountFacts accounts(Reading<TextFile> passwd, Reading<TextFile> subuid) {
-        return new AccountFacts(passwd, subuid);
+    @Test
+    void skipsOnlyTheProcessesThatDidNotAnswer() {
+        recordProcesses(
+                process(1, 7, Reading.failed(Failure.TIMEOUT, "")),
+                process(2, 7, SAMPLE.processes().getFirst().environ()),
+                process(3, 7, Reading.failed(Failure.DENIED, "")));
+        assertThat(memory.omitted().processes()).containsExactly(SILENT);
     }
 
-    private void record(AccountFacts accounts) {
-        var sample = SampleFacts.ALL;
-        record(facts(accounts, sample.holders(), sample.liveness()), false);
+    @Test
+    void skippedProcessDoesNotExtendItsPause() {
+        recordProcesses(process(1, 7, Reading.failed(Failure.TIMEOUT, "")));
+        nanos.addAndGet(Duration.ofSeconds(59).toNanos());
+        for (var failure : List.of(Failure.SKIPPED, Failure.NO_TIME)) {
+            recordProcesses(process(1, 7, Reading.failed(failure, "")));
+            assertThat(memory.omitted().processes()).hasSize(1);
+        }
+        nanos.addAndGet(Duration.ofSeconds(1).toNanos());
+        assertThat(memory.omitted().processes()).isEmpty();
     }
 
-    private void record(Kernels kernels, boolean toolHangs) {
-        var sample = SampleFacts.ALL;
+    @Test
+    void pauseDoesNotApplyToANewProcessWithTheSamePid() {
+        recordProcesses(process(1, 3, Reading.failed(Failure.TIMEOUT, "")));
+        recordProcesses(process(1, 7, Reading.failed(Failure.SKIPPED, "")));
+        assertThat(memory.omitted().processes()).isEmpty();
+    }
+
+    @Test
+    void pauseEndsWithTheProcess() {
+        recordProcesses(process(1, 7, Reading.failed(Failure.TIMEOUT, "")));
+        recordProcesses(process(1, Reading.failed(Failure.OTHER, ""), Reading.failed(Failure.SKIPPED, "")));
+        assertThat(memory.omitted().processes()).containsExactly(SILENT);
+        recordProcesses(process(1, Reading.failed(Failure.ABSENT, ""), Reading.failed(Failure.ABSENT, "")));
+        assertThat(memory.omitted().processes()).isEmpty();
+    }
+
+    @Test
+    void leavesOutAHolderThatDoesNotAnswer() {
+        var silent = process(1, 7, Reading.failed(Failure.TIMEOUT, ""));
+        var holders = new HolderFacts(List.of(), List.of(new HolderFacts.Holder(silent, List.of(0), List.of())), "");
+        record(SAMPLE.accounts(), SAMPLE.gpu(), holders, SAMPLE.liveness(), false);
+        assertThat(memory.omitted().processes()).containsExactly(SILENT);
+    }
+
+    private static ProcessFacts process(int pid, int start, Reading<EnvironFacts> environ) {
+        var text = "%d (python) S 1%s %d%s\n".formatted(pid, " 9".repeat(17), start, " 9".repeat(30));
+        return process(pid, Reading.of(SampleFacts.bytes(text)), environ);
+    }
+
+    private static ProcessFacts process(int pid, Reading<Bytes> stat, Reading<EnvironFacts> environ) {
+        return new ProcessFacts(pid, stat, Reading.of(1000L), environ, Reading.failed(Failure.OTHER, ""), stat);
+    }
+
+    private void recordProcesses(ProcessFacts... processes) {
+        memory.recordProcesses(List.of(processes), memory.omitted().processes());
+    }
+
+    private void recordStatus(Reading<ToolOutput> answer) {
+        record(SAMPLE.gpu().withStatus(answer), SAMPLE.liveness().kernels(), false);
+    }
+
+    private void recordAccounts(Reading<TextFile> passwd, Reading<TextFile> subuid) {
+        record(new AccountFacts(passwd, subuid), SAMPLE.gpu(), SAMPLE.holders(), SAMPLE.liveness(), false);
+    }
+
+    private void record(Kernels kernels) {
+        record(SAMPLE.gpu(), kernels, false);
+    }
+
+    private void record(GpuFacts gpu, Kernels kernels, boolean toolHangs) {
         var liveness = new LivenessFacts(Reading.of(List.of()), kernels);
-        record(facts(sample.accounts(), sample.holders(), liveness), toolHangs);
+        record(SAMPLE.accounts(), gpu, SAMPLE.holders(), liveness, toolHangs);
     }
 
-    private void record(HostFacts facts, boolean toolHangs) {
-        memory.record(new Answer.Observed(facts, toolHangs), memory.omitted());
-    }
-
-    private static HostFacts facts(AccountFacts accounts, HolderFacts holders, LivenessFacts liveness) {
-        return facts(accounts, SampleFacts.ALL.gpu(), holders, liveness);
-    }
-
-    private static HostFacts facts(AccountFacts accounts, GpuFacts gpus, HolderFacts holders, LivenessFacts liveness) {
-        var sample = SampleFacts.ALL;
-        return new HostFacts(
-                sample.machine(),
-                sample.access(),
+    private void record(
+            AccountFacts accounts, GpuFacts gpu, HolderFacts holders, LivenessFacts liveness, boolean toolHangs) {
+        var facts = new HostFacts(
+                SAMPLE.machine(),
+                SAMPLE.access(),
                 accounts,
-                sample.programs(),
-                gpus,
-                sample.processes(),
-                sample.related(),
-                sample.relatedOmission(),
+                SAMPLE.programs(),
+                gpu,
+                SAMPLE.processes(),
+                SAMPLE.related(),
+                SAMPLE.relatedOmission(),
                 holders,
-                sample.earlierState(),
-                sample.state(),
+                SAMPLE.earlierState(),
+                SAMPLE.state(),
                 liveness,
-                sample.enforcers(),
-                sample.verified());
+                SAMPLE.enforcers(),
+                SAMPLE.verified());
+        memory.record(new Answer.Observed(facts, toolHangs), memory.omitted());
     }
 }

@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.agent;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
@@ -10,6 +11,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
@@ -31,10 +33,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
 /** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
-final class Machine {
+class Machine {
     static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
     /** For a whole message; what tests wait for comes sooner on any machine. */
     static final Duration TIMEOUT = Duration.ofMinutes(2);
@@ -52,14 +55,9 @@ final class Machine {
     private String service = "one";
     private boolean canAct = true;
     private boolean sudo;
-    private Duration lockTimeout = Duration.ofSeconds(30);
-    private Duration gpuTimeout = Duration.ofSeconds(30);
     private boolean readsStatus;
-    private Duration timeout = TIMEOUT;
-    private Duration lease = Duration.ofHours(1);
     private boolean requireHostPid;
     private List<ProtectedExecutable> programs = List.of();
-    private List<String> exemptUsers = List.of();
 
     Machine(Path folder) throws IOException {
         state = Files.createDirectory(folder.resolve("genv"));
@@ -79,25 +77,13 @@ final class Machine {
     FakeProc useFakeProc(Path root) throws IOException {
         proc = root.toString();
         var fake = new FakeProc(Files.createDirectories(root));
-        var self = Files.createDirectories(root.resolve("self"));
-        Files.writeString(
-                self.resolve("status"),
-                "Name:\tsh\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\nCapEff:\t%2$s\n".formatted(CurrentProcess.uid(), EVERYTHING));
+        fake.writeSelf(EVERYTHING, "");
         fake.pidNamespace(FIRST_PID_NAMESPACE);
+        fake.writeUptime(3600);
         var random = Files.createDirectories(root.resolve("sys/kernel/random"));
         Files.writeString(random.resolve("boot_id"), BOOT + "\n");
         Files.writeString(root.resolve("locks"), "");
-        writeUptime(root, 3600);
         return fake;
-    }
-
-    static void writeUptime(Path proc, int seconds) throws IOException {
-        Files.writeString(proc.resolve("uptime"), seconds + ".00 0.00\n");
-    }
-
-    Machine useRealProc() {
-        proc = "/proc";
-        return this;
     }
 
     /** Has the GPU tool list processes that are not there for the kernel. */
@@ -114,18 +100,8 @@ final class Machine {
         Files.createFile(state.resolve("genv.lock"));
     }
 
-    Machine timeout(Duration other) {
-        timeout = other;
-        return this;
-    }
-
     Machine service(String other) {
         service = other;
-        return this;
-    }
-
-    Machine lease(Duration other) {
-        lease = other;
         return this;
     }
 
@@ -136,16 +112,6 @@ final class Machine {
 
     Machine auditOnly() {
         canAct = false;
-        return this;
-    }
-
-    Machine lockTimeout(Duration other) {
-        lockTimeout = other;
-        return this;
-    }
-
-    Machine gpuTimeout(Duration other) {
-        gpuTimeout = other;
         return this;
     }
 
@@ -161,11 +127,6 @@ final class Machine {
 
     Machine protectPrograms(String... values) {
         programs = List.of(values).stream().map(ProtectedExecutable::parse).toList();
-        return this;
-    }
-
-    Machine exemptUsers(String... users) {
-        exemptUsers = List.of(users);
         return this;
     }
 
@@ -187,7 +148,7 @@ final class Machine {
                 "gpu-1",
                 state.toString(),
                 programs,
-                exemptUsers,
+                List.of(),
                 requireHostPid,
                 canAct,
                 true,
@@ -200,17 +161,17 @@ final class Machine {
         var settings = settings();
         var config = new AgentConfig(
                 state.toString(),
-                lockTimeout,
+                Duration.ofSeconds(30),
                 nvidiaSmi.path().toString(),
-                gpuTimeout,
+                Duration.ofSeconds(30),
                 readsStatus,
-                timeout,
+                TIMEOUT,
                 sudo,
                 settings.programs().stream()
                         .map(program -> program.path().toString())
                         .toList(),
                 canAct,
-                lease);
+                Duration.ofHours(1));
         var places = new AgentCommand.Places(proc, etc.toString(), run.toString());
         var command = new AgentCommand(config, places, service, new SecureRandom());
         return new ObservedHost(settings, new AgentMachine("gpu-1", connection, config, command, nanos::get));
@@ -237,5 +198,47 @@ final class Machine {
 
     Snapshot observe(ProcessId... pending) throws UnreachableException, InterruptedException {
         return agent().observe(python, Set.of(pending));
+    }
+
+    /** The host with its agent; each call has a connection of its own. */
+    static final class AgentHost {
+        private final ObservedHost host;
+        private int stops;
+        private Machine.Answering connection;
+
+        AgentHost(Machine machine) {
+            connection = machine.python;
+            host = machine.host(new Connection() {
+                @Override
+                public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
+                    return connection.request(request);
+                }
+
+                @Override
+                public void stop() {
+                    stops++;
+                }
+
+                @Override
+                public void close() {}
+            });
+        }
+
+        /** Returns how often the program was to be ended. */
+        int stops() {
+            return stops;
+        }
+
+        Snapshot observe(Machine.Answering other, Set<ProcessId> verified)
+                throws UnreachableException, InterruptedException {
+            connection = other;
+            return host.observe(verified);
+        }
+
+        void execute(Machine.Answering other, List<Action> actions, BiConsumer<Action, Result> done)
+                throws UnreachableException, InterruptedException {
+            connection = other;
+            host.execute(actions, done);
+        }
     }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 class UnlistedAgentTest extends UnlistedSuite {
     private final Machine machine;
     private final Path proc;
-    private final AgentHost host;
+    private final Machine.AgentHost host;
 
     UnlistedAgentTest(@TempDir Path folder) throws IOException {
         machine = new Machine(folder);

@@ -56,23 +56,6 @@ class CommandTest extends ServerTest {
     }
 
     @Test
-    void unknownCommandYieldsExitCode127() throws Exception {
-        assertThat(connection.run(TestFleet.request("nobody knows it")))
-                .isEqualTo(new CommandResult("", "", 127, null));
-    }
-
-    @Test
-    void unreadInputDoesNotAffectTheConnection() throws Exception {
-        var much = "x".repeat(8 << 20);
-
-        assertThat(connection
-                        .run(new CommandRequest("true", much, TestFleet.LONG_TIMEOUT, 100))
-                        .exitCode())
-                .isZero();
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
-    }
-
-    @Test
     void abortsCommandThatDoesNotReadItsInput() throws Exception {
         server.addProgram("hang", CommandTest::hang);
 
@@ -164,20 +147,6 @@ class CommandTest extends ServerTest {
 
         assertInterrupted(answer, ProblemCode.TIMEOUT);
         assertThat(answer.output()).matches("d{2,}");
-        assertMachineStillAnswers();
-    }
-
-    @Test
-    void reportsConnectionLostDuringACommand() throws Exception {
-        server.addProgram("p", (_, out, _) -> {
-            out.write("half".getBytes(StandardCharsets.UTF_8));
-            out.flush();
-            Thread.sleep(200);
-            server.cutConnections();
-            return 0;
-        });
-
-        assertInterrupted(connection.run(TestFleet.request("p")), ProblemCode.CONNECTION_LOST);
         assertMachineStillAnswers();
     }
 

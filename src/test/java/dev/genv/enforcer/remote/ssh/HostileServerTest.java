@@ -21,11 +21,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** A server must not block the service, whatever it sends: each of these tests would hang. */
 @Timeout(600)
@@ -38,7 +42,7 @@ class HostileServerTest {
     private TestFleet fleet;
     private ServerSocket server;
 
-    private interface ServerBehavior {
+    interface ServerBehavior {
         void handle(Socket client) throws Exception;
     }
 
@@ -111,78 +115,62 @@ class HostileServerTest {
         assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 
-    @Test
-    void timesOutWhenTheServerSendsNothing() throws Exception {
-        serve(client -> client.getInputStream().readAllBytes());
-
-        assertRefused(connectionWithShortTimeout(), ProblemCode.CONNECT_TIMEOUT);
+    static Stream<Arguments> servers() {
+        return Stream.of(
+                server(
+                        ProblemCode.CONNECT_TIMEOUT,
+                        "did not finish the key exchange and the login",
+                        TIMEOUT,
+                        client -> {
+                            client.getInputStream().readAllBytes();
+                        }),
+                server(
+                        ProblemCode.CONNECT_TIMEOUT,
+                        "no connection within 700 ms: it did not finish the key exchange and the login",
+                        TIMEOUT,
+                        client -> {
+                            while (true) {
+                                client.getOutputStream().write('S');
+                                Thread.sleep(20);
+                            }
+                        }),
+                server(
+                        ProblemCode.CONNECTION_LOST,
+                        "lost before the login: the host sent too much data that the service did not request",
+                        HANG,
+                        client -> writeForever(client.getOutputStream(), "Welcome to this host\r\n")),
+                server(
+                        ProblemCode.SSH_FAILED,
+                        "invalid server's version string",
+                        HANG,
+                        client -> writeForever(client.getOutputStream(), "\u0001\u0002\u0003")),
+                server(ProblemCode.SSH_FAILED, "", HANG, client -> {
+                    client.getOutputStream().write("SSH-2.0-x\r\n".getBytes(StandardCharsets.US_ASCII));
+                    writeForever(client.getOutputStream(), "\u0000\u0000\u0000\u00ffgarbage");
+                }),
+                server(ProblemCode.CONNECTION_LOST, "", HANG, Socket::close),
+                server(ProblemCode.CONNECTION_LOST, "", HANG, client -> {
+                    client.getOutputStream().write("Not allowed at this time\r\n".getBytes(StandardCharsets.US_ASCII));
+                    client.close();
+                }));
     }
 
-    @Test
-    void timesOutWhenTheServerSendsSingleBytes() throws Exception {
-        serve(client -> {
-            while (true) {
-                client.getOutputStream().write('S');
-                Thread.sleep(20);
-            }
-        });
-
-        assertRefused(connectionWithShortTimeout(), ProblemCode.CONNECT_TIMEOUT)
-                .isEqualTo("no connection within 700 ms: it did not finish the key exchange and the login");
+    private static Arguments server(ProblemCode code, String text, Duration timeout, ServerBehavior behavior) {
+        return Arguments.of(code, text, timeout, behavior);
     }
 
-    @Test
-    void disconnectsWhenTheServerSendsAnEndlessBanner() throws Exception {
-        serve(client -> writeForever(client.getOutputStream(), "Welcome to this host\r\n"));
-        fleet.writeKnownHosts("");
-        var patient = fleet.connect(fleet.access(TestFleet.LONG_TIMEOUT), "127.0.0.5:" + server.getLocalPort());
-
-        assertRefused(patient, ProblemCode.CONNECTION_LOST)
-                .isEqualTo(
-                        "the connection was lost before the login: the host sent too much data that the service did not request");
-    }
-
-    @Test
-    void reportsServerThatDoesNotSpeakSsh() throws Exception {
-        serve(client -> writeForever(client.getOutputStream(), "\u0001\u0002\u0003"));
-
-        assertRefused(connection(), ProblemCode.SSH_FAILED).contains("invalid server's version string");
-    }
-
-    @Test
-    void reportsInvalidPacketsAfterTheVersionString() throws Exception {
-        serve(client -> {
-            client.getOutputStream().write("SSH-2.0-x\r\n".getBytes(StandardCharsets.US_ASCII));
-            writeForever(client.getOutputStream(), "\u0000\u0000\u0000\u00ffgarbage");
-        });
-
-        assertRefused(connection(), ProblemCode.SSH_FAILED);
-    }
-
-    @Test
-    void reportsServerThatClosesTheConnection() throws Exception {
-        serve(Socket::close);
-
-        assertRefused(connection(), ProblemCode.CONNECTION_LOST);
-    }
-
-    @Test
-    void reportsServerThatClosesTheConnectionWithAMessage() throws Exception {
-        serve(client -> {
-            client.getOutputStream().write("Not allowed at this time\r\n".getBytes(StandardCharsets.US_ASCII));
-            client.close();
-        });
-
-        assertRefused(connection(), ProblemCode.CONNECTION_LOST);
-    }
-
-    @Test
-    void keepsNoneOfTheServersDataInTheException() throws Exception {
-        serve(client -> writeForever(client.getOutputStream(), "\u0001\u0002\u0003"));
-
-        assertThatThrownBy(() -> connection().run(TestFleet.request("true")))
-                .isInstanceOf(UnreachableException.class)
-                .hasNoCause();
+    @ParameterizedTest
+    @MethodSource("servers")
+    void reportsWhatTheServerDoesAndKeepsNoneOfItsData(
+            ProblemCode code, String text, Duration timeout, ServerBehavior behavior) throws Exception {
+        serve(behavior);
+        var connection =
+                fleet.connect(access(InetAddress::getAllByName, timeout), "127.0.0.5:" + server.getLocalPort());
+        assertThatThrownBy(() -> connection.run(TestFleet.request("true")))
+                .hasNoCause()
+                .hasMessageContaining(text)
+                .isInstanceOfSatisfying(
+                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo(code));
     }
 
     @Test
@@ -209,10 +197,6 @@ class HostileServerTest {
 
     private CommandConnection connection() throws IOException {
         return fleet.connect(access(InetAddress::getAllByName, HANG), "127.0.0.5:" + server.getLocalPort());
-    }
-
-    private CommandConnection connectionWithShortTimeout() throws IOException {
-        return fleet.connect(access(InetAddress::getAllByName, TIMEOUT), "127.0.0.5:" + server.getLocalPort());
     }
 
     private SshAccess access(DirectSockets.Names names, Duration timeout) throws IOException {

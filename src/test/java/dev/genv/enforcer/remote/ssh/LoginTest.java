@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.ssh;
 
 import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.model.ProblemCode;
@@ -13,32 +12,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The user and the keys of a login. */
-class LoginTest {
+class LoginTest extends ServerTest {
     private static final Duration TIMEOUT = HANG;
-
-    @TempDir
-    Path directory;
-
-    private TestFleet fleet;
-    private FakeSshd server;
     private Path knownHosts;
 
     @BeforeEach
-    void start() throws IOException {
-        fleet = new TestFleet(directory);
-        server = fleet.server("127.0.0.2");
+    void prepare() throws IOException {
         knownHosts = fleet.writeKnownHosts(server.knownHostsLine());
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        fleet.close();
     }
 
     @Test
@@ -50,24 +34,6 @@ class LoginTest {
         server.refuseKeys(false);
         fleet.advanceTime(Duration.ofSeconds(1));
         assertReached(connection);
-    }
-
-    @Test
-    void userInTheHostListOverridesTheSetting() throws Exception {
-        server.setUser("raz");
-        var access = fleet.access(server.knownHostsLine());
-
-        assertRefused(fleet.connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
-                .contains("root");
-        assertReached(fleet.connect(access, "raz@" + server.target()));
-    }
-
-    @Test
-    void usesTheUserOfTheServiceByDefault() throws Exception {
-        server.setUser(System.getProperty("user.name"));
-        var access = fleet.access(new SshSettings(null, fleet.key.file(), null, null, knownHosts, TIMEOUT));
-
-        assertReached(fleet.connect(access, server.target()));
     }
 
     @Test
@@ -137,9 +103,5 @@ class LoginTest {
 
     private SshAccess access(Path identity, @Nullable Path passphrase) {
         return fleet.access(new SshSettings("root", identity, passphrase, null, knownHosts, TIMEOUT));
-    }
-
-    private static void assertReached(CommandConnection connection) throws Exception {
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 }

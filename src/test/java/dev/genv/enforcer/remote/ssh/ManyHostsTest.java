@@ -88,13 +88,15 @@ class ManyHostsTest {
     }
 
     @Test
-    void usesOneConnectionPerMachine() {
+    void usesOneConnectionAndNoPlatformThreadPerMachine() {
+        var before = platformThreads();
         for (var cycle = 1; cycle <= 5; cycle++) {
             assertThat(reachedHosts(enforcer.runCycle().orElseThrow())).hasSize(HOSTS);
         }
 
         assertThat(machines.connections()).isEqualTo(HOSTS);
         assertThat(machines.commands()).isEqualTo(5 * HOSTS);
+        await().untilAsserted(() -> assertThat(platformThreads()).isLessThan(before + HOSTS));
     }
 
     @Test

@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.host.Machine.ObservationRequest;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
@@ -39,7 +40,7 @@ class OpenSshAgentTest {
     private RealHosts hosts;
     private RealSshd host;
     private TestFleet fleet;
-    private Connection connection;
+    private CommandConnection connection;
     private Machine machine;
 
     @BeforeEach
@@ -50,11 +51,19 @@ class OpenSshAgentTest {
         host.gpus().gpus(1);
         host.state().device(0).write();
         fleet = new TestFleet(directory);
+        connection = connect();
+        machine = machine(connection, HANG);
+    }
+
+    private CommandConnection connect() {
         var settings = new SshSettings(RealSshd.ADMIN, hosts.identity(), null, null, hosts.knownHosts(), HANG);
-        connection = fleet.connect(fleet.access(settings), host.target());
+        return fleet.connect(fleet.access(settings), host.target());
+    }
+
+    private static Machine machine(Connection connection, Duration timeout) {
         var config = new AgentConfig(
-                RealSshd.STATE, HANG, "nvidia-smi", HANG, false, HANG, true, List.of(), true, Duration.ofMinutes(1));
-        machine = AgentMachine.ofOneService(config).apply("gpu-1", connection);
+                RealSshd.STATE, HANG, "nvidia-smi", HANG, false, timeout, true, List.of(), true, Duration.ofMinutes(1));
+        return AgentMachine.ofOneService(config).apply("gpu-1", connection);
     }
 
     @AfterEach
@@ -128,20 +137,7 @@ class OpenSshAgentTest {
     /** The agent that was stopped must not stay: its successor would be a second one. */
     @Test
     void replacesAnAgentThatDoesNotAnswer() throws Exception {
-        var settings = new SshSettings(RealSshd.ADMIN, hosts.identity(), null, null, hosts.knownHosts(), HANG);
-        var config = new AgentConfig(
-                RealSshd.STATE,
-                HANG,
-                "nvidia-smi",
-                HANG,
-                false,
-                Duration.ofSeconds(3),
-                true,
-                List.of(),
-                true,
-                Duration.ofMinutes(1));
-        var impatient =
-                AgentMachine.ofOneService(config).apply("gpu-1", fleet.connect(fleet.access(settings), host.target()));
+        var impatient = machine(connect(), Duration.ofSeconds(3));
         await().until(() -> isObserved(impatient) && agents().size() == 1); // one that was too slow may not have ended
         var stopped = agent();
         signal("STOP", stopped);
@@ -200,5 +196,32 @@ class OpenSshAgentTest {
         } catch (IOException _) {
             return ""; // it has exited
         }
+    }
+
+    @Test
+    void reportsKilledCommandAndItsSignal() throws Exception {
+        var answer = connection.run(TestFleet.request("kill -KILL $$"));
+
+        assertThat(answer.exitCode()).isNull();
+        assertThat(answer.interruption())
+                .isEqualTo(
+                        new CommandResult.Interruption(ProblemCode.AGENT_KILLED, "it was terminated by signal KILL"));
+    }
+
+    @Test
+    void hangingCommandsDoNotExhaustTheChannels() throws Exception {
+        for (var i = 0; i < 12; i++) { // more than the parallel sessions that sshd allows on one connection
+            fleet.advanceTime(Duration.ofMinutes(1));
+            var answer = fleet.runUntilAborted(
+                    connection,
+                    timeout -> TestFleet.request("echo half; sleep 600", timeout),
+                    each -> !each.output().isEmpty());
+            assertThat(answer.interruption())
+                    .extracting(CommandResult.Interruption::code)
+                    .isEqualTo(ProblemCode.TIMEOUT);
+            assertThat(answer.output()).isEqualTo("half\n");
+        }
+        fleet.advanceTime(Duration.ofMinutes(1));
+        assertThat(connection.run(TestFleet.request("echo fine")).output()).isEqualTo("fine\n");
     }
 }

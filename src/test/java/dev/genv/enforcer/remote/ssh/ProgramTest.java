@@ -4,15 +4,83 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A program that answers one request after the other. */
 @Timeout(600)
-class ProgramTest extends ProgramServer {
+class ProgramTest extends ServerTest {
+    static final String TEXT = "the program\n";
+
+    /** The requests that programs have received. */
+    final List<String> received = Collections.synchronizedList(new ArrayList<>());
+
+    volatile Behavior behavior = (_, _) -> true;
+
+    /** What a program does with a request before it answers. */
+    interface Behavior {
+        /** Returns whether the program continues. */
+        boolean receive(String request, OutputStream out) throws Exception;
+    }
+
+    @BeforeEach
+    void addProgram() {
+        for (var command : List.of("p", "other")) {
+            server.addProgram(command, (in, out, _) -> {
+                in.skipNBytes(TEXT.length());
+                var lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
+                for (var line = lines.readLine(); line != null; line = lines.readLine()) {
+                    received.add(line);
+                    if (!behavior.receive(line, out)) {
+                        return 3;
+                    }
+                    print(out, "@%1$s received\n@%1$s {%1$s}\n".formatted(line));
+                }
+                return 0;
+            });
+        }
+    }
+
+    void assertAnswered(String number) throws Exception {
+        assertAnswered(request(number), number);
+    }
+
+    void assertAnswered(ProgramRequest request, String number) throws Exception {
+        assertThat(connection.request(request))
+                .isEqualTo(new CommandResult("@%1$s received\n@%1$s {%1$s}\n".formatted(number), "", null, null));
+    }
+
+    static void assertInterrupted(CommandResult answer, ProblemCode code) {
+        assertThat(answer.interruption()).isNotNull();
+        assertThat(answer.interruption().code()).as(answer.toString()).isEqualTo(code);
+    }
+
+    static ProgramRequest repeatable(String number) {
+        return new ProgramRequest("p", TEXT, number + "\n", "@" + number + " ", true, TestFleet.LONG_TIMEOUT, 8 << 20);
+    }
+
+    static ProgramRequest request(String number) {
+        return new ProgramRequest("p", TEXT, number + "\n", "@" + number + " ", false, TestFleet.LONG_TIMEOUT, 8 << 20);
+    }
+
+    static boolean print(OutputStream out, String text) throws IOException {
+        out.write(text.getBytes(StandardCharsets.UTF_8));
+        out.flush();
+        return true;
+    }
+
     @Test
     void oneProgramAnswersManyRequests() throws Exception {
         for (var i = 0; i < 20; i++) {
@@ -75,21 +143,6 @@ class ProgramTest extends ProgramServer {
     }
 
     @Test
-    void abortsAProgramWithEndlessOutput() throws Exception {
-        assertAnswered("1");
-        behavior = (_, out) -> {
-            while (true) {
-                print(out, "y".repeat(10_000));
-            }
-        };
-        assertInterrupted(connection.request(request("2")), ProblemCode.ANSWER_TOO_LONG);
-        behavior = (_, _) -> true;
-        fleet.advanceTime(Duration.ofMinutes(1));
-        assertAnswered("3");
-        assertThat(received).containsExactly("1", "2", "3");
-    }
-
-    @Test
     void startsAnotherProgramInPlaceOfTheRunningOne() throws Exception {
         assertAnswered("1");
         var other = new ProgramRequest("other", TEXT, "2\n", "@2 ", false, TestFleet.LONG_TIMEOUT, 1 << 20);
@@ -100,5 +153,113 @@ class ProgramTest extends ProgramServer {
         assertThat(server.commands()).isEqualTo(3);
         assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
         assertThat(server.connections()).isEqualTo(1);
+    }
+    /** What comes after an answer belongs to no request. */
+    @Test
+    void startsAProgramAgainThatEndedBetweenRequests() throws Exception {
+        server.addProgram("once", (in, out, _) -> {
+            in.skipNBytes(TEXT.length());
+            var line = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8)).readLine();
+            print(out, "@%1$s received\n@%1$s {%1$s}\n".formatted(line));
+            return 1;
+        });
+        for (var number : List.of("1", "2", "3")) {
+            var once = new ProgramRequest(
+                    "once", TEXT, number + "\n", "@" + number + " ", false, TestFleet.LONG_TIMEOUT, 1000);
+            assertThat(connection.request(once).output()).endsWith("@%1$s {%1$s}\n".formatted(number));
+        }
+        assertThat(server.commands()).isEqualTo(3);
+        assertThat(server.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void startsAProgramOnceAgainThatEndsWithoutReceivingTheRequest() throws Exception {
+        assertAnswered("1");
+        behavior = (_, _) -> false;
+        assertThat(connection.request(request("2"))).isEqualTo(new CommandResult("", "", 3, null));
+        assertThat(server.commands()).isEqualTo(2);
+        assertThat(connection.request(request("3")).exitCode()).isEqualTo(3);
+        assertThat(server.commands())
+                .as("the first request of a program is not repeated")
+                .isEqualTo(3);
+    }
+
+    /** It may have been executed. */
+    @Test
+    void doesNotRepeatARequestThatWasReceived() throws Exception {
+        assertAnswered("1");
+        behavior = (line, out) -> {
+            print(out, "@" + line + " received\n");
+            return false;
+        };
+        assertThat(connection.request(request("2"))).isEqualTo(new CommandResult("@2 received\n", "", 3, null));
+        assertThat(received).containsExactly("1", "2");
+        behavior = (_, _) -> true;
+        assertAnswered("3");
+    }
+
+    /** Whether it was received is unknown. */
+    @Test
+    void doesNotRepeatARequestWhoseConnectionWasLost() throws Exception {
+        assertAnswered("1");
+        behavior = (_, _) -> {
+            server.cutConnections();
+            Thread.sleep(Duration.ofMinutes(10));
+            return false;
+        };
+        assertInterrupted(connection.request(request("2")), ProblemCode.CONNECTION_LOST);
+        behavior = (_, _) -> true;
+        assertAnswered("3");
+        assertThat(received).containsExactly("1", "2", "3");
+    }
+
+    @Test
+    void repeatsARepeatableRequestIfTheConnectionWasLost() throws Exception {
+        behavior = (_, _) -> {
+            server.cutConnections();
+            Thread.sleep(Duration.ofMinutes(10));
+            return true;
+        };
+        assertInterrupted(connection.request(repeatable("3")), ProblemCode.CONNECTION_LOST);
+        assertThat(received)
+                .as("the first request of a program is not repeated")
+                .containsExactly("3");
+        fleet.advanceTime(Duration.ofMinutes(1));
+        behavior = (_, _) -> true;
+        assertAnswered("4");
+        behavior = (_, _) -> {
+            behavior = (_, _) -> true;
+            server.cutConnections();
+            Thread.sleep(Duration.ofMinutes(10));
+            return true;
+        };
+        assertAnswered(repeatable("5"), "5");
+        assertThat(received).containsExactly("3", "4", "5", "5");
+    }
+
+    @Test
+    void startsAProgramAgainAfterTheConnectionWasCut() throws Exception {
+        for (var i = 1; i <= 5; i++) {
+            assertAnswered(repeatable("r" + i), "r" + i);
+            assertThat(server.connections()).isEqualTo(i);
+            server.cutConnections();
+        }
+    }
+
+    @Test
+    void startsAProgramAgainAfterATimeout() throws Exception {
+        assertAnswered("1");
+        behavior = (line, out) -> {
+            print(out, "@" + line + " received\n");
+            Thread.sleep(Duration.ofMinutes(10));
+            return true;
+        };
+        var late = new ProgramRequest("p", TEXT, "2\n", "@2 ", true, Duration.ofSeconds(1), 8 << 20);
+        assertThat(connection.request(late).interruption())
+                .isEqualTo(new CommandResult.Interruption(ProblemCode.TIMEOUT, "it did not answer within 1000 ms"));
+        behavior = (_, _) -> true;
+        fleet.advanceTime(Duration.ofMinutes(1));
+        assertAnswered("3");
+        assertThat(server.commands()).isEqualTo(2);
     }
 }

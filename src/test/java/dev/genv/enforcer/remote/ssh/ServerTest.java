@@ -1,5 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -21,6 +24,10 @@ public abstract class ServerTest {
         fleet = new TestFleet(directory);
         server = fleet.server("127.0.0.2");
         connection = fleet.connect(fleet.access(server.knownHostsLine()), server.target());
+    }
+
+    static void assertReached(CommandConnection connection) throws Exception {
+        assertThat(connection.run(TestFleet.request("true"))).isEqualTo(new CommandResult("", "", 0, null));
     }
 
     @AfterEach

@@ -9,58 +9,17 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The effects of an SSH configuration, including jump hosts. */
-class SshConfiguredTest {
-    @TempDir
-    Path directory;
-
-    private TestFleet fleet;
-    private FakeSshd server;
+class SshConfiguredTest extends ServerTest {
     private FakeSshd bastion;
 
     @BeforeEach
-    void start() throws IOException {
-        fleet = new TestFleet(directory);
-        server = fleet.server("127.0.0.2");
+    void prepare() throws IOException {
         bastion = fleet.server("127.0.0.3");
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        fleet.close();
-    }
-
-    @Test
-    void connectsToAnAliasAsConfigured() throws Exception {
-        server.setUser("raz");
-        var config = """
-                Host gpu-1
-                  HostName 127.0.0.2
-                  Port %d
-                  User raz
-                  IdentityFile %s
-                """.formatted(server.port(), fleet.key.file());
-
-        assertReached(fleet.connect(fleet.accessWithConfig(config, null, server.knownHostsLine()), "gpu-1"));
-        assertRefused(
-                fleet.connect(fleet.accessWithConfig(config, "root", server.knownHostsLine()), "gpu-1"),
-                ProblemCode.AUTHENTICATION_FAILED);
-    }
-
-    @Test
-    void hostListOverridesTheConfiguration() throws Exception {
-        server.setUser("raz");
-        var config = "Host 127.0.0.*\nPort 1\nUser nobody\nIdentityFile " + fleet.key.file();
-
-        assertReached(
-                fleet.connect(fleet.accessWithConfig(config, null, server.knownHostsLine()), "raz@" + server.target()));
     }
 
     @Test
@@ -207,9 +166,5 @@ class SshConfiguredTest {
     private String config(String more) {
         return "Host gpu-1\nHostName 127.0.0.2\nPort %d\nHost *\nIdentityFile %s\n%s\n"
                 .formatted(server.port(), fleet.key.file(), more);
-    }
-
-    private static void assertReached(CommandConnection connection) throws Exception {
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 }

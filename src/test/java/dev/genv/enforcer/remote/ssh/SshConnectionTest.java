@@ -4,18 +4,22 @@ import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
+import dev.genv.enforcer.remote.ssh.SshConnection.BackOff;
+import dev.genv.enforcer.remote.ssh.SshConnection.SessionFactory;
 import dev.genv.enforcer.testsupport.ssh.Relay;
+import java.net.InetAddress;
 import java.time.Duration;
+import java.util.List;
+import java.util.Random;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
-import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.Test;
 
 /** A connection is kept, lost and renewed. */
@@ -26,34 +30,13 @@ class SshConnectionTest extends ServerTest {
     }
 
     @Test
-    void oneConnectionServesManyCommands() throws Exception {
-        for (var i = 0; i < 50; i++) {
-            var text = "x".repeat(i * 3_000);
-            var answer = connection.run(new CommandRequest("echo", text, TestFleet.LONG_TIMEOUT, 1 << 20));
-
-            assertThat(answer).isEqualTo(new CommandResult(text, "", 0, null));
-        }
-        assertThat(server.connections()).isEqualTo(1);
-        assertThat(server.activeConnections()).isEqualTo(1);
-    }
-
-    @Test
     void reconnectsAtOnceAfterAServerRestart() throws Exception {
         connection.run(TestFleet.request("true"));
         server.stop();
         server.start();
 
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+        assertReached(connection);
         assertThat(server.connections()).isEqualTo(2);
-    }
-
-    @Test
-    void reconnectsAtOnceAfterTheConnectionWasCut() throws Exception {
-        for (var i = 1; i <= 5; i++) {
-            assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
-            assertThat(server.connections()).isEqualTo(i);
-            server.cutConnections();
-        }
     }
 
     /** A machine loses its power, or a firewall drops the connection, and neither side is notified. */
@@ -63,13 +46,13 @@ class SshConnectionTest extends ServerTest {
             var target = "127.0.0.2:" + relay.port();
             var relayed = fleet.connect(
                     fleet.access("[127.0.0.2]:%d %s\n".formatted(relay.port(), server.hostKey())), target);
-            assertThat(relayed.run(TestFleet.request("true")).exitCode()).isZero();
+            assertReached(relayed);
             relay.stopForwarding();
 
             assertRefused(relayed, ProblemCode.TIMEOUT, Duration.ofSeconds(1));
             fleet.advanceTime(Duration.ofSeconds(1));
 
-            assertThat(relayed.run(TestFleet.request("true")).exitCode()).isZero();
+            assertReached(relayed);
             assertThat(server.connections()).isEqualTo(2);
         }
     }
@@ -78,31 +61,22 @@ class SshConnectionTest extends ServerTest {
     void doublesTheDelayForUnreachableMachine() throws Exception {
         server.stop();
         for (var pause : new int[] {500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000}) {
-            assertUnreachable(ProblemCode.HOST_UNREACHABLE).doesNotContain("next try");
+            assertRefused(connection, ProblemCode.HOST_UNREACHABLE).doesNotContain("next try");
             fleet.advanceTime(Duration.ofMillis(pause - 1));
-            assertUnreachable(ProblemCode.HOST_UNREACHABLE).contains("refused").endsWith("; next try in 1 s");
+            assertRefused(connection, ProblemCode.HOST_UNREACHABLE)
+                    .contains("refused")
+                    .endsWith("; next try in 1 s");
             fleet.advanceTime(Duration.ofMillis(1));
         }
         server.start();
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+        assertReached(connection);
 
         server.stop();
-        assertUnreachable(ProblemCode.HOST_UNREACHABLE).doesNotContain("next try");
+        assertRefused(connection, ProblemCode.HOST_UNREACHABLE).doesNotContain("next try");
         fleet.advanceTime(Duration.ofMillis(500));
-        assertUnreachable(ProblemCode.HOST_UNREACHABLE).as("from the start").doesNotContain("next try");
-    }
-
-    @Test
-    void reportsTheTimeUntilTheNextAttempt() throws Exception {
-        server.stop();
-        for (var i = 0; i < 10; i++) {
-            assertUnreachable(ProblemCode.HOST_UNREACHABLE);
-            fleet.advanceTime(Duration.ofSeconds(30));
-        }
-        assertUnreachable(ProblemCode.HOST_UNREACHABLE);
-        assertUnreachable(ProblemCode.HOST_UNREACHABLE).endsWith("; next try in 30 s");
-        fleet.advanceTime(Duration.ofSeconds(20));
-        assertUnreachable(ProblemCode.HOST_UNREACHABLE).endsWith("; next try in 10 s");
+        assertRefused(connection, ProblemCode.HOST_UNREACHABLE)
+                .as("from the start")
+                .doesNotContain("next try");
     }
 
     @Test
@@ -113,13 +87,13 @@ class SshConnectionTest extends ServerTest {
                         .interruption())
                 .extracting(CommandResult.Interruption::code)
                 .isEqualTo(ProblemCode.TIMEOUT);
-        assertUnreachable(ProblemCode.TIMEOUT)
+        assertRefused(connection, ProblemCode.TIMEOUT)
                 .contains("it did not answer within ")
                 .endsWith("0 ms; next try in 1 s");
 
         fleet.advanceTime(Duration.ofMillis(500));
         var before = server.connections();
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+        assertReached(connection);
         assertThat(server.connections())
                 .as("it may be the connection that is dead")
                 .isEqualTo(before + 1);
@@ -135,12 +109,12 @@ class SshConnectionTest extends ServerTest {
         assertThat(connection.run(TestFleet.request("cut")).interruption())
                 .extracting(CommandResult.Interruption::code)
                 .isEqualTo(ProblemCode.CONNECTION_LOST);
-        assertUnreachable(ProblemCode.CONNECTION_LOST).contains("next try");
+        assertRefused(connection, ProblemCode.CONNECTION_LOST).contains("next try");
 
         fleet.advanceTime(Duration.ofMillis(500));
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+        assertReached(connection);
         assertThat(connection.run(TestFleet.request("cut")).interruption()).isNotNull();
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+        assertReached(connection);
     }
 
     @Test
@@ -156,7 +130,7 @@ class SshConnectionTest extends ServerTest {
         assertThatThrownBy(task::get)
                 .isInstanceOf(ExecutionException.class)
                 .hasCauseInstanceOf(InterruptedException.class);
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+        assertReached(connection);
     }
 
     @Test
@@ -171,7 +145,7 @@ class SshConnectionTest extends ServerTest {
         assertThat(task.get().interruption())
                 .extracting(CommandResult.Interruption::code)
                 .isEqualTo(ProblemCode.CONNECTION_LOST);
-        assertUnreachable(ProblemCode.CONNECTION_LOST).contains("closed");
+        assertRefused(connection, ProblemCode.CONNECTION_LOST).contains("closed");
         await().until(() -> server.activeConnections() == 0);
         assertThat(server.connections()).isEqualTo(1);
     }
@@ -191,13 +165,6 @@ class SshConnectionTest extends ServerTest {
         assertThat(server.connections()).isEqualTo(1);
     }
 
-    private AbstractStringAssert<?> assertUnreachable(ProblemCode code) {
-        var thrown = catchThrowableOfType(UnreachableException.class, () -> connection.run(TestFleet.request("true")));
-        assertThat(thrown).isNotNull();
-        assertThat(thrown.code()).as(thrown.getMessage()).isEqualTo(code);
-        return assertThat(thrown.getMessage());
-    }
-
     private int cut(Object in, Object out, Object errors) {
         server.cutConnections();
         return 0;
@@ -206,5 +173,57 @@ class SshConnectionTest extends ServerTest {
     private static int hang(Object in, Object out, Object errors) throws InterruptedException {
         Thread.sleep(Duration.ofMinutes(10));
         return 0;
+    }
+
+    @Test
+    void survivesKeyReExchanges() throws Exception {
+        var text = "x".repeat(900_000);
+        for (var i = 0; i < 10; i++) {
+            assertThat(connection.run(new CommandRequest("echo", text, TestFleet.LONG_TIMEOUT, 1 << 20)))
+                    .isEqualTo(new CommandResult(text, "", 0, null));
+            server.rekey();
+        }
+        assertThat(server.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void missingPermitCausesNoDelay() {
+        var attempts = new int[1];
+        var late = withoutTimeForACommand(_ -> {
+            attempts[0]++;
+            throw new TimeoutException();
+        });
+        for (var i = 1; i <= 3; i++) {
+            assertRefused(late, ProblemCode.CONNECT_TIMEOUT)
+                    .isEqualTo("attempts to connect to other hosts took all permits");
+            assertThat(attempts[0]).isEqualTo(i);
+        }
+    }
+
+    @Test
+    void lateConnectionIsKeptForTheNextCommand() throws Exception {
+        var connector = new SshConnector(new KeyFiles(null), InetAddress::getAllByName, TestFleet.LONG_TIMEOUT);
+        var hop = new Hop(
+                "gpu-1",
+                "root",
+                server.address(),
+                server.port(),
+                null,
+                List.of(fleet.key.file()),
+                List.of(fleet.writeKnownHosts(server.knownHostsLine())));
+        try (var late =
+                withoutTimeForACommand(_ -> connector.connect(List.of(hop), Deadline.in(TestFleet.LONG_TIMEOUT)))) {
+            assertRefused(late, ProblemCode.CONNECT_TIMEOUT)
+                    .isEqualTo("the connection was ready too late for this command; the next command uses it");
+            assertThat(server.commands()).isZero();
+            assertReached(late);
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    /** There is no time left before the command. */
+    private static CommandConnection withoutTimeForACommand(SessionFactory sessionFactory) {
+        return new CommandConnection(
+                new SshConnection(sessionFactory, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO));
     }
 }

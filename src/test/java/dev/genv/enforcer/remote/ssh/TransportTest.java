@@ -1,10 +1,15 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import com.jcraft.jsch.JSch;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -71,5 +76,26 @@ class TransportTest {
 
     private void receive(int bytes) throws IOException {
         transport.count(new ByteArrayInputStream(new byte[bytes])).readNBytes(bytes);
+    }
+
+    @Test
+    void closeEndsPendingReads() throws Exception {
+        var proxy = new JumpProxy(new JSch().getSession("root", "gpu-1"), transport);
+        var read = new FutureTask<>(() -> proxy.getInputStream().read());
+        var thread = Thread.ofVirtual().start(read);
+        await().until(() -> thread.getState() == Thread.State.WAITING);
+
+        transport.close();
+
+        assertThat(thread.join(HANG)).isTrue();
+    }
+
+    @Test
+    void readsNothingWhenCreatedAfterTheClose() throws Exception {
+        transport.close();
+
+        var proxy = new JumpProxy(new JSch().getSession("root", "gpu-1"), transport);
+
+        assertThatThrownBy(() -> proxy.getInputStream().read()).isInstanceOf(ClosedChannelException.class);
     }
 }

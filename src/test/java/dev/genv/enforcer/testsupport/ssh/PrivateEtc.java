@@ -78,7 +78,7 @@ final class PrivateEtc {
         write("ssh/authorized_keys", "rw-r--r--", keys);
     }
 
-    void sshdConfig(String address, int port, String more) throws IOException {
+    void sshdConfig(String address, int port) throws IOException {
         write("ssh/sshd_config", "rw-r--r--", """
                 ListenAddress %s
                 Port %d
@@ -92,7 +92,7 @@ final class PrivateEtc {
                 UseDNS no
                 PidFile none
                 LogLevel VERBOSE
-                """.formatted(address, port) + more + "\n");
+                """.formatted(address, port));
     }
 
     /** Replaces a file at once, because programs can read it at the same time. */

@@ -67,7 +67,7 @@ public final class RealSshd implements AutoCloseable {
         etc.sudoers(ADMIN + " ALL=(ALL) NOPASSWD: ALL");
         etc.newHostKey();
         etc.authorizedKeys(clientKey);
-        etc.sshdConfig(address, port, "");
+        etc.sshdConfig(address, port);
     }
 
     public String name() {
@@ -117,6 +117,11 @@ public final class RealSshd implements AutoCloseable {
         etc.sudoers(rules);
     }
 
+    /** Sets the file that Bash reads before each command of a user. */
+    public void writeBashrc(String user, String text) throws IOException {
+        Files.writeString(directory.resolve("home").resolve(user).resolve(".bashrc"), text);
+    }
+
     /** Sets shell lines that run before every command, also on open connections; empty for none. */
     public void setLoginShell(String fault) throws IOException {
         Programs.install(directory.resolve("home/shell"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
@@ -156,12 +161,8 @@ public final class RealSshd implements AutoCloseable {
     }
 
     /** Returns its line of known_hosts. */
-    public String knownHostsLineFor(String host) throws IOException {
-        return "%s %s\n".formatted(host, hostKey());
-    }
-
     public String knownHostsLine() throws IOException {
-        return knownHostsLineFor("[%s]:%d".formatted(address, port));
+        return "[%s]:%d %s\n".formatted(address, port, hostKey());
     }
 
     /** Starts at the same port each time, and waits until it accepts connections. */

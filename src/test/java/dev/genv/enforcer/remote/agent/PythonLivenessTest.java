@@ -1,40 +1,22 @@
-package dev.genv.enforcer.remote.agent.python.process;
+package dev.genv.enforcer.remote.agent;
 
-import static dev.genv.enforcer.remote.agent.python.PythonMachine.list;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Which of the processes and kernels that envs.json lists exist. */
-@Timeout(600)
-class PythonLivenessTest {
-    @TempDir
-    private Path folder;
-
-    private PythonMachine machine;
-
-    @BeforeEach
-    void create() throws IOException {
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        machine = new PythonMachine(folder);
-    }
+class PythonLivenessTest extends PythonFixture {
 
     @Test
     void findsRunningKernels() throws Exception {
@@ -52,16 +34,16 @@ class PythonLivenessTest {
                         "/run/xkernel-%s.json".formatted(three),
                         "kernel-%s.json\nx".formatted(three))) {
             assertThat(List.of(first, second, none)).allMatch(Child::isAlive);
-            var kernels = machine.observe().at("/liveness/kernels");
+            var kernels = machine.facts().at("/liveness/kernels");
             assertThat(list(kernels.get("files")))
                     .contains("kernel-%s.json".formatted(one), "kernel-%s.json".formatted(two))
                     .noneMatch(file -> file.contains(three));
             assertThat(kernels.get("unsearched").asText()).isEmpty();
             var envs = machine.state.resolve("envs.json");
             Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
-            assertThat(list(machine.observe().at("/liveness/kernels/files"))).contains("kernel-%s.json".formatted(one));
+            assertThat(list(machine.facts().at("/liveness/kernels/files"))).contains("kernel-%s.json".formatted(one));
             machine.files().env("1", 0, null, null, 1).write();
-            assertThat(machine.observe().at("/liveness/kernels/files")).isEmpty();
+            assertThat(machine.facts().at("/liveness/kernels/files")).isEmpty();
         }
     }
 
@@ -76,41 +58,26 @@ class PythonLivenessTest {
 
     @Test
     void reportsProcessesWhoseArgumentsHang() throws Exception {
-        var proc = machine.useFakeProc(folder.resolve("proc"));
-        PythonProcessFixture.hang(proc.process(7), "cmdline");
+        var proc = useFakeProc();
+        hang(proc.process(7), "cmdline");
         proc.process(8).arguments("x".repeat(32 << 10), "/run/kernel-one.json");
         proc.process(9).arguments("x".repeat(64 << 10), "/run/kernel-two.json");
         machine.files()
                 .env("1", 0, null, null, List.of(), List.of("one", "two"))
                 .write();
-        var kernels = machine.observe().at("/liveness/kernels");
+        var kernels = machine.facts().at("/liveness/kernels");
         assertThat(list(kernels.get("files"))).containsExactly("kernel-one.json");
         assertThat(kernels.get("unsearched").asText()).isEqualTo("process 7 of uid 1000: reading its arguments hangs");
         machine.request.put("skipKernels", true);
-        kernels = machine.observe().at("/liveness/kernels");
+        kernels = machine.facts().at("/liveness/kernels");
         assertThat(kernels.get("files")).isEmpty();
         assertThat(kernels.get("unsearched").asText()).contains("in an earlier observation");
-    }
-
-    @Test
-    void observesManyLiveProcesses() throws Exception {
-        var proc = machine.useFakeProc(folder.resolve("proc"));
-        var pids = IntStream.rangeClosed(100_001, 100_500).boxed().toList();
-        for (var pid : pids) {
-            proc.process(pid).uid(pid == 100_500 ? 2000 : 1000);
-        }
-        machine.files().env("1", 1000, null, null, pids, List.of()).write();
-        var patient = machine.input("observe").replace("machine.limit(2, 0.08)", "machine.limit(100, 0.08)");
-        assertThat(patient).contains("limit(100, ");
-        var live = machine.run(patient).answer().at("/facts/liveness/processes/value");
-        assertThat(live).hasSize(500);
-        assertThat(live.get(499).get("uid").asLong()).isEqualTo(2000);
     }
 
     /** Users choose the arguments of their processes, and an answer that is too large would hide the whole machine. */
     @Test
     void manyNamesOfKernelsAreUnknown() throws Exception {
-        var proc = machine.useFakeProc(folder.resolve("proc"));
+        var proc = useFakeProc();
         for (var pid = 10; pid < 14; pid++) {
             var first = pid * 3000;
             proc.process(pid)
@@ -119,13 +86,13 @@ class PythonLivenessTest {
                             .toArray(String[]::new));
         }
         machine.files().env("1", 0, null, null, List.of(), List.of("30001")).write();
-        var kernels = machine.observe().at("/liveness/kernels");
+        var kernels = machine.facts().at("/liveness/kernels");
         assertThat(list(kernels.get("files"))).containsExactly("kernel-30001.json");
         assertThat(kernels.get("unsearched").asText()).isEmpty();
         // An escape hides which kernels are wanted.
         var envs = machine.state.resolve("envs.json");
         Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
-        kernels = machine.observe().at("/liveness/kernels");
+        kernels = machine.facts().at("/liveness/kernels");
         assertThat(kernels.get("files")).isEmpty();
         assertThat(kernels.get("unsearched").asText())
                 .isEqualTo("more than 10000 processes or arguments look like kernels");
@@ -134,7 +101,7 @@ class PythonLivenessTest {
     /** The JSON of each byte that is not valid in UTF-8 takes six bytes. */
     @Test
     void longNamesOfKernelsAreUnknown() throws Exception {
-        var proc = machine.useFakeProc(folder.resolve("proc"));
+        var proc = useFakeProc();
         proc.process(7).arguments("/run/kernel-one.json");
         for (var pid = 10; pid < 70; pid++) {
             Files.write(
@@ -144,7 +111,7 @@ class PythonLivenessTest {
         machine.files().env("1", 0, null, null, List.of(), List.of("one")).write();
         var envs = machine.state.resolve("envs.json");
         Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
-        var kernels = machine.observe().at("/liveness/kernels");
+        var kernels = machine.facts().at("/liveness/kernels");
         assertThat(list(kernels.get("files"))).containsExactly("kernel-one.json");
         assertThat(kernels.get("unsearched").asText()).isEmpty();
         for (var pid = 10; pid < 70; pid++) {
@@ -154,20 +121,9 @@ class PythonLivenessTest {
                     .collect(Collectors.joining("\0"));
             Files.write(proc.process(pid).file("cmdline"), names.getBytes(ISO_8859_1));
         }
-        kernels = machine.observe().at("/liveness/kernels");
+        kernels = machine.facts().at("/liveness/kernels");
         assertThat(kernels.get("files")).isEmpty();
         assertThat(kernels.get("unsearched").asText())
                 .isEqualTo("processes or arguments that look like kernels have too long names");
-    }
-
-    @Test
-    void argumentsThatCannotBeReadMayBeThoseOfAKernel() throws Exception {
-        var proc = machine.useFakeProc(folder.resolve("proc"));
-        var arguments = proc.process(7).file("cmdline");
-        Files.deleteIfExists(arguments);
-        Files.createDirectory(arguments);
-        machine.files().env("1", 0, null, null, List.of(), List.of("one")).write();
-        assertThat(machine.observe().at("/liveness/kernels/unsearched").asText())
-                .isEqualTo("process 7 of uid 1000: its arguments cannot be read: Is a directory");
     }
 }

@@ -1,16 +1,13 @@
-package dev.genv.enforcer.remote.agent.python.process;
+package dev.genv.enforcer.remote.agent;
 
-import static dev.genv.enforcer.remote.agent.python.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.linux.ProcStat.Cgroup;
-import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -18,27 +15,18 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The processes that the agent looks at besides the listed ones. */
-@Timeout(600)
-class PythonRelationsTest {
+class PythonRelationsTest extends PythonFixture {
     private static final int LISTED = 500;
     private static final long USER = 1003;
     private static final long OTHER_USER = 1004;
     private static final String UNIT = "/machine.slice/box.scope";
-
-    @TempDir
-    private Path folder;
-
-    private PythonMachine machine;
     private FakeProc proc;
 
     @BeforeEach
-    void create() throws IOException {
-        machine = new PythonMachine(folder);
-        proc = machine.useFakeProc(folder.resolve("proc"));
+    void listProcess() throws IOException {
+        proc = useFakeProc();
         machine.setGpuProcesses(LISTED);
     }
 
@@ -50,7 +38,7 @@ class PythonRelationsTest {
         process(200, 100, 0, 0).uid(OTHER_USER);
         process(100, 1, 0, 0);
         process(600, LISTED, 0, 0);
-        var facts = machine.observe();
+        var facts = machine.facts();
         assertThat(related(facts)).containsExactly(300, 400);
         assertThat(omission(facts)).isEqualTo("{\"ofAnyUser\":false,\"uids\":[]}");
     }
@@ -61,7 +49,7 @@ class PythonRelationsTest {
         titled(LISTED, 400, 0, 0);
         process(400, 1, 0, 0);
         process(1, 0, 0, 0);
-        assertThat(related(machine.observe())).containsExactly(400);
+        assertThat(related(machine.facts())).containsExactly(400);
     }
 
     @Test
@@ -70,7 +58,7 @@ class PythonRelationsTest {
         for (var pid = 400; pid > 300; pid--) {
             process(pid, pid - 1, 0, 0);
         }
-        assertThat(related(machine.observe())).hasSize(64).contains(400).doesNotContain(336);
+        assertThat(related(machine.facts())).hasSize(64).contains(400).doesNotContain(336);
     }
 
     @Test
@@ -82,9 +70,9 @@ class PythonRelationsTest {
         process(452, 1, 451, 399);
         process(453, 1, 450, 400).uid(OTHER_USER);
         process(454, 1, 0, 0);
-        assertThat(related(machine.observe())).containsExactly(400, 450, 451);
+        assertThat(related(machine.facts())).containsExactly(400, 450, 451);
         titled(LISTED, 1, 0, 0);
-        assertThat(related(machine.observe())).as("of another PID namespace").isEmpty();
+        assertThat(related(machine.facts())).as("of another PID namespace").isEmpty();
     }
 
     @Test
@@ -110,7 +98,7 @@ class PythonRelationsTest {
             writeCgroup(process(402, 1, 0, 0), "12:pids:" + path + "\n0::/\n");
             process(403, 1, 0, 0).cgroup(path).uid(OTHER_USER);
             process(404, 1, 0, 0);
-            assertThat(related(machine.observe())).as(path).isEqualTo(units.contains(path) ? Set.of(400) : Set.of());
+            assertThat(related(machine.facts())).as(path).isEqualTo(units.contains(path) ? Set.of(400) : Set.of());
             assertThat(Cgroup.parse("0::" + path + "\n").isUnit()).isEqualTo(units.contains(path));
         }
     }
@@ -120,9 +108,9 @@ class PythonRelationsTest {
         titled(LISTED, 400, 0, 0);
         process(400, 1, 0, 0);
         machine.request.putArray("settled").addArray().add(LISTED).add(1000);
-        assertThat(related(machine.observe())).isEmpty();
+        assertThat(related(machine.facts())).isEmpty();
         machine.request.putArray("settled").addArray().add(LISTED).add(1001);
-        assertThat(related(machine.observe())).as("another process").containsExactly(400);
+        assertThat(related(machine.facts())).as("another process").containsExactly(400);
     }
 
     @Test
@@ -132,28 +120,13 @@ class PythonRelationsTest {
         process(400, 300, 0, 0).cgroup("/a");
         process(300, 1, 0, 0);
         process(600, 1, 0, 0);
-        var facts = machine.observe();
+        var facts = machine.facts();
         assertThat(related(facts)).containsExactly(300);
         var processes = facts.get("processes");
         assertThat(bytes(processes.get(0).at("/cgroup/value"))).isEqualTo("0::/a\n");
         assertThat(bytes(processes.get(0).at("/namespacePids/value"))).isEqualTo("400\t7");
         assertThat(bytes(processes.get(1).at("/cgroup/value"))).isEqualTo("0::" + UNIT + "\n");
         assertThat(bytes(processes.get(2).at("/cgroup/value"))).isEqualTo("0::/\n");
-    }
-
-    @Test
-    void factsOfARelatedProcess() throws Exception {
-        titled(LISTED, 400, 0, 0);
-        process(400, 1, 0, 0).cgroup(UNIT).environ("GENV_ENVIRONMENT_ID=a");
-        var seen = machine.observe().get("related").get(0);
-        assertThat(seen.get("pid").asInt()).isEqualTo(400);
-        assertThat(seen.at("/uid/value").asLong()).isEqualTo(USER);
-        assertThat(bytes(seen.at("/environ/value/id"))).isEqualTo("a");
-        assertThat(seen.at("/environ/value/wellFormed").asBoolean()).isTrue();
-        assertThat(seen.at("/executable/failure").asText()).isEqualTo("SKIPPED");
-        assertThat(bytes(seen.at("/cgroup/value"))).isEqualTo("0::" + UNIT + "\n");
-        assertThat(bytes(seen.at("/namespacePids/value"))).isEqualTo("400\t7");
-        assertThat(seen.get("after")).isEqualTo(seen.get("before"));
     }
 
     @Test
@@ -166,7 +139,7 @@ class PythonRelationsTest {
         for (var pid = 1000; pid < 1600; pid++) {
             process(pid, 1, 0, 399);
         }
-        var facts = machine.observe();
+        var facts = machine.facts();
         assertThat(related(facts)).hasSize(512).contains(400, 9000);
         assertThat(omission(facts)).isEqualTo("{\"ofAnyUser\":false,\"uids\":[1003]}");
     }
@@ -179,7 +152,7 @@ class PythonRelationsTest {
         process(300, 1, 0, 0);
         Files.delete(proc.root().resolve("400/environ"));
         Fifo.at(proc.root().resolve("400/environ"));
-        var facts = machine.observe();
+        var facts = machine.facts();
         assertThat(related(facts)).containsExactly(300, 400);
         assertThat(omission(facts)).isEqualTo("{\"ofAnyUser\":false,\"uids\":[1003]}");
         assertThat(facts.at("/related/1/environ/failure").asText()).isIn("TIMEOUT", "NO_TIME");

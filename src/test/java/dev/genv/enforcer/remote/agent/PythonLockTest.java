@@ -1,15 +1,11 @@
-package dev.genv.enforcer.remote.agent.python.state;
+package dev.genv.enforcer.remote.agent;
 
-import static dev.genv.enforcer.remote.agent.python.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.remote.agent.python.PythonMachine;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.OpenFiles;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
-import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -18,43 +14,20 @@ import java.nio.file.StandardCopyOption;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The agent takes genv's lock while users withhold it by every means. */
-@Timeout(600)
-class PythonLockTest {
+class PythonLockTest extends PythonFixture {
     private static final int HOLDER = 812;
     private static final int INNOCENT = 99;
 
-    @TempDir
-    private Path folder;
-
     private final CountDownLatch replaced = new CountDownLatch(1);
-    private PythonMachine machine;
     private Path lock;
 
     @BeforeEach
     void writeState() throws IOException {
-        machine = new PythonMachine(folder);
         machine.request.put("lockTimeout", 0.3);
         machine.files().device(0).write();
         lock = machine.state.resolve("genv.lock");
-    }
-
-    @Test
-    void namesTheHolderAndReadsWithoutTheLock() throws Exception {
-        try (var _ = RealFlock.take(lock)) {
-            var facts = observe("TIMEOUT");
-            assertThat(facts.get("limit").asDouble()).isEqualTo(0.3);
-            assertThat(facts.get("waited").asDouble()).isGreaterThanOrEqualTo(0.3);
-            var holder = facts.at("/holders/0");
-            var pid = ProcessHandle.current().pid();
-            assertThat(holder.get("pid").asLong()).isEqualTo(pid);
-            assertThat(bytes(holder.get("stat"))).startsWith(pid + " (java) ");
-            assertThat(holder.get("uid").asLong()).isEqualTo(dev.genv.enforcer.testsupport.linux.CurrentProcess.uid());
-        }
-        assertThat(observe("HELD").get("holders")).isEmpty();
     }
 
     @Test
@@ -72,37 +45,6 @@ class PythonLockTest {
         });
         observe("HELD");
         release.join();
-    }
-
-    @Test
-    void reportsLockThatIsNotARegularFile() throws Exception {
-        var target = Files.createFile(folder.resolve("target"));
-        Files.createSymbolicLink(lock, target);
-        assertUnusable("is a symbolic link");
-        Files.delete(lock);
-        Files.createSymbolicLink(lock, folder.resolve("nowhere"));
-        assertUnusable("is a symbolic link");
-        assertThat(folder.resolve("nowhere")).doesNotExist();
-        Files.delete(lock);
-        Fifo.at(lock);
-        assertUnusable("is not a regular file");
-        Files.delete(lock);
-        Files.createDirectory(lock);
-        assertUnusable("is not a regular file");
-    }
-
-    /** The open of such a file would wait for most of a minute. */
-    @Test
-    void reportsFileLeaseOnTheLock() throws Exception {
-        Files.createFile(lock);
-        try (var _ = RealLease.take(lock)) {
-            assertUnusable("is kept from being opened by its owner (fcntl F_SETLEASE)");
-        }
-        observe("HELD");
-    }
-
-    private void assertUnusable(String why) throws Exception {
-        assertThat(observe("UNUSABLE").get("reason").asText()).isEqualTo(why);
     }
 
     /** Each file is held for less than the time limit, and is replaced by another one that is held already. */
@@ -180,7 +122,7 @@ class PythonLockTest {
     }
 
     private JsonNode holders(String... lines) throws Exception {
-        var proc = machine.useFakeProc(folder.resolve("proc"));
+        var proc = useFakeProc();
         proc.process(HOLDER).command("holder").uid(1003);
         proc.process(INNOCENT).command("innocent").uid(1004);
         Files.writeString(folder.resolve("proc/locks"), String.join("", lines));
@@ -205,7 +147,7 @@ class PythonLockTest {
     }
 
     private JsonNode observe(String... outcomes) throws Exception {
-        var state = machine.observe().get("state");
+        var state = machine.facts().get("state");
         assertThat(state.at("/lock/outcome").asText()).isIn((Object[]) outcomes);
         assertThat(bytes(state.at("/devices/present/content")))
                 .isEqualTo(Files.readString(machine.state.resolve("devices.json")));

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.agent.python;
+package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,24 +8,15 @@ import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Several services act on one machine over SSH: only one of them does at a time. */
-@Timeout(600)
-class PythonLeaseTest {
-    @TempDir
-    private Path folder;
-
-    private PythonMachine machine;
+class PythonLeaseTest extends PythonFixture {
 
     @BeforeEach
-    void create() throws IOException {
-        machine = new PythonMachine(folder);
+    void writeState() throws IOException {
         machine.files().device(0).write();
     }
 
@@ -134,12 +125,12 @@ class PythonLeaseTest {
     @Test
     void doesNotUseDirectoryThatOthersCanWrite() throws Exception {
         Files.createDirectory(machine.run);
-        Files.setPosixFilePermissions(machine.run, PosixFilePermissions.fromString("rwxrwxrwx"));
+        setMode(machine.run, "rwxrwxrwx");
         assertNoLease();
         Files.delete(machine.run);
         var target = Files.createDirectory(folder.resolve("target"));
         Files.createSymbolicLink(machine.run, target);
-        Files.setPosixFilePermissions(target, PosixFilePermissions.fromString("rwx------"));
+        setMode(target, "rwx------");
         assertNoLease();
         assertThat(target).isEmptyDirectory();
         Files.delete(machine.run);
@@ -172,6 +163,6 @@ class PythonLeaseTest {
 
     private JsonNode observe(String holder) throws Exception {
         machine.request.withObject("/lease").put("holder", holder);
-        return machine.observe().at("/enforcers/other");
+        return machine.facts().at("/enforcers/other");
     }
 }

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.agent.python;
+package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -6,30 +6,19 @@ import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What only the agent does when it acts; {@code ActionTableTest} has what both hands do. */
-@Timeout(600)
-class PythonActionTest {
+class PythonActionTest extends PythonFixture {
     private static final String NEW = "{\n  \"devices\": []\n}";
-
-    @TempDir
-    private Path folder;
-
-    private PythonMachine machine;
     private Child child;
     private String old;
 
     @BeforeEach
-    void create() throws IOException {
-        Files.setPosixFilePermissions(folder, java.nio.file.attribute.PosixFilePermissions.fromString("rwxr-xr-x"));
-        machine = new PythonMachine(folder);
+    void writeState() throws IOException {
         machine.files().device(0, "a").write();
         old = Files.readString(machine.state.resolve("devices.json"));
         child = Child.inEnvironment("15971");
@@ -45,11 +34,9 @@ class PythonActionTest {
     void signalsAfterAComparisonWithoutHandles() throws Exception {
         var input = machine.signalInput(child.pid()).replaceFirst("PIDFD_OPEN = 424, 434", "PIDFD_OPEN = 9999, 9999");
         var another = input.replaceFirst("startTime=\\d+", "startTime=1");
-        assertThat(machine.run(another).answer().at("/signals/0/result/kind").asText())
-                .isEqualTo("GONE");
+        assertThat(machine.signal(another)).isEqualTo("GONE");
         assertThat(child.isAlive()).isTrue();
-        assertThat(machine.run(input).answer().at("/signals/0/result/kind").asText())
-                .isEqualTo("SENT");
+        assertThat(machine.signal(input)).isEqualTo("SENT");
         assertThat(child.awaitExit()).isEqualTo(143);
         var examination = machine.input("examine").replaceFirst("PIDFD_OPEN = 424, 434", "PIDFD_OPEN = 9999, 9999");
         machine.request.putArray("pids").add(ProcessHandle.current().pid());
@@ -77,10 +64,7 @@ class PythonActionTest {
 
     @Test
     void expiredActionIsNotExecuted() throws Exception {
-        machine.useFakeProc(folder.resolve("proc"))
-                .process(child.pid())
-                .uid(1003)
-                .environ("X=1");
+        useFakeProc().process(child.pid()).uid(1003).environ("X=1");
         Files.writeString(folder.resolve("proc/devices"), "Character devices:\n");
         machine.request.put("deadline", 359_999);
         assertThat(machine.signal(child.pid())).isEqualTo("NOT_SENT");
@@ -97,10 +81,7 @@ class PythonActionTest {
     @Test
     void missingPrivilegeYieldsDenied() throws Exception {
         Requirements.root();
-        machine.useFakeProc(folder.resolve("proc"))
-                .process(child.pid())
-                .uid(1003)
-                .environ("X=1");
+        useFakeProc().process(child.pid()).uid(1003).environ("X=1");
         Files.writeString(folder.resolve("proc/devices"), "Character devices:\n");
         machine.command =
                 List.of("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PythonMachine.PYTHON, "-");

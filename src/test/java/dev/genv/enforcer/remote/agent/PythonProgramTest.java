@@ -1,6 +1,7 @@
-package dev.genv.enforcer.remote.agent.python;
+package dev.genv.enforcer.remote.agent;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,18 +9,16 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The agent as a program: its versions of Python, its way to the machine, and its way back. */
-@Timeout(600)
-class PythonProgramTest {
+class PythonProgramTest extends PythonFixture {
     /** Prints the names that a program uses and nobody defines, in the syntax of Python 3.6. */
     private static final String CHECK = """
             import ast, builtins, sys
@@ -36,14 +35,8 @@ class PythonProgramTest {
             print(sorted({name.id for name in names} - known))
             """;
 
-    @TempDir
-    private Path folder;
-
-    private PythonMachine machine;
-
     @BeforeEach
-    void create() throws IOException {
-        machine = new PythonMachine(folder);
+    void writeState() throws IOException {
         machine.files().device(0).write();
     }
 
@@ -54,7 +47,7 @@ class PythonProgramTest {
             return Stream.of(PythonMachine.PYTHON);
         }
         try (var files = Files.newDirectoryStream(versions, "3.*")) {
-            var found = new java.util.ArrayList<>(List.of(PythonMachine.PYTHON));
+            var found = new ArrayList<>(List.of(PythonMachine.PYTHON));
             files.forEach(version -> found.add(version.resolve("bin/python3").toString()));
             return found.stream();
         }
@@ -63,7 +56,7 @@ class PythonProgramTest {
     @Test
     void hasTheSyntaxOfPython36AndNoUndefinedName() throws Exception {
         machine.command = List.of(PythonMachine.PYTHON, "-c", CHECK);
-        assertThat(machine.run(PythonMachine.program()).text()).isEqualTo("[]\n");
+        assertThat(machine.run(PythonMachine.FUNCTIONS).text()).isEqualTo("[]\n");
     }
 
     @ParameterizedTest
@@ -76,8 +69,8 @@ class PythonProgramTest {
                 var output = machine.run(machine.input("observe"));
                 assertThat(output.errors()).isEmpty();
                 var process = output.answer().at("/facts/processes/0");
-                assertThat(PythonMachine.bytes(process.at("/environ/value/id")))
-                        .isEqualTo(new String("ä".getBytes(java.nio.charset.StandardCharsets.UTF_8), ISO_8859_1));
+                assertThat(bytes(process.at("/environ/value/id")))
+                        .isEqualTo(new String("ä".getBytes(UTF_8), ISO_8859_1));
                 var signalled = machine.run(machine.signalInput(child.pid()));
                 assertThat(signalled.errors()).isEmpty();
                 assertThat(signalled.answer().at("/signals/0/result/kind").asText())
@@ -95,10 +88,53 @@ class PythonProgramTest {
         other.command = List.of("env", "-i", "LC_ALL=C", python, "-I", "-S", "-");
         other.files().device(0).write();
         other.request.withArray("/programs").add(odd.resolve("server").toString());
-        var facts = other.observe();
+        var facts = other.facts();
         assertThat(facts.at("/state/devices").has("present")).isTrue();
         assertThat(facts.at("/gpu/devices/value/exitCode").asInt()).isZero();
         assertThat(facts.at("/programs/0/failure").asText()).isEqualTo("ABSENT");
+    }
+
+    /** A connection may be lost at any time, and a login script may read or write something too. */
+    @Test
+    void damagedProgramDoesNothing() throws Exception {
+        var text = PythonMachine.PROGRAM.text();
+        var length = text.length();
+        var inputs = Stream.concat(
+                Stream.of(0, 10, length / 3, length / 2, length - 20, length - 1)
+                        .map(sent -> text.substring(0, sent)),
+                Stream.of("SWAP = 0", "return", "\n")
+                        .map(change ->
+                                text.replaceFirst(change, "x".repeat(change.length())) + machine.line("observe")));
+        for (var input : inputs.toList()) {
+            assertThat(send(input)).isEqualTo(new PythonMachine.Output(1, "", "the agent arrived damaged\n"));
+        }
+        assertThat(send(text.substring(5) + machine.line("observe")).text())
+                .as("a login has read a part of the input")
+                .isEmpty();
+        assertThat(machine.run).doesNotExist();
+    }
+
+    @Test
+    void damagedRequestDoesNothing() throws Exception {
+        var line = machine.line("observe");
+        for (var missing : List.of(1, 2, 9, 10, 11, line.length() / 2, line.length() - 1)) {
+            assertThat(send(PythonMachine.PROGRAM.text() + line.substring(0, line.length() - missing)))
+                    .isEqualTo(new PythonMachine.Output(0, "", ""));
+        }
+        for (var damaged : List.of(
+                changed(line, "\"acts\":true", "\"acts\":none"),
+                line.substring(0, line.length() - 10) + "\n",
+                line.substring(1),
+                "\n")) {
+            assertThat(send(PythonMachine.PROGRAM.text() + damaged))
+                    .isEqualTo(new PythonMachine.Output(1, "", "a request arrived damaged\n"));
+        }
+        assertThat(machine.run).doesNotExist();
+    }
+
+    private PythonMachine.Output send(String input) throws Exception {
+        machine.command = List.of("sh", "-c", "exec " + PythonMachine.PROGRAM.command());
+        return machine.run(input);
     }
 
     @Test
@@ -114,7 +150,7 @@ class PythonProgramTest {
     void nonceAppearsInNoArgumentsOrEnvironment() throws Exception {
         var seen = folder.resolve("seen");
         machine.nvidiaSmi.fault("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ >>" + seen + " 2>/dev/null");
-        machine.observe();
+        machine.facts();
         var all = Files.readString(seen, ISO_8859_1);
         assertThat(all.contains("--query-compute-apps")).isTrue();
         assertThat(all.contains(PythonMachine.NONCE)).isFalse();
@@ -132,6 +168,6 @@ class PythonProgramTest {
         machine.request.put("proc", folder.resolve("nowhere").toString());
         answer = machine.run(machine.input("observe")).answer();
         assertThat(answer.get("failed").asText()).matches("the agent failed: FileNotFoundError in line \\d+");
-        assertThatThrownBy(() -> machine.observe()).hasMessageContaining("the agent failed");
+        assertThatThrownBy(() -> machine.facts()).hasMessageContaining("the agent failed");
     }
 }

@@ -1,0 +1,115 @@
+package dev.genv.enforcer.remote.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Child;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The agent observes real processes; only the GPUs are fake. */
+class PythonObservationTest extends PythonFixture {
+
+    @Test
+    void reportsTheStatOfVerifiedProcesses() throws Exception {
+        int gone;
+        try (var other = Child.inEnvironment("15971")) {
+            gone = other.pid();
+        }
+        try (var child = Child.inEnvironment("15971")) {
+            machine.request.putArray("verified").add(child.pid()).add(gone);
+            var verified = machine.facts().get("verified");
+            assertThat(verified.at("/0/pid").asInt()).isEqualTo(child.pid());
+            assertThat(bytes(verified.at("/0/stat/value"))).startsWith(child.pid() + " (sleep) ");
+            assertThat(verified.at("/1/stat/failure").asText()).isEqualTo("ABSENT");
+        }
+    }
+
+    @Test
+    void identifiesTheMachineAndItsBoot() throws Exception {
+        var boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+        assertThat(machine.facts().at("/machine/bootId").asText()).isEqualTo(boot);
+        assertThat(machineId()).isEqualTo("0123456789abcdef0123456789abcdef");
+        Files.delete(machine.etc.resolve("machine-id"));
+        assertThat(machineId()).isEmpty();
+        var dbus = Files.createDirectories(folder.resolve("var/lib/dbus"));
+        Files.writeString(dbus.resolve("machine-id"), "f".repeat(32));
+        assertThat(machineId()).isEqualTo("f".repeat(32));
+        Files.writeString(machine.etc.resolve("machine-id"), "\n");
+        assertThat(machineId()).isEqualTo("f".repeat(32));
+    }
+
+    /** What the tool lists is compared with the time before it is run. */
+    @Test
+    void readsTheTimeBeforeTheListingAndBeforeTheState() throws Exception {
+        var uptime = useFakeProc().root().resolve("uptime");
+        machine.nvidiaSmi.fault("echo 3700.00 0.00 >" + uptime);
+        var facts = machine.facts();
+        assertThat(facts.at("/machine/beforeListing").asLong()).isEqualTo(360_000);
+        assertThat(facts.at("/machine/beforeState").asLong()).isEqualTo(370_000);
+    }
+
+    private String machineId() throws Exception {
+        return machine.facts().at("/machine/machineId").asText();
+    }
+
+    @Test
+    void sendsAccountsOnlyAfterAChange() throws Exception {
+        var passwd = machine.facts().at("/accounts/passwd/value");
+        assertThat(bytes(passwd.get("content"))).isEqualTo("root:x:0:0::/root:/bin/sh\n");
+        machine.request.put("passwd", passwd.get("version").asText());
+        assertThat(machine.facts().at("/accounts/passwd/value/content").isNull())
+                .isTrue();
+        Files.writeString(machine.etc.resolve("passwd"), "raz:x:1000:0::/:/bin/sh\n");
+        assertThat(bytes(machine.facts().at("/accounts/passwd/value/content"))).startsWith("raz");
+        Files.delete(machine.etc.resolve("passwd"));
+        assertThat(machine.facts().at("/accounts/passwd/failure").asText()).isEqualTo("ABSENT");
+        Files.write(machine.etc.resolve("passwd"), new byte[3 << 20]);
+        assertThat(machine.facts().at("/accounts/passwd/failure").asText()).isEqualTo("OTHER");
+        assertThat(machine.facts().at("/accounts/subuid/failure").asText()).isEqualTo("ABSENT");
+        Files.writeString(machine.etc.resolve("subuid"), "raz:100000:65536\n");
+        assertThat(bytes(machine.facts().at("/accounts/subuid/value/content"))).startsWith("raz:");
+    }
+
+    @Test
+    void findsProtectedProgramsThatOnlyRootCanReplace() throws Exception {
+        Requirements.root();
+        var program = copyProgram("server");
+        Files.createSymbolicLink(folder.resolve("link"), Path.of("server"));
+        var users = copyProgram("users");
+        Files.setAttribute(users, "unix:uid", 65534);
+        var open = copyProgram("open/server");
+        setMode(folder.resolve("open"), "rwxrwxrwx");
+        Files.createSymbolicLink(open.resolveSibling("link"), program);
+        Files.createSymbolicLink(folder.resolve("loop"), Path.of("loop"));
+        for (var name : List.of("server", "link", "users", "open/server", "open/link", "nothing", "etc", "loop")) {
+            machine.request.withArray("/programs").add(folder.resolve(name).toString());
+        }
+        var programs = machine.facts().get("programs");
+        var found = programs.at("/0/value");
+        assertThat(found.at("/id/inode").asLong()).isEqualTo(Files.getAttribute(program, "unix:ino"));
+        assertThat(found.get("born").asLong())
+                .isEqualTo(ProgramFiles.identify(program).born());
+        assertThat(programs.at("/1/value")).isEqualTo(found);
+        assertThat(programs.at("/2/reason").asText()).isEqualTo(users + " belongs to user 65534");
+        assertThat(programs.at("/3/reason").asText()).isEqualTo("others can write " + open.getParent());
+        assertThat(programs.at("/4/reason").asText()).isEqualTo("others can write " + open.getParent());
+        assertThat(programs.at("/5/failure").asText()).isEqualTo("ABSENT");
+        assertThat(programs.at("/6/reason").asText()).isEqualTo("it is not a file");
+        assertThat(programs.at("/7/failure").asText()).isEqualTo("OTHER");
+        assertThat(programs.at("/7/reason").asText()).isEqualTo("Too many levels of symbolic links");
+        for (var untrusted = 2; untrusted < 5; untrusted++) {
+            assertThat(programs.get(untrusted).get("failure").asText()).isEqualTo("UNTRUSTED");
+        }
+    }
+
+    private Path copyProgram(String name) throws IOException {
+        var program = folder.resolve(name);
+        Files.createDirectories(program.getParent());
+        return Files.copy(Path.of("/bin/sleep"), program);
+    }
+}

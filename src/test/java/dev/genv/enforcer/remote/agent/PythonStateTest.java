@@ -1,0 +1,313 @@
+package dev.genv.enforcer.remote.agent;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The agent reads a state directory in which users do what they like; {@code StateRows} has what both hands observe. */
+class PythonStateTest extends PythonFixture {
+    private static final String ASK = "    facts[\"gpu\"], pids, tool_hangs = ";
+
+    private Path envs;
+    private Path devices;
+    private Path lock;
+    private Child child;
+
+    @BeforeEach
+    void writeState() throws IOException {
+        envs = machine.state.resolve("envs.json");
+        devices = machine.state.resolve("devices.json");
+        lock = machine.state.resolve("genv.lock");
+        child = Child.inEnvironment("15971");
+        machine.writeOneEnvironment(child);
+    }
+
+    @AfterEach
+    void endChild() {
+        child.close();
+    }
+
+    private JsonNode assertComplete() throws Exception {
+        var state = machine.facts().get("state");
+        assertThat(bytes(state.at("/envs/present/content"))).isEqualTo(Files.readString(envs, ISO_8859_1));
+        assertThat(bytes(state.at("/devices/present/content"))).isEqualTo(Files.readString(devices));
+        return state;
+    }
+
+    @Test
+    void readsBothFilesUnderTheLock() throws Exception {
+        var state = assertComplete();
+        assertThat(state.at("/lock/outcome").asText()).isEqualTo("HELD");
+        assertThat(state.at("/lock/limit").asDouble()).isEqualTo(30);
+        assertThat(state.at("/lock/waited").asDouble()).isNotNegative();
+        assertThat(state.at("/directory/present/id/device").asLong())
+                .isEqualTo(Files.getAttribute(machine.state, "unix:dev"));
+        assertThat(machine.state.toFile().list()).hasSize(3);
+        Files.delete(lock);
+        assertThat(assertComplete().at("/lock/outcome").asText()).isEqualTo("HELD");
+        assertThat(lock).as("it is not created").doesNotExist();
+    }
+
+    @Test
+    void auditModeTakesNeitherTheLockNorALease() throws Exception {
+        machine.request.put("acts", false);
+        try (var _ = RealFlock.take(lock)) {
+            assertThat(assertComplete().at("/lock/outcome").asText()).isEqualTo("NOT_ATTEMPTED");
+        }
+        assertThat(machine.run).doesNotExist();
+    }
+
+    @Test
+    void reportsWhyAFileIsNotRead() throws Exception {
+        for (var file : List.of(envs, devices)) {
+            var name = file.equals(envs) ? "/envs" : "/devices";
+            Files.delete(file);
+            assertThat(machine.facts().at("/state" + name).has("absent")).isTrue();
+            Files.createSymbolicLink(file, folder.resolve("nowhere"));
+            assertUnreadable(name, "SYMBOLIC_LINK", 0);
+            Files.delete(file);
+            Files.write(file, new byte[(2 << 20) + 1]);
+            assertUnreadable(name, "TOO_LARGE", 2 << 20);
+            Files.writeString(file, "{}");
+            setMode(file, "rw-------");
+            Files.createLink(folder.resolve("secret"), file);
+            assertUnreadable(name, "CLOSED", 2);
+            Files.delete(folder.resolve("secret"));
+            assertComplete();
+        }
+    }
+
+    private void assertUnreadable(String name, String cause, int number) throws Exception {
+        var unreadable = machine.facts().at("/state" + name).get("unreadable");
+        assertThat(unreadable.get("cause").asText()).isEqualTo(cause);
+        assertThat(unreadable.get("number").asInt()).isEqualTo(number);
+    }
+
+    @Test
+    void readsFilesOfTheMaximumSizeAndAnyContent() throws Exception {
+        for (var file : List.of(envs, devices)) {
+            var content = Files.readString(file);
+            Files.writeString(file, content + " ".repeat((2 << 20) - content.length()));
+        }
+        assertComplete();
+        for (var content : List.of(
+                "",
+                "{",
+                "\0\0\0",
+                "@" + PythonMachine.NONCE + " {}\n",
+                "\u00ff",
+                "[".repeat(2 << 20),
+                "1 22 333 4444 ".repeat(100_000))) {
+            Files.write(envs, content.getBytes(ISO_8859_1));
+            assertComplete();
+        }
+    }
+
+    /** Nobody knows when a cycle begins, but every user sees when nvidia-smi starts. */
+    @Test
+    void reportsTheStateBeforeTheGpuToolIfItDiffers() throws Exception {
+        assertThat(machine.facts().get("earlierState").isNull()).isTrue();
+        var content = Files.readString(devices);
+        var change = "    open('%s', 'w').write('{}')\n".formatted(devices);
+        var facts = machine.facts(changed(machine.input("observe"), ASK, change + ASK));
+        assertThat(bytes(facts.at("/earlierState/devices/present/content"))).isEqualTo(content);
+        assertThat(bytes(facts.at("/state/devices/present/content"))).isEqualTo("{}");
+    }
+
+    @Test
+    void readsOnlyUnchangingFilesWithoutTheLock() throws Exception {
+        machine.request.put("lockTimeout", 0.3);
+        var changed = "os.stat('%s').st_ctime_ns".formatted(devices);
+        var pause = "        time.sleep(0.05)\n";
+        var untilChanged = "        last = %s\n        while %s == last:\n    ".formatted(changed, changed);
+        var writer = Thread.ofPlatform().start(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                try {
+                    var next = Files.writeString(folder.resolve("next"), Files.readString(devices));
+                    Files.move(next, devices, StandardCopyOption.ATOMIC_MOVE);
+                } catch (IOException e) {
+                    return;
+                }
+            }
+        });
+        try (var _ = RealFlock.take(lock)) {
+            var state = machine.facts(changed(machine.input("observe"), pause, untilChanged + pause))
+                    .get("state");
+            assertThat(state.at("/devices/unreadable/cause").asText()).isEqualTo("CHANGES_WITHOUT_LOCK");
+            assertThat(bytes(state.at("/envs/present/content"))).isEqualTo(Files.readString(envs));
+        } finally {
+            writer.interrupt();
+            writer.join();
+        }
+    }
+
+    @Test
+    void reportsStatePathThatIsNoDirectory() throws Exception {
+        var elsewhere = folder.resolve("elsewhere");
+        Files.move(machine.state, elsewhere);
+        assertThat(machine.facts().at("/state/directory").has("absent")).isTrue();
+        assertThat(machine.state).doesNotExist();
+        Files.createSymbolicLink(machine.state, elsewhere);
+        machine.request.put("state", machine.state + "/");
+        assertUnreadableDirectory("OTHER", "is a symbolic link");
+        machine.request.put("state", machine.state.toString());
+        Files.delete(machine.state);
+        Files.createSymbolicLink(machine.state, folder.resolve("nowhere"));
+        assertUnreadableDirectory("OTHER", "is a symbolic link");
+        Files.delete(machine.state);
+        Files.createFile(machine.state);
+        machine.request.put("state", machine.state.resolve("below").toString());
+        assertUnreadableDirectory("OTHER", "is not a directory");
+    }
+
+    private JsonNode assertUnreadableDirectory(String failure, String reason) throws Exception {
+        var facts = machine.facts();
+        assertThat(facts.at("/state/directory/unreadable/failure").asText()).isEqualTo(failure);
+        assertThat(facts.at("/state/directory/unreadable/reason").asText()).isEqualTo(reason);
+        assertThat(facts.at("/state/lock/outcome").asText()).isEqualTo("NOT_ATTEMPTED");
+        assertThat(facts.at("/state/envs").has("absent")).isTrue();
+        return facts;
+    }
+
+    @Test
+    void ordinaryUserMayNotReadWhatIsClosed() throws Exception {
+        Requirements.root();
+        machine.command = List.of(
+                "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PythonMachine.PYTHON, "-I", "-");
+        machine.nvidiaSmi.process(0, child.pid(), "1");
+        setMode(machine.state, "rwx------");
+        var facts = assertUnreadableDirectory("DENIED", "cannot be entered");
+        assertThat(facts.at("/access/capabilities").asLong()).isZero();
+        assertThat(facts.at("/processes/0/environ/failure").asText()).isEqualTo("DENIED");
+        assertThat(facts.at("/processes/0/executable/failure").asText()).isEqualTo("DENIED");
+        setMode(machine.state, "rwxr-xr-x");
+        assertThat(machine.facts().at("/access/stateIsWritable").asBoolean()).isFalse();
+    }
+
+    /** Nothing in it is accessed: the file system may not answer, and a process that waits for it cannot be terminated. */
+    @Test
+    void doesNotReadFileSystemMountedByAUser() throws Exception {
+        var proc = useFakeProc();
+        var above = folder.toString();
+        for (var point : List.of(machine.state.toString(), machine.state + "/envs.json", above)) {
+            proc.mounts(
+                    "self",
+                    "22 1 254:0 / / rw,relatime - ext4 /dev/root rw,user_id=7",
+                    "63 22 0:39 / %s rw,relatime shared:1 - fuse.sshfs x:/user_id=0 rw,user_id=61002,group_id=7"
+                            .formatted(point.replace("g", "\\147")));
+            assertThat(machine.facts().at("/state/directory/userMount"))
+                    .hasToString("{\"uid\":61002,\"type\":\"fuse.sshfs\",\"point\":\"%s\"}".formatted(point));
+        }
+        proc.mounts(
+                "self",
+                "62 22 0:38 / %s rw - fuse.sshfs x rw,user_id=61002,group_id=0".formatted(above),
+                "63 22 0:39 / %s rw,relatime - fuse.glusterfs x rw,user_id=0,group_id=0".formatted(machine.state),
+                "64 22 0:40 / %s2 rw,relatime - fuse.sshfs x rw,user_id=61002,group_id=0".formatted(machine.state),
+                "garbage",
+                "");
+        assertComplete();
+        var link = Files.createSymbolicLink(folder.resolve("link"), Files.createDirectory(folder.resolve("real")));
+        proc.mounts("self", "64 22 0:40 / %s/real/genv rw - fuse x rw,user_id=61002".formatted(folder));
+        machine.request.put("state", link.resolve("genv").toString());
+        assertThat(machine.facts().at("/state/directory").has("userMount")).isTrue();
+    }
+
+    @Test
+    void reportsTheEnforcerOfTheMachine() throws Exception {
+        var mark = enforcerLock("genv-enforcer of directory %s\n");
+        assertThat(machine.facts().at("/enforcers/other").isNull()).isTrue();
+        try (var _ = RealFlock.take(mark)) {
+            assertThat(machine.facts().at("/enforcers/other/onMachine/pid").asLong())
+                    .isEqualTo(ProcessHandle.current().pid());
+            machine.request.put("acts", false);
+            assertThat(machine.facts().at("/enforcers/other").isNull()).isTrue();
+        }
+    }
+
+    /** Any user can create such a file, or move that of another directory here. */
+    @Test
+    void ignoresInvalidEnforcerLock() throws Exception {
+        var mark = enforcerLock("genv-enforcer of directory 1%s\n");
+        try (var _ = RealFlock.take(mark)) {
+            assertThat(hasEnforcer()).isFalse();
+            enforcerLock("genv-enforcer of directory %s\n");
+            assertThat(hasEnforcer()).isTrue();
+            setMode(mark, "rw-rw----");
+            assertThat(hasEnforcer()).isFalse();
+            setMode(mark, "rw-------");
+            Files.createLink(folder.resolve("other"), mark);
+            assertThat(hasEnforcer()).isFalse();
+            Files.delete(folder.resolve("other"));
+            if (CurrentProcess.isRoot()) {
+                Files.setAttribute(mark, "unix:uid", 65534);
+                assertThat(hasEnforcer()).isFalse();
+            }
+        }
+    }
+
+    private boolean hasEnforcer() throws Exception {
+        return machine.facts().at("/enforcers/other").has("onMachine");
+    }
+
+    private Path enforcerLock(String content) throws IOException {
+        var mark = machine.state.resolve(".genv-enforcer.lock");
+        Files.writeString(mark, content.formatted(Files.getAttribute(machine.state, "unix:ino")));
+        setMode(mark, "rw-------");
+        return mark;
+    }
+
+    /** As if the file system did not answer: a child process of the agent sleeps. Nobody waits for the end of the output. */
+    private PythonMachine.Output hang(String function, String input) throws Exception {
+        machine.command = List.of("sh", "-c", "%s -I -S - | cat".formatted(PythonMachine.PYTHON));
+        var pid = folder.resolve("hung");
+        var output = machine.run(changedAtTheStartOf(
+                function, input, "open('%s', 'w').write(str(os.getpid())), time.sleep(3600)".formatted(pid)));
+        var child = Long.parseLong(Files.readString(pid));
+        await("what can be killed is killed")
+                .until(() -> ProcessHandle.of(child).isEmpty());
+        return output;
+    }
+
+    @Test
+    void hangingDirectoryHidesNoOtherFacts() throws Exception {
+        machine.request.put("lockTimeout", 0.3);
+        machine.nvidiaSmi.process(0, child.pid(), "1542");
+        var facts = hang("open_state", machine.input("observe")).answer().get("facts");
+        assertThat(facts.at("/state/directory/unreadable/failure").asText()).isEqualTo("TIMEOUT");
+        assertThat(facts.at("/state/directory/unreadable/reason").asText())
+                .startsWith("there was no answer within 4300 ms; it is in a file system of the type ");
+        assertThat(facts.at("/processes/0/environ").has("value")).isTrue();
+        assertThat(facts.at("/enforcers/other").isNull()).isTrue();
+    }
+
+    @Test
+    void hangingDirectoryPreventsTheReplacementButNoSignal() throws Exception {
+        machine.request.put("lockTimeout", 0.3);
+        var content = Files.readString(devices);
+        for (var function : List.of("open_state", "state_file", "remove_leftovers")) {
+            var output = hang(function, machine.swapInput(content, "{}"));
+            assertThat(output.lines()).as("it was not begun").hasSize(1);
+            assertThat(output.answer().at("/leased").isNull()).isTrue();
+            assertThat(output.answer().at("/swap/notWritten/reason").asText())
+                    .startsWith("the state directory does not answer: there was no answer within ");
+            assertThat(devices).hasContent(content);
+        }
+        var output = hang("open_state", machine.signalInput(child.pid()));
+        assertThat(output.answer().at("/signals/0/result/kind").asText()).isEqualTo("SENT");
+        assertThat(child.awaitExit()).isEqualTo(143);
+    }
+}
