@@ -4,18 +4,14 @@ import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
-import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -43,7 +39,7 @@ final class DescribedFleet {
     private @Nullable Integer limit;
 
     DescribedFleet(List<String> lines) {
-        lines.forEach(line -> add(new ArrayDeque<>(List.of(line.split(" ")))));
+        lines.forEach(this::add);
     }
 
     /** Returns the actions, and the codes of the problems. */
@@ -76,7 +72,8 @@ final class DescribedFleet {
         };
     }
 
-    private void add(Queue<String> words) {
+    private void add(String line) {
+        var words = new ArrayDeque<>(List.of(line.split(" ")));
         var kind = words.remove();
         switch (kind) {
             case "enforce" -> words.forEach(rule -> modes.put(KnownRules.named(rule), RuleMode.ENFORCE));
@@ -89,13 +86,6 @@ final class DescribedFleet {
                 host = HostBuilder.host(name).devices(3);
                 hosts.add(host);
             }
-            case "env" -> host.with(environment(words));
-            case "process" -> host.with(process(words));
-            case "unlisted" -> host.withUnlisted(process(words));
-            case "opened" -> host.withFilesOpen(process(words));
-            case "missing" -> host.missing(SnapshotPart.valueOf(words.remove()));
-            case "shell" -> host.pidOf(number(words), number(words));
-            case "subordinate" -> host.subordinate(number(words), number(words), number(words));
             case "signalled" -> signalled.add(GpuProcessBuilder.id(name, number(words)));
             case "overdue" -> {
                 overdue.add(GpuProcessBuilder.id(name, number(words)));
@@ -106,7 +96,7 @@ final class DescribedFleet {
                 appeared.put(new Appearances.Key(name, words.remove(), number(words)), 1L);
             }
             case "no-history" -> hasHistory = false;
-            default -> throw new IllegalArgumentException(kind);
+            default -> host.with(line);
         }
     }
 
@@ -116,79 +106,6 @@ final class DescribedFleet {
             limit = Integer.valueOf(text);
         } else {
             userLimits.put(parts[0], Integer.valueOf(parts[1]));
-        }
-    }
-
-    private static EnvBuilder environment(Queue<String> words) {
-        var environment = EnvBuilder.env(words.remove());
-        var devices = new int[0];
-        var time = EnvBuilder.TIME;
-        while (!words.isEmpty()) {
-            var word = words.remove();
-            switch (word) {
-                case "of" -> environment.user(words.remove());
-                case "unnamed" -> environment.withoutUsername();
-                case "uid" -> environment.uid(number(words));
-                case "capacity" -> environment.capacity(words.remove());
-                case "live" -> environment.livePidsOf(number(words));
-                case "account" -> environment.account();
-                case "disputed" -> environment.disputed("so");
-                case "pids" -> environment.pids(number(words));
-                case "on" ->
-                    devices = Arrays.stream(words.remove().split(","))
-                            .mapToInt(Integer::parseInt)
-                            .toArray();
-                case "at" -> time = time(words);
-                default -> throw new IllegalArgumentException(word);
-            }
-        }
-        return environment.attachedAt(time, devices);
-    }
-
-    private static String time(Queue<String> words) {
-        var word = words.remove();
-        return switch (word) {
-            case "OLD" -> "01/01/2026 00:00:00";
-            case "NEW" -> "31/12/2026 00:00:00";
-            default -> word + " " + words.remove();
-        };
-    }
-
-    private static GpuProcessBuilder process(Queue<String> words) {
-        var process = GpuProcessBuilder.process(number(words));
-        while (!words.isEmpty()) {
-            var word = words.remove();
-            switch (word) {
-                case "in" -> process.inEnvironment(words.remove());
-                case "unknown" -> process.membershipUnknown();
-                case "listed" -> process.listed();
-                case "immune" -> process.immune(Immunity.Kind.PROTECTED, "so");
-                case "later" -> process.startedLaterBy(number(words));
-                case "uid" -> uid(process, words.remove());
-                case "on" -> Arrays.stream(words.remove().split(",")).forEach(use -> use(process, use.split("=", -1)));
-                default -> throw new IllegalArgumentException(word);
-            }
-        }
-        return process;
-    }
-
-    private static void uid(GpuProcessBuilder process, String text) {
-        if (text.equals("?")) {
-            process.uidUnknown();
-        } else {
-            process.uid(Long.parseLong(text));
-        }
-    }
-
-    /** A device, and how much memory is used there. */
-    private static void use(GpuProcessBuilder process, String[] parts) {
-        var device = Integer.parseInt(parts[0]);
-        if (parts.length == 1) {
-            process.uses(device);
-        } else if (parts[1].equals("?")) {
-            process.usesUnknown(device);
-        } else {
-            process.uses(device, parts[1]);
         }
     }
 
