@@ -31,14 +31,6 @@ class ProblemLogTest {
             .getFirst();
 
     @Test
-    void aProblemBeginsOnceAndEndsOnce() {
-        var lock = new Problem(ProblemCode.LOCK_TIMEOUT, "another program holds it");
-        assertThat(log(lock)).isEqualTo(changes(List.of(lock), List.of()));
-        assertThat(log(lock)).isEqualTo(changes(List.of(), List.of()));
-        assertThat(log()).isEqualTo(changes(List.of(), List.of(lock)));
-    }
-
-    @Test
     void anotherTextOfAnObservationIsAnotherProblem() {
         var first = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment a has no pids");
         var second = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment b has no pids");

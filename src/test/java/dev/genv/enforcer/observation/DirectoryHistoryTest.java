@@ -13,12 +13,6 @@ class DirectoryHistoryTest {
     private final DirectoryHistory history = new DirectoryHistory("/var/tmp/genv");
 
     @Test
-    void unchangedDirectoryIsNoProblem() {
-        assertThat(history.record(status(7, 1))).isEmpty();
-        assertThat(history.record(status(7, 1))).isEmpty();
-    }
-
-    @Test
     void directoryThatAppearsLaterIsNoProblem() {
         assertUnchanged(new Directory.Absent());
         assertUnchanged(new Directory.Absent());

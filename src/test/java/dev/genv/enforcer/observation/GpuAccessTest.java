@@ -18,7 +18,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class GpuAccessTest {
     private static final String BLOCKED = "Failed to initialize NVML: Unknown Error";
-    private static final GpuFacts WORKING = new GpuFacts(output(0, ""), output(0, "0, GPU-0, 1"));
 
     private final GpuAccess access = new GpuAccess();
     private final DeviceOrder order = new DeviceOrder();
@@ -38,12 +37,6 @@ class GpuAccessTest {
         assertThat(problem.code() == ProblemCode.GPU_ACCESS_DENIED).isEqualTo(denied);
         assertThat(problem.detail()).startsWith("nvidia-smi exited with %d: %s".formatted(exitCode, message));
         assertThat(problem.detail().contains("no-cgroups")).isEqualTo(denied);
-    }
-
-    @Test
-    void accessThatWorkedAndWasLostNeedsANewContainer() {
-        access.review(GpuListing.of(WORKING, order), WORKING, true);
-        assertThat(review(tool(255, BLOCKED), true).code()).isEqualTo(ProblemCode.GPU_NEEDS_NEW_CONTAINER);
     }
 
     /** A device that is not listed was not used. */

@@ -1,45 +1,23 @@
 package dev.genv.enforcer.enforcement.action;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.host.SafetyLimits;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/**
- * Which signals follow at which second. A line is what the host shows or answers from now on, or the seconds of cycles. SIGKILL follows
- * 30 s after SIGTERM.
- */
-class TerminationTableTest extends TerminationFixture {
-    private static final Map<String, List<String>> HOSTS = Map.of(
-            "stray", List.of("process 1 on 0"),
-            "stray-later", List.of("process 1 later 5 on 0"),
-            "empty", List.of(),
-            "unobserved", List.of("missing PROCESSES"),
-            "full", List.of("env a capacity 1000mi on 0", "process 1 in a on 0=600mi", "process 2 in a on 0=700mi"),
-            "slightly-less",
-                    List.of("env a capacity 1000mi on 0", "process 1 in a on 0=600mi", "process 2 in a on 0=500mi"),
-            "more-capacity",
-                    List.of("env a capacity 2000mi on 0", "process 1 in a on 0=600mi", "process 2 in a on 0=500mi"),
-            "dropped", List.of("env a capacity 1000mi on 0", "process 1 in a on 0=10mi", "process 2 in a on 0=1100mi"),
-            "alone", List.of("env a capacity 1000mi on 0", "process 1 in a on 0=600mi"),
-            "incomplete", List.of("env a capacity 1000mi on 0", "process 1 in a on 0=10mi", "missing EVERY_PROCESS"));
-
+/** Which signals follow after SIGTERM, and which processes wait for the termination limit. Without a grace period. */
+class TerminationTableTest extends CycleTable {
     /** A signalled process breaks no rule for a while, or is not observed. */
     private static final String COMPLIANCE = """
             a compliant process is not killed
             stray 0
             empty 10 20 30 40 50 60 120
+            → 1 TERM 0
+
+            a process that is not observed for a while is signalled once
+            kill-after never
+            stray 0
+            empty 1
+            stray 600 610
             → 1 TERM 0
 
             SIGTERM again after a minute of compliance
@@ -244,66 +222,12 @@ class TerminationTableTest extends TerminationFixture {
             → 1 TERM 0, 2 TERM 10, 9 TERM 20""";
 
     static Stream<Row> rows() {
-        return Stream.of(COMPLIANCE, ESCALATION, LOST_ANSWERS, SECOND_VICTIMS, LIMITS)
-                .flatMap(table -> Arrays.stream(table.split("\n\n")))
-                .map(Row::new);
-    }
-
-    /** The name of a case, what happens, and the signals: pid, signal and second. */
-    record Row(String text) {
-        @Override
-        public String toString() {
-            return text.lines().findFirst().orElseThrow();
-        }
+        return rows(COMPLIANCE, ESCALATION, LOST_ANSWERS, SECOND_VICTIMS, LIMITS);
     }
 
     @ParameterizedTest
     @MethodSource("rows")
     void signalsFollowAsDescribed(Row row) {
-        var lines = row.text().lines().toList();
-        var signals = new ArrayList<String>();
-        lines.subList(1, lines.size() - 1).forEach(line -> follow(line, signals));
-        assertThat("→ " + String.join(", ", signals)).isEqualTo(lines.getLast());
-    }
-
-    private void follow(String line, List<String> signals) {
-        var words = List.of(line.split(" "));
-        var first = words.getFirst();
-        var rest = words.subList(1, words.size());
-        switch (first) {
-            case "kill-after" -> enforcer = killingAfter(null);
-            case "compliance-period" ->
-                enforcer = enforcer(new SafetyLimits(
-                        Duration.ZERO, KILL_AFTER, Duration.ofSeconds(Long.parseLong(rest.getFirst())), 0));
-            case "limit" ->
-                enforcer = enforcer(new SafetyLimits(Duration.ZERO, null, Integer.parseInt(rest.getFirst())));
-            case "lose-answers" -> node.answerWith(_ -> Result.lost("the connection was lost"));
-            case "answer" -> node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
-            case "deny" ->
-                node.answerWith(action -> Result.of(isAmong(rest, action) ? Outcome.DENIED : Outcome.SIGNALLED));
-            case "unlist" -> hosts.clear();
-            case "list" -> hosts.add(node);
-            default -> {
-                var described = HOSTS.get(first);
-                var parts = List.of(line.split(" @ "));
-                node.setSnapshot(HostBuilder.host()
-                        .devices(1)
-                        .with((described == null ? List.of(parts.getFirst().split("; ")) : described)
-                                .toArray(String[]::new)));
-                var seconds = described == null ? List.of(parts.getLast().split(" ")) : rest;
-                for (var second : seconds) {
-                    var before = signals().size();
-                    runCycles(Integer.parseInt(second));
-                    signals().stream().skip(before).forEach(signal -> signals.add(signal + " " + second));
-                }
-            }
-        }
-    }
-
-    /** The words are signals or pids. */
-    private static boolean isAmong(List<String> words, Action action) {
-        return action instanceof Action.Terminate terminate
-                && (words.contains(terminate.signal().name())
-                        || words.contains(Integer.toString(terminate.process().pid())));
+        verify(row);
     }
 }

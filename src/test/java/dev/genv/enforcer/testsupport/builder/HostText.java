@@ -40,6 +40,7 @@ final class HostText {
                 case "live" -> environment.livePidsOf(number(words));
                 case "account" -> environment.account();
                 case "disputed" -> environment.disputed("so");
+                case "exempt" -> environment.exempt();
                 case "pids" -> environment.pids(number(words));
                 case "on" ->
                     devices = Arrays.stream(words.remove().split(","))
