@@ -17,7 +17,6 @@ import org.junit.jupiter.api.Test;
 
 class WorkloadsTest {
     private static final String ID = "9bca8d63d5fa610783847915bcff0ecac1273e5b4bed3f6fa1b07350e0135961";
-    private static final String UID = "2c48913c-b29f-11e7-9350-020968147796";
     private static final ProcessId JOB = new ProcessId(812, 1);
     private static final Reading<Bytes> SKIPPED = Reading.failed(Failure.SKIPPED, "");
 
