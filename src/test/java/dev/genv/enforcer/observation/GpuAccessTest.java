@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.GpuListing.DeviceOrder;
 import dev.genv.enforcer.observation.GpuListing.GpuAccess;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -69,5 +70,15 @@ class GpuAccessTest {
     private static Reading<ToolOutput> output(int exitCode, String line) {
         var stdout = Bytes.of((line + "\n").getBytes(StandardCharsets.UTF_8));
         return Reading.of(new ToolOutput(exitCode, stdout, Bytes.EMPTY));
+    }
+
+    @Test
+    void deviceMissingAfterARebootIsNotLost() {
+        order.recordBoot("one");
+        order.findLost(Map.of("a", 0, "b", 1));
+        order.recordBoot("one");
+        assertThat(order.findLost(Map.of("a", 0))).isPresent();
+        order.recordBoot("two");
+        assertThat(order.findLost(Map.of("a", 0))).isEmpty();
     }
 }
