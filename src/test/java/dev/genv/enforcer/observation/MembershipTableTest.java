@@ -223,6 +223,10 @@ class MembershipTableTest {
             list 100 1004 100; environments-at 811
             → unknown: nothing proves the entry of envs.json that lists its ancestor 100
 
+            an entry of another user that an environ named
+            list 100 1004 100; 900 parent 100 session 100 in 100
+            → unknown: nothing proves the entry of envs.json that lists its ancestor 100
+
             a disputed entry
             list-disputed 100 100; environments-at 811
             → unknown: nothing proves the entry of envs.json that lists its ancestor 100
