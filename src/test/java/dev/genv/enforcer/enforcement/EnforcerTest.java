@@ -9,13 +9,10 @@ import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
-import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -45,51 +42,6 @@ class EnforcerTest extends EnforcerFixture {
     }
 
     @Test
-    void signalsAProcessOnlyOnce() {
-        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
-        var enforcer = enforcer(ServiceMode.ENFORCE, node);
-
-        for (var cycle = 0; cycle < 20; cycle++) {
-            enforcer.runCycle();
-            time.pass(Duration.ofSeconds(10)); // also long after the time in which it counts as gone
-        }
-
-        assertThat(node.executed).hasSize(1);
-        assertThat(all()).singleElement().satisfies(entry -> {
-            assertThat(entry.cycles()).isEqualTo(20);
-            assertThat(entry.actions()).hasSize(1);
-        });
-    }
-
-    @Test
-    void signalsAProcessOnlyOnceEvenIfUnobservedMeanwhile() {
-        var stray = host().devices(1).with(process(1).uses(0));
-        var node = new FakeHost(stray);
-        var enforcer = enforcer(ServiceMode.ENFORCE, node);
-        enforcer.runCycle();
-        node.setSnapshot(host().devices(1));
-        enforcer.runCycle();
-        time.pass(Duration.ofMinutes(10));
-        node.setSnapshot(stray);
-        enforcer.runCycle();
-
-        assertThat(node.executed).hasSize(1);
-    }
-
-    @Test
-    void signalsANewProcessWithTheSamePid() {
-        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
-        var enforcer = enforcer(ServiceMode.ENFORCE, node);
-        enforcer.runCycle();
-
-        node.setSnapshot(host().devices(1).with(process(1).startedLaterBy(5).uses(0)));
-        enforcer.runCycle();
-
-        assertThat(node.executed).hasSize(2);
-        assertThat(all()).extracting(ViolationRecord::active).containsExactlyInAnyOrder(true, false);
-    }
-
-    @Test
     void retriesDeniedSignals() {
         var node = new FakeHost(host().devices(1).with(process(1).uses(0)))
                 .answerWith(action -> Result.of(Outcome.DENIED));
@@ -101,23 +53,6 @@ class EnforcerTest extends EnforcerFixture {
         assertThat(report.result()).isEqualTo(CycleResult.ACTION_FAILED);
         assertThat(report.lines()).endsWith("Not enough permissions to terminate process 1");
         assertThat(all().getFirst().actions()).as("a repetition is no news").hasSize(1);
-    }
-
-    /** Two processes, one of which is enough: while the asked one still holds its memory, the other one is safe. */
-    @Test
-    void memoryOfRecentlySignalledProcessCountsAsFreed() {
-        var full = host().devices(1)
-                .with(env("a").capacity("1000mi").attached(0))
-                .with(
-                        process(1).inEnvironment("a").uses(0, "600mi"),
-                        process(2).inEnvironment("a").uses(0, "700mi"));
-        var node = new FakeHost(full);
-        var enforcer = enforcer(ServiceMode.ENFORCE, node);
-        enforcer.runCycle();
-        time.pass(Duration.ofSeconds(59));
-        enforcer.runCycle();
-
-        assertThat(terminated(node)).containsExactly(1);
     }
 
     @Test
@@ -170,11 +105,5 @@ class EnforcerTest extends EnforcerFixture {
         assertThat(report.fleet().snapshots().getFirst().problems())
                 .anySatisfy(problem -> assertThat(problem.detail()).contains("4x"));
         assertThat(report.isComplete()).isTrue();
-    }
-
-    private static List<Integer> terminated(FakeHost node) {
-        return node.executed.stream()
-                .map(action -> ((Action.Terminate) action).process().pid())
-                .toList();
     }
 }

@@ -3,9 +3,11 @@ package dev.genv.enforcer.enforcement;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.CycleRecorder.HostProblems;
 import dev.genv.enforcer.enforcement.ProblemLog.Changes;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
@@ -14,6 +16,9 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class ProblemLogTest {
@@ -29,14 +34,6 @@ class ProblemLogTest {
             .fleet()
             .snapshots()
             .getFirst();
-
-    @Test
-    void aProblemBeginsOnceAndEndsOnce() {
-        var lock = new Problem(ProblemCode.LOCK_TIMEOUT, "another program holds it");
-        assertThat(log(lock)).isEqualTo(changes(List.of(lock), List.of()));
-        assertThat(log(lock)).isEqualTo(changes(List.of(), List.of()));
-        assertThat(log()).isEqualTo(changes(List.of(), List.of(lock)));
-    }
 
     @Test
     void anotherTextOfAnObservationIsAnotherProblem() {
@@ -78,5 +75,38 @@ class ProblemLogTest {
         return problems.stream()
                 .map(problem -> new HostProblem("here", problem))
                 .toList();
+    }
+
+    private static final Problem UNLISTED = new Problem(ProblemCode.GPU_UNLISTED, "9000 MiB on device 0");
+
+    @Test
+    void reportsUpToTheLimitUnchanged() {
+        var all = entries(100);
+        assertThat(reported(all)).isEqualTo(all);
+    }
+
+    @Test
+    void cutsTheMostFrequentCodeAndCountsTheRest() {
+        var all = Stream.concat(entries(200).stream(), Stream.of(UNLISTED)).toList();
+        assertThat(reported(all))
+                .hasSize(101)
+                .startsWith(all.get(0), all.get(1))
+                .contains(all.get(98))
+                .doesNotContain(all.get(99))
+                .endsWith(UNLISTED, new Problem(ProblemCode.MORE_PROBLEMS, "and 101 more"));
+    }
+
+    private static List<Problem> entries(int number) {
+        return IntStream.range(0, number)
+                .mapToObj(i -> new Problem(ProblemCode.ENTRY_UNREADABLE, "entry " + i))
+                .toList();
+    }
+
+    private static List<Problem> reported(List<Problem> problems) {
+        var snapshot = new Snapshot("here", List.of(), List.of(), List.of(), Set.of(), Set.of(), problems);
+        return HostProblems.addTo(new Fleet(List.of(snapshot), false), List.of(), List.of())
+                .snapshots()
+                .getFirst()
+                .problems();
     }
 }

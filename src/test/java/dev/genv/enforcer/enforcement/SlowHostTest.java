@@ -150,6 +150,11 @@ class SlowHostTest extends EnforcerFixture {
                     .as("and what came of it in the end is known")
                     .hasSize(2);
         });
+        assertThat(registry.find(entry -> "useless".equals(entry.violation().host()), 1)
+                        .getFirst()
+                        .actions())
+                .extracting(note -> note.outcome())
+                .contains(Outcome.SIGNALLED);
     }
 
     private static void awaitUninterruptibly(CountDownLatch latch) {

@@ -12,13 +12,13 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.GpuListing.DeviceOrder;
 import dev.genv.enforcer.observation.GpuListing.GpuAccess;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class GpuAccessTest {
     private static final String BLOCKED = "Failed to initialize NVML: Unknown Error";
-    private static final GpuFacts WORKING = new GpuFacts(output(0, ""), output(0, "0, GPU-0, 1"));
 
     private final GpuAccess access = new GpuAccess();
     private final DeviceOrder order = new DeviceOrder();
@@ -38,12 +38,6 @@ class GpuAccessTest {
         assertThat(problem.code() == ProblemCode.GPU_ACCESS_DENIED).isEqualTo(denied);
         assertThat(problem.detail()).startsWith("nvidia-smi exited with %d: %s".formatted(exitCode, message));
         assertThat(problem.detail().contains("no-cgroups")).isEqualTo(denied);
-    }
-
-    @Test
-    void accessThatWorkedAndWasLostNeedsANewContainer() {
-        access.review(GpuListing.of(WORKING, order), WORKING, true);
-        assertThat(review(tool(255, BLOCKED), true).code()).isEqualTo(ProblemCode.GPU_NEEDS_NEW_CONTAINER);
     }
 
     /** A device that is not listed was not used. */
@@ -76,5 +70,15 @@ class GpuAccessTest {
     private static Reading<ToolOutput> output(int exitCode, String line) {
         var stdout = Bytes.of((line + "\n").getBytes(StandardCharsets.UTF_8));
         return Reading.of(new ToolOutput(exitCode, stdout, Bytes.EMPTY));
+    }
+
+    @Test
+    void deviceMissingAfterARebootIsNotLost() {
+        order.recordBoot("one");
+        order.findLost(Map.of("a", 0, "b", 1));
+        order.recordBoot("one");
+        assertThat(order.findLost(Map.of("a", 0))).isPresent();
+        order.recordBoot("two");
+        assertThat(order.findLost(Map.of("a", 0))).isEmpty();
     }
 }

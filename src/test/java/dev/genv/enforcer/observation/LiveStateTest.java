@@ -40,64 +40,16 @@ class LiveStateTest {
         assertNothingMissing();
     }
 
-    /** The service was started after they had been lost. */
-    @Test
-    void attachedDevicesAreLostIfNoneIsListed() {
-        devices(live(envs(ALIVE), devices(SHARED_DEVICE)));
-        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-        assertThat(findings.missing()).containsExactly(SnapshotPart.EVERY_PROCESS);
-    }
-
     @Test
     void nothingIsLostIfNoDeviceIsListedAndNoneIsAttached() {
         devices(live(envs(DEAD), devices(SHARED_DEVICE)));
         assertNothingMissing();
     }
 
-    /** Every user can attach an environment to a device that does not exist. */
-    @Test
-    void anAttachmentToAnUnlistedDeviceIsOnlyReported() {
-        var forged = new Device(99, "1mi", List.of(new Attachment("alive", null, null)));
-        devices(live(envs(ALIVE), devices(SHARED_DEVICE, forged)), 0);
-        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.DEVICE_UNLISTED);
-        assertThat(findings.problems().getFirst().detail()).contains("[99]");
-        assertThat(findings.missing()).isEmpty();
-    }
-
-    @Test
-    void noDeviceIsReportedLostIfTheToolFailed() {
-        findings.miss(SnapshotPart.PROCESSES);
-        devices(live(envs(ALIVE), devices(SHARED_DEVICE)));
-        assertThat(findings.problems()).isEmpty();
-    }
-
-    @Test
-    void absentStateIsComplete() {
-        var live = live(new State.File.Absent<>(), new State.File.Absent<>());
-        assertThat(live.environments()).isEmpty();
-        assertThat(devices(live, 0, 1)).isEmpty();
-        assertNothingMissing();
-    }
-
-    @Test
-    void liveEnvironmentsWithoutDevicesAreIncomplete() {
-        live(envs(ALIVE), new State.File.Absent<>());
-        assertThat(findings.missing()).containsExactly(SnapshotPart.ATTACHMENTS);
-        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
-    }
-
     @Test
     void deadEnvironmentsWithoutDevicesAreComplete() {
         live(envs(DEAD), new State.File.Absent<>());
         assertNothingMissing();
-    }
-
-    @Test
-    void attachmentsWithoutEnvironmentsAreIncomplete() {
-        var live = live(new State.File.Absent<>(), devices(SHARED_DEVICE));
-        assertThat(findings.missing()).containsExactly(SnapshotPart.ENVIRONMENTS);
-        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
-        assertThat(resolvedMembership(live, 7, new Membership.Outside())).isInstanceOf(Membership.Unknown.class);
     }
 
     /** Whoever takes the one away and spoils the other must not make strangers of everybody. */
@@ -114,36 +66,6 @@ class LiveStateTest {
     void devicesWithoutAttachmentsAndEnvironmentsAreComplete() {
         live(new State.File.Absent<>(), devices(new Device(0, "1mi", List.of())));
         assertNothingMissing();
-    }
-
-    @Test
-    void unreadableStateIsMissingAndReportedOnce() {
-        live(new State.File.Unreadable<>(WHY), new State.File.Unreadable<>(WHY));
-        assertThat(findings.missing()).containsExactlyInAnyOrder(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
-        assertThat(findings.problems()).containsExactly(WHY);
-    }
-
-    @Test
-    void unreadableFileDoesNotHideTheOther() {
-        var live = live(envs(ALIVE), new State.File.Unreadable<>(WHY));
-        assertThat(live.environments()).containsExactly(ALIVE.with(ALIVE.pids(), OF_ITS_UID));
-        assertThat(findings.missing()).containsExactly(SnapshotPart.ATTACHMENTS);
-    }
-
-    @Test
-    void problemsOfEntriesAreReported() {
-        var bad = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment x has no array of pids");
-        live(new State.File.Present<>(new EnvsFile(List.of(), List.of(bad))), devices());
-        assertThat(findings.problems()).containsExactly(bad);
-        assertThat(findings.missing()).isEmpty();
-    }
-
-    @Test
-    void listedDeviceMissingFromTheStateIsReported() {
-        devices(live(envs(ALIVE), devices(SHARED_DEVICE)), 2, 0, 1);
-        assertThat(findings.problems())
-                .containsExactly(new Problem(
-                        ProblemCode.DEVICE_UNDESCRIBED, "devices.json lacks the device(s) [1, 2]: not checked"));
     }
 
     @Test

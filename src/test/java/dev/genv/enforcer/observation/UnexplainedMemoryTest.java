@@ -66,12 +66,6 @@ class UnexplainedMemoryTest {
     }
 
     @Test
-    void aDeviceWithoutAnyProcessExplainsNothing() {
-        record(listing(4096), 3);
-        assertThat(memory.isLasting()).isTrue();
-    }
-
-    @Test
     void aProcessWithUnknownMemoryExplainsAllOfItsDevice() {
         record(listing(4096, new DeviceUsage(0, null)), 3);
         assertThat(memory.isSuspected()).isFalse();

@@ -7,7 +7,6 @@ import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.GpuProcess.Workload;
-import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.ProcessId;
@@ -18,7 +17,6 @@ import org.junit.jupiter.api.Test;
 
 class WorkloadsTest {
     private static final String ID = "9bca8d63d5fa610783847915bcff0ecac1273e5b4bed3f6fa1b07350e0135961";
-    private static final String UID = "2c48913c-b29f-11e7-9350-020968147796";
     private static final ProcessId JOB = new ProcessId(812, 1);
     private static final Reading<Bytes> SKIPPED = Reading.failed(Failure.SKIPPED, "");
 
@@ -79,26 +77,12 @@ class WorkloadsTest {
     }
 
     @Test
-    void attributesTheJobOfTheEnvironAsAClaim() {
-        assertThat(observe(cgroup("/"), "8"))
-                .isEqualTo(new Workload(null, null, null, job("8", WorkloadSource.ENVIRON)));
-    }
-
-    @Test
     void remembersTheJobOfAnEnvironThatWasOverwritten() {
         observe(cgroup("/"), "8");
         assertThat(observe(cgroup("/"), null))
                 .extracting(Workload::slurmJob)
                 .isEqualTo(job("8", WorkloadSource.ENVIRON));
         assertThat(observe(cgroup("/"), "")).isNull();
-    }
-
-    @Test
-    void findsThePodOfTheCgroup() {
-        assertThat(observe(cgroup("/kubepods/burstable/pod" + UID + "/" + ID), ""))
-                .extracting(Workload::pod)
-                .isEqualTo(new Pod(UID));
-        assertThat(workloads.known()).containsExactly(JOB);
     }
 
     private @Nullable Workload observe(Reading<Bytes> cgroup, @Nullable String job) {

@@ -4,11 +4,12 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
+import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -34,20 +35,6 @@ class EnvOwnerRuleTest {
             assertThat(violation.devices()).containsExactly(0);
         });
         assertThat(plan.actions()).isEmpty();
-    }
-
-    @Test
-    void ignoresProcessesOfOwnerRootAndUnknownUid() {
-        var plan = audit(host().devices(1)
-                .with(env("a").attached(0))
-                .with(
-                        process(1).inEnvironment("a").uses(0),
-                        process(2).inEnvironment("a").uid(0).uses(0),
-                        process(3).inEnvironment("a").uidUnknown().uses(0),
-                        process(4).inEnvironment("gone").uid(1007).uses(0))
-                .fleet());
-
-        assertThat(plan.violations()).isEmpty();
     }
 
     @Test
@@ -101,13 +88,21 @@ class EnvOwnerRuleTest {
         assertThat(plan.problems()).isEmpty();
     }
 
+    /** Unproven strangers, which are never terminated, must not displace proven ones. */
     @Test
-    void reportsNothingWhenEnvironmentsAreMissing() {
-        var plan = audit(host().with(env("a").disputed("so"))
-                .missing(SnapshotPart.ENVIRONMENTS)
-                .fleet());
-
-        assertThat(plan.violations()).isEmpty();
+    void terminatesStrangerDespiteManyUnprovenStrangers() {
+        var many = IntStream.rangeClosed(2, EnvOwnerRule.MAX_FINDINGS + 5)
+                .mapToObj(pid -> process(pid).inEnvironment("a").uid(1007).uses(0))
+                .toArray(GpuProcessBuilder[]::new);
+        var plan = enforcingPolicy(Limits.NONE, KnownRules.ENV_OWNER)
+                .check(
+                        host().devices(1)
+                                .with(env("a"), env("b").livePidsOf(1000))
+                                .with(many)
+                                .with(process(7000).inEnvironment("b").uid(1007).uses(0))
+                                .fleet(),
+                        Set.of());
+        assertThat(terminatedPids(plan)).containsExactly(7000);
     }
 
     private static Plan audit(Fleet fleet) {

@@ -14,15 +14,12 @@ import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.builder.Plans.lines;
 import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.tuple;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
-import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -52,6 +49,57 @@ class PolicyTest {
                         "Terminating process 4 from environment a that is running on GPU(s) 0",
                         "Terminating process 1 from environment N/A that is running on GPU(s) 1",
                         "Detaching environment a of user raz from device 0");
+    }
+
+    @Test
+    void violationNamesSubjectUserEnvironmentDevicesAndProcesses() {
+        var node = host().devices(2)
+                .with(env("a").capacity("1000mi").livePidsOf(1000).attached(0))
+                .with(
+                        process(1).account("raz").uses(0),
+                        process(2).inEnvironment("gone").uses(0))
+                .with(process(3).inEnvironment("a").uses(0, "1100mi").uses(1))
+                .with(process(4).inEnvironment("a").uid(1007).uses(0))
+                .withUnlisted(process(5).account("bob").usesUnknown(1));
+        var plan = enforcingPolicy(NO_DEVICES, KnownRules.all()).check(node.fleet(), Set.of());
+        assertThat(plan.violations())
+                .extracting(violation -> "%s: %s, %s, %s, %s, %s"
+                        .formatted(
+                                violation.host(),
+                                violation.subject(),
+                                violation.user(),
+                                violation.environment(),
+                                violation.devices(),
+                                violation.processes().stream()
+                                        .map(GpuProcess::pid)
+                                        .toList()))
+                .containsExactly(
+                        "here: process 1 991232, raz, null, [0], [1]",
+                        "here: process 2 991232, null, gone, [0], [2]",
+                        "here: process 3 991232, raz, a, [1], [3]",
+                        "here: user raz, raz, null, [0], [3, 4]",
+                        "here: environment a device 0 uid 1000, raz, a, [0], [3]",
+                        "here: process 4 991232, raz, a, [0], [4]",
+                        "here: process 5 991232, bob, null, [1], [5]");
+        assertThat(lines(plan))
+                .contains("Process 4 of uid 1007 names environment a of uid 1000")
+                .contains(
+                        "Process 5 uses GPU(s) 1 without being listed, and is in no environment that they are attached"
+                                + " to");
+    }
+
+    /** The clock of a violation, and with it the grace period, has this key. */
+    @Test
+    void quotaKeepsItsKeyWhenAnotherHostIsAdded() {
+        var one = host("gpu-1").devices(1).with(env("a").attached(0));
+        var two = host("gpu-2").devices(1).with(env("a").attached(0));
+        var policy = enforcingPolicy(NO_DEVICES, MAX_DEVICES_PER_USER);
+        var alone = policy.check(remote(one), Set.of()).violations().getFirst();
+        var joined = policy.check(remote(one, two), Set.of()).violations().getFirst();
+        assertThat(joined.key()).isEqualTo(alone.key());
+        assertThat(joined.host()).isNull();
+        assertThat(joined.message())
+                .isEqualTo("User raz is using 2 devices on 2 hosts which is 2 more than the maximum allowed");
     }
 
     @Test
@@ -117,33 +165,11 @@ class PolicyTest {
     }
 
     @Test
-    void samePidOnTwoHostsIsTwoProcesses() {
-        var plan = enforce(fleetThatBreaksEveryRule(), NON_ENV_PROCESSES);
-        assertThat(plan.actions()).extracting(action -> action.action().host()).containsExactly("gpu-1", "gpu-2");
-    }
-
-    @Test
     void pendingProcessFreesMemoryAndStillBreaksOtherRules() {
         var fleet = hostWithUnattachedUseOverCapacity().fleet();
         var plan = enforcingPolicy(Limits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
         assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES, ENV_MEMORY);
         assertThat(terminatedPids(plan)).containsExactly(2);
-    }
-
-    /** It stays only for the rule that chooses whose memory is freed. */
-    @Test
-    void aProcessThatDidNotExitInTimeIsGoneForTheQuota() {
-        var fleet = host().devices(2)
-                .with(env("a").attachedAt("20/11/2026 09:00:00", 1), env("b").attachedAt("20/11/2026 10:00:00", 0))
-                .with(
-                        process(1).inEnvironment("a").uses(1),
-                        process(2).inEnvironment("b").uses(0))
-                .fleet();
-        var overdue = Set.of(id("here", 1));
-        var plan = enforcingPolicy(new Limits(1, Map.of()), MAX_DEVICES_PER_USER)
-                .check(fleet, new ExpectedExits(overdue, overdue, Set.of()));
-        assertThat(lines(plan)).contains("Detaching environment a of user raz from device 1");
-        assertThat(terminatedPids(plan)).doesNotContain(2);
     }
 
     @Test
@@ -157,26 +183,6 @@ class PolicyTest {
                         .problems())
                 .extracting(problem -> problem.problem().code())
                 .containsExactly(ProblemCode.ENVIRONMENT_USER_UNKNOWN, ProblemCode.MEMORY_UNKNOWN);
-    }
-
-    @Test
-    void unobservedHostBreaksNoRuleAndDoesNotAffectOthers() {
-        var seen = hostWithUnattachedUseOverCapacity().snapshot();
-        var unseen = Snapshot.unseen("gpu-9", new Problem(ProblemCode.UNREACHABLE, "no answer"));
-        var plan = enforce(new Fleet(List.of(unseen, seen), false), KnownRules.all());
-        assertThat(plan).isEqualTo(enforce(new Fleet(List.of(seen), false), KnownRules.all()));
-    }
-
-    @Test
-    void refusesNegativeLimits() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new Limits(-1, Map.of()));
-        assertThatIllegalArgumentException().isThrownBy(() -> new Limits(null, Map.of("john", -1)));
-    }
-
-    @Test
-    void emptyFleetYieldsEmptyPlan() {
-        assertThat(enforcingPolicy(NO_DEVICES, KnownRules.all()).check(remote(), Set.of()))
-                .isEqualTo(Plan.EMPTY);
     }
 
     /** Process 2 is the newer one, strays to device 1, and frees enough. */

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.action;
 
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -66,14 +65,6 @@ abstract class TerminationFixture {
 
     static HostBuilder empty() {
         return host().devices(1);
-    }
-
-    static HostBuilder full() {
-        return host().devices(1)
-                .with(env("a").capacity("1000mi").attached(0))
-                .with(
-                        process(1).inEnvironment("a").uses(0, "600mi"),
-                        process(2).inEnvironment("a").uses(0, "700mi"));
     }
 
     Enforcer killingAfter(@Nullable Duration killAfter) {

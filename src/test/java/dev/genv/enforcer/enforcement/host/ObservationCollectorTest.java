@@ -33,13 +33,6 @@ class ObservationCollectorTest {
     private ObservationCollector collector = new ObservationCollector(TIMEOUT, Ticker.ofSystem());
 
     @Test
-    void reportsHostsInListOrder() throws InterruptedException {
-        hosts.addAll(List.of(other, fine));
-        assertThat(collect()).extracting(Snapshot::host).containsExactly("other", "fine");
-        assertThat(collect()).allMatch(Snapshot::isObservedCompletely);
-    }
-
-    @Test
     void reportsWhyAHostWasNotReached() throws InterruptedException {
         hosts.addAll(List.of(fine, other.observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_KEY_CHANGED, "it shows another key");
@@ -168,14 +161,6 @@ class ObservationCollectorTest {
         var reports = collector.collect(workers.update(_ -> Listings.NONE), Set.of(new HostProcess("other", process)));
         assertThat(reports.getFirst().details().ended()).isEmpty();
         assertThat(reports.getLast().details().ended()).containsExactly(process);
-    }
-
-    @Test
-    void aMachineWithTwoNamesCountsOnce() throws InterruptedException {
-        hosts.addAll(List.of(fine.setMachine("m1"), other.setMachine("m1")));
-        var reports = collect();
-        assertThat(reports.getFirst().environments()).hasSize(1);
-        assertThat(reports.getLast().environments()).isEmpty();
     }
 
     private List<Snapshot> collect() throws InterruptedException {

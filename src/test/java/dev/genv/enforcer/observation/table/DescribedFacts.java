@@ -20,6 +20,7 @@ import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -103,7 +104,17 @@ record DescribedFacts(DescribedMachine machine) {
                 cgroup(pid),
                 Reading.failed(Failure.SKIPPED, ""),
                 stat);
-        return machine.related.isEmpty() ? facts : DescribedRelations.of(facts, machine.processes.get(pid));
+        return machine.related.isEmpty() || !machine.processes.containsKey(pid)
+                ? facts
+                : new ProcessFacts(
+                        facts.pid(),
+                        facts.before(),
+                        facts.uid(),
+                        facts.environ(),
+                        facts.executable(),
+                        facts.cgroup(),
+                        Reading.of(Bytes.of(Integer.toString(pid).getBytes(StandardCharsets.US_ASCII))),
+                        facts.after());
     }
 
     private Reading<Bytes> cgroup(int pid) throws IOException {

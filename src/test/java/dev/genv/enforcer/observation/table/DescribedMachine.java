@@ -26,6 +26,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -94,8 +95,8 @@ final class DescribedMachine implements AutoCloseable {
         listProcesses("GPU-0, 812, 1542\n", 0);
         listDevices("0, GPU-0, 16384\n1, GPU-1, 16384\n", 0);
         process(812, ALICE, "GENV_ENVIRONMENT_ID=a");
-        envs(StateJson.env("a", ALICE, "alice", "812"));
-        devices(StateJson.device(0, "a"), StateJson.device(1));
+        envs(env("a", ALICE, "alice", "812"));
+        devices(device(0, "a"), device(1));
     }
 
     void envs(String... entries) throws IOException {
@@ -154,7 +155,7 @@ final class DescribedMachine implements AutoCloseable {
         var process = proc.process(pid).uid(uid).environ(environ);
         processes.put(pid, process);
         uids.put(pid, Reading.of(uid));
-        environs.put(pid, Reading.of(DescribedEnviron.facts(environ)));
+        environs.put(pid, Reading.of(environFacts(environ)));
         return process;
     }
 
@@ -248,5 +249,33 @@ final class DescribedMachine implements AutoCloseable {
         for (var each : open) {
             each.close();
         }
+    }
+
+    private static EnvironFacts environFacts(String... entries) {
+        var size = Arrays.stream(entries).mapToInt(entry -> entry.length() + 1).sum();
+        return new EnvironFacts(size, last("GENV_ENVIRONMENT_ID=", entries), "", true, last("SLURM_JOB_ID=", entries));
+    }
+
+    private static Bytes last(String variable, String... entries) {
+        var value = List.of(entries).reversed().stream()
+                .filter(entry -> entry.startsWith(variable))
+                .map(entry -> entry.substring(variable.length()))
+                .findFirst()
+                .orElse("");
+        return Bytes.of(value.getBytes(StandardCharsets.UTF_8));
+    }
+
+    static String env(String eid, long uid, String user, String pids, String... kernels) {
+        return "{\"eid\": \"%s\", \"uid\": %d, \"username\": \"%s\", \"creation\": \"\", \"config\": {}, \"pids\": [%s], \"kernel_ids\": [%s]}"
+                .formatted(eid, uid, user, pids, String.join(", ", kernels));
+    }
+
+    static String device(int index, String... eids) {
+        var attachments = new ArrayList<String>();
+        for (var eid : eids) {
+            attachments.add("{\"eid\": \"%s\", \"gpu_memory\": null, \"time\": null}".formatted(eid));
+        }
+        return "{\"index\": %d, \"total_memory\": \"1mi\", \"attachments\": [%s]}"
+                .formatted(index, String.join(", ", attachments));
     }
 }

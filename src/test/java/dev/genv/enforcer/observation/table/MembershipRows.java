@@ -2,8 +2,9 @@ package dev.genv.enforcer.observation.table;
 
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
+import static dev.genv.enforcer.observation.table.DescribedMachine.device;
+import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
-import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.Bytes;
@@ -65,7 +66,7 @@ final class MembershipRows {
                         related(machine, ALICE, "HOME=/");
                         overwritten(machine, 900).session(900);
                         machine.envs(env("b", ALICE, "alice", "900"));
-                        machine.devices(StateJson.device(0, "b"), StateJson.device(1));
+                        machine.devices(device(0, "b"), device(1));
                     })
                     .problem(PROBLEM + "nothing proves the entry of envs.json that lists its ancestor 900"),
             row("a listed ancestor, and a process of its session that names the environment", machine -> {
@@ -74,7 +75,7 @@ final class MembershipRows {
                         machine.process(901, ALICE, ID + "b").session(900);
                         machine.related.add(901);
                         machine.envs(env("b", ALICE, "alice", "900"));
-                        machine.devices(StateJson.device(0, "b"), StateJson.device(1));
+                        machine.devices(device(0, "b"), device(1));
                     })
                     .check(membership("b", MembershipSource.LISTED)),
             row("a leader of its session that names an environment", machine -> {

@@ -4,8 +4,8 @@ import static dev.genv.enforcer.model.SnapshotPart.EVERY_ENVIRON;
 import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
+import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
-import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.Bytes;

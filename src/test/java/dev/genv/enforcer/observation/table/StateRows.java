@@ -3,9 +3,9 @@ package dev.genv.enforcer.observation.table;
 import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
 import static dev.genv.enforcer.model.SnapshotPart.ENVIRONMENTS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.device;
+import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
-import static dev.genv.enforcer.observation.table.StateJson.device;
-import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;

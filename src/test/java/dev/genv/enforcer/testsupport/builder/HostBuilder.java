@@ -81,6 +81,14 @@ public final class HostBuilder {
         return this;
     }
 
+    /** Adds what these lines describe, for example {@code env a on 0} and {@code process 1 in a on 0=500mi,1}. */
+    public HostBuilder with(String... lines) {
+        for (var line : lines) {
+            HostText.add(this, line);
+        }
+        return this;
+    }
+
     /** Adds processes that hold devices with unexplained memory without being listed. */
     public HostBuilder withUnlisted(GpuProcessBuilder... more) {
         unlisted.addAll(List.of(more));

@@ -110,16 +110,6 @@ public final class FakeHost implements Host {
         return this;
     }
 
-    /** Runs an observation at this number of ticks, with a snapshot without processes and environments. */
-    public void observedBefore(long sinceBoot, Runnable observation) {
-        var now = snapshotSource;
-        var ticksNow = ticks;
-        setSnapshot(HostBuilder.host(name).devices(2)).setTicks(sinceBoot);
-        observation.run();
-        snapshotSource = now;
-        ticks = ticksNow;
-    }
-
     /** The listings that it continues with. */
     @Override
     public Listings listings() {
