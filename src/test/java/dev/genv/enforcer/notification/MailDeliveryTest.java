@@ -92,23 +92,6 @@ class MailDeliveryTest {
         assertThat(delivery.sent.count()).isEqualTo(2);
     }
 
-    @Test
-    void mailsOfAnHourAreLimitedAndTheNextOneHasTheRest() throws Exception {
-        var delivery = delivery(greenMail.getSmtp().getPort(), 2);
-        for (var i = 1; i <= 4; i++) {
-            act("raz-" + i, i, 1003);
-            runAll(delivery);
-            time.pass(COLLECTED);
-            runAll(delivery);
-        }
-        assertThat(recipients()).hasSize(2);
-        assertThat(delivery.waiting()).isEqualTo(2);
-        time.pass(Duration.ofHours(1));
-        runAll(delivery);
-        assertThat(recipients()).hasSize(3);
-        assertThat(greenMail.getReceivedMessages()[2].getSubject()).contains("2 messages");
-    }
-
     /** The cycle publishes its events before it hands over the accounts. */
     @Test
     void eventWaitsUntilItsUsersAreKnown() throws Exception {
@@ -122,16 +105,6 @@ class MailDeliveryTest {
         time.pass(COLLECTED);
         runAll(delivery);
         assertThat(recipients()).containsExactly("raz@example.org");
-    }
-
-    @Test
-    void userWithoutAnAddressGetsNothing() throws Exception {
-        var delivery = delivery(greenMail.getSmtp().getPort(), 6);
-        act("a", 1, 7);
-        time.pass(COLLECTED);
-        runAll(delivery);
-        assertThat(recipients()).isEmpty();
-        assertThat(delivery.waiting()).isZero();
     }
 
     @Test

@@ -171,17 +171,6 @@ class MailSenderTest {
         }
     }
 
-    @Test
-    void refusalOfTheRecipientIsPermanentAndALaterOneIsNot() throws Exception {
-        try (var never = ScriptedSmtp.refusing("RCPT", "550 no such user");
-                var later = ScriptedSmtp.refusing("RCPT", "451 try again later")) {
-            var refused = failure(sender(server(Tls.NONE, never.port())));
-            assertThat(refused.kind()).isEqualTo(ReplyKind.REFUSED);
-            assertThat(refused.why()).contains("550 no such user");
-            assertThat(failure(sender(server(Tls.NONE, later.port()))).kind()).isEqualTo(ReplyKind.FAILED);
-        }
-    }
-
     /** An expired password must not lose the mails until somebody renews it. */
     @ParameterizedTest
     @CsvSource({"MAIL,530", "AUTH,530", "AUTH,534", "AUTH,535", "AUTH,538"})

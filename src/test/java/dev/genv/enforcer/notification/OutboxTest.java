@@ -79,14 +79,6 @@ class OutboxTest {
     }
 
     @Test
-    void eachPersonHasAMessage() {
-        outbox.collect("raz", acted("a"));
-        outbox.collect("paul", acted("a"));
-        time.pass(DELAY);
-        assertThat(due()).extracting(Batch::person).containsExactly("raz", "paul");
-    }
-
-    @Test
     void laterNoticeReplacesTheFormerOneOfTheSameProcess() {
         outbox.collect("raz", warned("a"));
         outbox.collect("raz", acted("a"));

@@ -13,7 +13,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.telemetry.GenvCollector.SeriesLimit;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
-import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import io.prometheus.client.exporter.common.TextFormat;
 import java.io.IOException;
@@ -28,12 +27,6 @@ class GenvCollectorTest {
 
     private final FakeHost machine = RecordedMachine.used("gpu-1");
     private final GenvMetricsFixture metrics = new GenvMetricsFixture(GenvMetrics.ALL, true, machine);
-
-    @Test
-    void hasNoSeriesBeforeTheFirstCycle() throws IOException {
-        assertThat(metrics.scrape().samples()).isEmpty();
-        assertThat(metrics.scrape().types()).isEmpty();
-    }
 
     @Test
     void seriesOfWhatIsGoneDisappear() throws IOException {
@@ -126,14 +119,6 @@ class GenvCollectorTest {
     }
 
     @Test
-    void aProcessWhoseEnvironmentIsUnknownHasNoEid() throws IOException {
-        machine.setSnapshot(
-                host("gpu-1").devices(1).with(process(7).membershipUnknown().uses(0)));
-        assertThat(metrics.afterCycle().samples())
-                .containsKey("genv_process_devices_total{eid=\"\",hostname=\"gpu-1\",pid=\"7\"}");
-    }
-
-    @Test
     void leavesOutWhatExceedsTheLimitAndCountsIt() throws IOException {
         var environments = IntStream.range(0, 2000)
                 .mapToObj(number -> env("idle-%04d".formatted(number)).withoutUsername());
@@ -153,17 +138,6 @@ class GenvCollectorTest {
         assertThat(exported.samples())
                 .containsEntry(OMITTED, 2 + 2 * 2001 + 3.0 - SeriesLimit.MOST_OF_HOST)
                 .containsEntry("genv_environments_total{hostname=\"gpu-1\"}", 2001.0);
-    }
-
-    @Test
-    void allProcessesOfALargeMachineHaveSeries() throws IOException {
-        var processes = IntStream.range(0, 256)
-                .mapToObj(number -> process(1000 + number).inEnvironment("a").uses(number % 8));
-        machine.setSnapshot(host("gpu-1")
-                .devices(8)
-                .with(env("a").user("alice"))
-                .with(processes.toArray(GpuProcessBuilder[]::new)));
-        assertThat(metrics.afterCycle().samples()).containsEntry(OMITTED, 0.0);
     }
 
     @Test

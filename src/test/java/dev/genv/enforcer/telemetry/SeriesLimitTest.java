@@ -27,13 +27,6 @@ class SeriesLimitTest {
         assertThat(SeriesLimit.keep(List.of(first, second, third), 0)).isEqualTo(new SeriesLimit.Kept(List.of(), 5));
     }
 
-    @Test
-    void keepsTheFirstOfEqualSeries() {
-        var other = new Series(GenvMetric.ENVIRONMENT_PROCESSES, List.of("1"), 7);
-        assertThat(SeriesLimit.keep(List.of(List.of(series("1")), List.of(other)), 9))
-                .isEqualTo(new SeriesLimit.Kept(List.of(series("1")), 1));
-    }
-
     private static Series series(String eid) {
         return new Series(GenvMetric.ENVIRONMENT_PROCESSES, List.of(eid), 1);
     }

@@ -63,14 +63,6 @@ class EventStreamsTest extends StreamFixture {
         Awaitility.await().atMost(HANG).until(client::lastId, id(1)::equals);
     }
 
-    @Test
-    void violationsAreAStreamOfTheirOwn() throws Exception {
-        var client = connect("/violations/stream");
-        append(problem("a"), new EventContent.ServiceStarted("1", "audit"), opened("raz", "gpu-1"));
-
-        assertThat(client.next().id()).isEqualTo(id(3));
-    }
-
     @ParameterizedTest
     @CsvSource({
         "/violations/stream?user=raz, 1 3 7",
