@@ -69,13 +69,6 @@ class NoticeTextTest {
     }
 
     @Test
-    void withoutSigkillNoneIsAnnounced() {
-        var personal = personal(action(violation, 812, Outcome.SIGNALLED));
-        assertThat(new NoticeText(Optional.empty(), new ViolationRegistry(0)).paragraph(personal.getFirst()))
-                .doesNotContain("SIGKILL");
-    }
-
-    @Test
     void secondSignalIsNamed() {
         var kill = new ActionNote(
                 new ActionNote.TargetProcess("here", 812),

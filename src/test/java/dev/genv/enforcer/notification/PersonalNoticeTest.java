@@ -35,12 +35,6 @@ class PersonalNoticeTest {
                 });
     }
 
-    @Test
-    void executedActionGoesToTheUserOfTheProcess() {
-        assertThat(uids(personal(action(violationOf(process(812).uid(1003)), 812, Outcome.SIGNALLED))))
-                .containsExactly(1003L);
-    }
-
     /** A failure is the administrator's concern. */
     @Test
     void failedActionGoesToNoUser() {
