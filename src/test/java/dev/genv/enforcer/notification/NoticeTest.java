@@ -13,21 +13,19 @@ import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class NoticeTest {
     @Test
-    void openedAndResolvedViolationsAreNotices() {
+    void otherEventsThanThoseOfViolationsAreNoNotices() {
         assertThat(kind(opened(violationOf(process(812))))).isEqualTo(NoticeKind.OPENED);
         assertThat(kind(resolved(violationOf(process(812))))).isEqualTo(NoticeKind.RESOLVED);
-    }
-
-    @Test
-    void firstActionThatWaitsForAGracePeriodIsAWarning() {
-        assertThat(kind(action(violationOf(process(812)), 812, Outcome.SKIPPED_GRACE)))
-                .isEqualTo(NoticeKind.WARNED);
+        assertThat(notice(new EventContent.ServiceStarted("1", "audit"))).isEmpty();
+        assertThat(notice(new EventContent.ProblemBegan("gpu-1", new Problem(ProblemCode.TIMEOUT, ""))))
+                .isEmpty();
     }
 
     @Test
@@ -43,37 +41,21 @@ class NoticeTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"SIGNALLED", "DETACHED", "DENIED", "FAILED", "UNKILLABLE"})
-    void actionsAndTheirFailuresAreNotices(Outcome outcome) {
-        assertThat(kind(action(violationOf(process(812)), 812, outcome))).isEqualTo(NoticeKind.ACTED);
-    }
-
-    @ParameterizedTest
-    @EnumSource(
-            names = {
-                "SKIPPED_AUDIT",
-                "SKIPPED_PROTECTED",
-                "SKIPPED_EXEMPT",
-                "SKIPPED_LIMIT",
-                "EXITED",
-                "ALREADY_GONE",
-                "ALREADY_DETACHED"
-            })
-    void otherOutcomesAreNone(Outcome outcome) {
-        assertThat(notice(action(violationOf(process(812)), 812, outcome))).isEmpty();
+    @EnumSource
+    void warningsActionsAndTheirFailuresAreNotices(Outcome outcome) {
+        var expected = switch (outcome) {
+            case SKIPPED_GRACE -> NoticeKind.WARNED;
+            case SIGNALLED, DETACHED, DENIED, FAILED, UNKILLABLE -> NoticeKind.ACTED;
+            default -> null;
+        };
+        assertThat(notice(action(violationOf(process(812)), 812, outcome)).map(Notice::kind))
+                .isEqualTo(Optional.ofNullable(expected));
     }
 
     /** The service does not act on it after the grace period. */
     @Test
     void auditedViolationHasNoWarning() {
         assertThat(notice(action(violationOf(process(812)).audited(), 812, Outcome.SKIPPED_GRACE)))
-                .isEmpty();
-    }
-
-    @Test
-    void otherEventsAreNoNotices() {
-        assertThat(notice(new EventContent.ServiceStarted("1", "audit"))).isEmpty();
-        assertThat(notice(new EventContent.ProblemBegan("gpu-1", new Problem(ProblemCode.TIMEOUT, ""))))
                 .isEmpty();
     }
 
