@@ -1,23 +1,17 @@
 package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
-import static dev.genv.enforcer.notification.NoticeFixture.fleet;
-import static dev.genv.enforcer.notification.NoticeFixture.lastAction;
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
-import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -46,24 +40,6 @@ class PersonalDeliveryTest {
 
         delivery.run(log);
         assertThat(notices).extracting(PersonalNotice::uid).containsExactly(1004L);
-    }
-
-    @Test
-    void detachmentWithoutAProcessReachesTheUserOfTheEnvironment() throws InterruptedException {
-        users.update(fleet(new FakeHost(host("gpu-1").with(env("a").livePidsOf(1003)))));
-        var delivery = new Collecting(notices::add);
-        delivery.begin(log);
-        var detachment = new ActionNote(
-                new ActionNote.TargetAttachment("gpu-1", "a", 0),
-                Optional.empty(),
-                FakeTime.START,
-                Outcome.DETACHED,
-                null);
-        log.append(FakeTime.START, List.of(lastAction(violationOf().action(detachment))));
-        users.setCurrentUpTo(log.latest());
-
-        delivery.run(log);
-        assertThat(notices).extracting(PersonalNotice::uid).containsExactly(1003L);
     }
 
     /** A defect that concerns one event must not hold back the later ones. */

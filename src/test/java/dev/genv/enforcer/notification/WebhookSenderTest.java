@@ -141,28 +141,6 @@ class WebhookSenderTest {
     }
 
     @Test
-    void goneReceiverWantsNoMore() throws Exception {
-        assertThat(replyTo(status(410)))
-                .isEqualTo(new Reply(ReplyKind.GONE, "the receiver wants no more events (status 410)"));
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {401, 403, 404, 408, 429, 500, 503})
-    void otherStatusIsAFailure(int status) throws Exception {
-        assertThat(replyTo(status(status))).isEqualTo(Reply.failed("the receiver answered with the status " + status));
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {400, 413, 422})
-    void statusThatConcernsTheContentIsARefusal(int status) throws Exception {
-        assertThat(replyTo(status(status, "Retry-After: 7")))
-                .isEqualTo(new Reply(
-                        ReplyKind.REFUSED,
-                        "the receiver answered with the status " + status,
-                        Optional.of(Duration.ofSeconds(7))));
-    }
-
-    @Test
     void redirectIsNotFollowed() throws Exception {
         try (var other = new ScriptedReceiver(status(200))) {
             var reply = replyTo(status(307, "Location: http://127.0.0.1:%d/".formatted(other.port())));

@@ -215,17 +215,6 @@ class DatabaseFaultTest extends StoreFixture {
         assertThat(only().id()).isEqualTo(id);
     }
 
-    @Test
-    void aFolderInWhichNothingCanBeCreatedIsUnwritable() throws IOException {
-        stop();
-        directory = Path.of("/proc/self/task");
-        start();
-        assertStartsWith(ProblemCode.DATA_UNWRITABLE);
-        stop();
-        directory = Files.createTempDirectory("data");
-        start();
-    }
-
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -127,38 +127,6 @@ class RestartTest extends StoreFixture {
     }
 
     @Test
-    void killFollowsWhenItsTimeIsOver() throws IOException {
-        node.setSnapshot(STRAY);
-        for (var cycle = 0; cycle < 7; cycle++) {
-            cycle();
-            restart();
-        }
-        assertThat(signals())
-                .as("no time counts while the service does not run")
-                .containsExactly(Signal.TERM);
-        for (var cycle = 0; cycle < 5; cycle++) {
-            cycle();
-        }
-        assertThat(signals()).containsExactly(Signal.TERM, Signal.KILL);
-    }
-
-    @Test
-    void theGraceOfTheFirstObservationIsGivenOnce() throws IOException {
-        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
-        restart();
-        node.setSnapshot(host().devices(2)
-                .with(env("a"))
-                .with(process(7).inEnvironment("a").uses(0)));
-        cycles(5); // 40 s
-        assertThat(node.executed).isEmpty();
-        restart();
-        cycles(2);
-        assertThat(node.executed).isEmpty();
-        cycles(2);
-        assertThat(node.executed).hasSize(1);
-    }
-
-    @Test
     void afterABootAllViolationsAreOver() throws IOException {
         node.setSnapshot(STRAY);
         cycle();

@@ -213,14 +213,6 @@ class EventStreamsTest extends StreamFixture {
         assertThat(answer.text()).contains(detail);
     }
 
-    @Test
-    void aHeadRequestGetsTheHeadersOnly() throws Exception {
-        var answer = new RawHttp(port()).send("HEAD /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-
-        assertThat(answer.status()).isEqualTo(200);
-        assertThat(answer.text()).contains("text/event-stream");
-    }
-
     private static JsonNode data(SseClient.Event event) throws Exception {
         return json().readTree(event.data());
     }
