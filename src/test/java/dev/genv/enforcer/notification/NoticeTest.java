@@ -14,6 +14,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
@@ -122,9 +124,13 @@ class NoticeTest {
     }
 
     @Test
-    void processOfUnknownUserHasNoNotice() {
-        assertThat(personal(action(violationOf(process(812).uidUnknown()), 812, Outcome.SIGNALLED)))
-                .isEmpty();
+    void processOfUnknownUserOrOfAPodHasNoNotice() {
+        var pod = new Workload(null, null, new Pod("8b0f6b5e"), null);
+        for (var process :
+                List.of(process(812).uidUnknown(), process(812).uid(1003).workload(pod))) {
+            assertThat(personal(action(violationOf(process), 812, Outcome.SIGNALLED)))
+                    .isEmpty();
+        }
     }
 
     @Test
