@@ -140,10 +140,11 @@ class WebhookSenderTest {
         }
     }
 
-    @Test
-    void redirectIsNotFollowed() throws Exception {
+    @ParameterizedTest
+    @ValueSource(ints = {303, 307})
+    void redirectIsNotFollowed(int status) throws Exception {
         try (var other = new ScriptedReceiver(status(200))) {
-            var reply = replyTo(status(307, "Location: http://127.0.0.1:%d/".formatted(other.port())));
+            var reply = replyTo(status(status, "Location: http://127.0.0.1:%d/".formatted(other.port())));
             isFailure(reply);
             assertThat(other.requests()).isEmpty();
         }

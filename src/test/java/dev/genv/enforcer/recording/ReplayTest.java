@@ -1,6 +1,7 @@
 package dev.genv.enforcer.recording;
 
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_OWNER;
 import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
@@ -10,6 +11,8 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -165,6 +168,46 @@ class ReplayTest {
                                 .snapshot());
 
         assertThat(actions(replay(quota(2)))).containsExactlyInAnyOrder("terminate 13 at 40", "detach 3 from 2 at 40");
+    }
+
+    @Test
+    void laterProcessWithTheSamePidIsAnotherOne() {
+        past.cycles(5, stray(process(7))).cycles(5, stray(process(7).startedLaterBy(100)));
+
+        assertThat(actions(replay(enforcing(NON_ENV_PROCESSES)))).hasSize(2);
+    }
+
+    @Test
+    void memoryIsFreedByWhatWasTerminated() {
+        var full = host().devices(1)
+                .with(env("1").attached(0).capacity("1000mi"))
+                .with(
+                        process(1).inEnvironment("1").uses(0, "900mi"),
+                        process(2).inEnvironment("1").uses(0, "300mi"));
+        past.cycles(10, full.snapshot())
+                .cycles(
+                        10,
+                        full.with(process(3).inEnvironment("1").uses(0, "50mi")).snapshot());
+
+        assertThat(actions(replay(enforcing(ENV_MEMORY)))).containsExactly("terminate 2 at 30");
+    }
+
+    @Test
+    void attachmentThatIsMadeAgainCountsAgain() {
+        past.cycles(10, threeDevices().snapshot())
+                .cycles(10, host().devices(3).snapshot())
+                .cycles(10, threeDevices().snapshot());
+
+        assertThat(replay(quota(2)).users().getFirst().detachments()).isEqualTo(2);
+    }
+
+    @Test
+    void hostThatDoesNotAnswerForgetsNothing() {
+        past.cycles(10, threeDevices().snapshot())
+                .cycle(Snapshot.unseen("here", new Problem(ProblemCode.UNREACHABLE, "no answer")))
+                .cycles(10, threeDevices().snapshot());
+
+        assertThat(replay(quota(2)).users().getFirst().detachments()).isOne();
     }
 
     @Test
