@@ -127,6 +127,22 @@ class RestartTest extends StoreFixture {
     }
 
     @Test
+    void killFollowsWhenItsTimeIsOver() throws IOException {
+        node.setSnapshot(STRAY);
+        for (var cycle = 0; cycle < 7; cycle++) {
+            cycle();
+            restart();
+        }
+        assertThat(signals())
+                .as("no time counts while the service does not run")
+                .containsExactly(Signal.TERM);
+        for (var cycle = 0; cycle < 5; cycle++) {
+            cycle();
+        }
+        assertThat(signals()).containsExactly(Signal.TERM, Signal.KILL);
+    }
+
+    @Test
     void afterABootAllViolationsAreOver() throws IOException {
         node.setSnapshot(STRAY);
         cycle();
