@@ -1,5 +1,9 @@
 package dev.genv.enforcer.notification;
 
+import static dev.genv.enforcer.enforcement.host.Outcome.DENIED;
+import static dev.genv.enforcer.enforcement.host.Outcome.DETACHED;
+import static dev.genv.enforcer.enforcement.host.Outcome.SIGNALLED;
+import static dev.genv.enforcer.enforcement.host.Outcome.SKIPPED_GRACE;
 import static dev.genv.enforcer.notification.NoticeFixture.action;
 import static dev.genv.enforcer.notification.NoticeFixture.lastAction;
 import static dev.genv.enforcer.notification.NoticeFixture.notice;
@@ -10,22 +14,30 @@ import static dev.genv.enforcer.notification.NoticeFixture.resolved;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
+import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class NoticeTest {
     @Test
@@ -39,14 +51,14 @@ class NoticeTest {
 
     @Test
     void nextReasonToWaitIsNoSecondWarning() {
-        var violation = violationOf(process(812)).action(812, Outcome.SKIPPED_GRACE);
-        assertThat(notice(action(violation, 812, Outcome.SKIPPED_GRACE))).isEmpty();
+        var violation = violationOf(process(812)).action(812, SKIPPED_GRACE);
+        assertThat(notice(action(violation, 812, SKIPPED_GRACE))).isEmpty();
     }
 
     @Test
     void anotherProcessOfTheViolationIsWarnedToo() {
-        var violation = violationOf(process(812), process(813)).action(812, Outcome.SKIPPED_GRACE);
-        assertThat(kind(action(violation, 813, Outcome.SKIPPED_GRACE))).isEqualTo(NoticeKind.WARNED);
+        var violation = violationOf(process(812), process(813)).action(812, SKIPPED_GRACE);
+        assertThat(kind(action(violation, 813, SKIPPED_GRACE))).isEqualTo(NoticeKind.WARNED);
     }
 
     @ParameterizedTest
@@ -64,7 +76,7 @@ class NoticeTest {
     /** The service does not act on it after the grace period. */
     @Test
     void auditedViolationHasNoWarning() {
-        assertThat(notice(action(violationOf(process(812)).audited(), 812, Outcome.SKIPPED_GRACE)))
+        assertThat(notice(action(violationOf(process(812)).audited(), 812, SKIPPED_GRACE)))
                 .isEmpty();
     }
 
@@ -72,103 +84,80 @@ class NoticeTest {
         return notice(content).orElseThrow().kind();
     }
 
-    @Test
-    void warningGoesToTheUserOfTheProcess() {
-        var violation = violationOf(process(812).uid(1003), process(813).uid(1004));
-        assertThat(personal(action(violation, 812, Outcome.SKIPPED_GRACE)))
-                .singleElement()
-                .satisfies(notice -> {
-                    assertThat(notice.uid()).isEqualTo(1003);
-                    assertThat(notice.processes())
-                            .extracting(each -> each.pid())
-                            .containsExactly(812);
-                });
-    }
-
-    /** A failure is the administrator's concern. */
-    @Test
-    void failedActionGoesToNoUser() {
-        assertThat(personal(action(violationOf(process(812).uid(1003)), 812, Outcome.DENIED)))
-                .isEmpty();
-    }
-
-    @Test
-    void detachmentGoesToTheUsersOfTheProcessesOnThatDevice() {
-        var violation = violationOf(
+    /** The uids that are informed of an event. The live pids of the environment a have the uid 1009. */
+    static Stream<Arguments> recipients() {
+        var two = (Supplier<ViolationBuilder>)
+                () -> violationOf(process(812).uid(1003), process(813).uid(1004));
+        var pod = new Workload(null, null, new Pod("8b0f6b5e"), null);
+        var onDevices = violationOf(
                 process(812).uid(1003).inEnvironment("a").uses(2),
                 process(813).uid(1004).inEnvironment("a").uses(1),
                 process(814).uid(1005).inEnvironment("b").uses(2));
-        assertThat(uids(personal(lastAction(violation.action(detachment(Outcome.DETACHED))))))
-                .containsExactly(1003L);
+        return Stream.of(
+                arguments("a warning", action(two.get(), 812, SKIPPED_GRACE), List.of(1003L)),
+                arguments("an action", action(two.get(), 813, SIGNALLED), List.of(1004L)),
+                arguments("a failure, which concerns the administrator", action(two.get(), 812, DENIED), List.of()),
+                arguments("a user unknown", action(violationOf(process(812).uidUnknown()), 812, SIGNALLED), List.of()),
+                arguments(
+                        "a process of a pod",
+                        action(violationOf(process(812).uid(1003).workload(pod)), 812, SIGNALLED),
+                        List.of()),
+                arguments(
+                        "a detachment: the user of the process on the device, and that of the environment",
+                        lastAction(onDevices.action(detachment(DETACHED))),
+                        List.of(1003L, 1009L)),
+                arguments(
+                        "a detachment without a process",
+                        lastAction(violationOf().action(detachment(DETACHED))),
+                        List.of(1009L)),
+                arguments(
+                        "a warning without a process",
+                        lastAction(violationOf().action(detachment(SKIPPED_GRACE))),
+                        List.of(1009L)),
+                arguments(
+                        "the end of a warned violation without a process",
+                        resolved(violationOf().action(detachment(SKIPPED_GRACE))),
+                        List.of(1009L)),
+                arguments(
+                        "a failed detachment", lastAction(violationOf().action(detachment(Outcome.FAILED))), List.of()),
+                arguments("a new violation, which a warning or an action follows", opened(two.get()), List.of()),
+                arguments(
+                        "a new violation in audit mode, if that is not set",
+                        opened(two.get().audited()),
+                        List.of()),
+                arguments(
+                        "the end of a warned violation",
+                        resolved(two.get().action(812, SKIPPED_GRACE)),
+                        List.of(1003L)),
+                arguments("the end of a violation without a warning", resolved(two.get()), List.of()),
+                arguments(
+                        "the end of a violation after an action",
+                        resolved(two.get().action(812, SKIPPED_GRACE).action(812, SIGNALLED)),
+                        List.of()));
+    }
+
+    /** Users are identified by the real uids of processes only. */
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("recipients")
+    void usersOfTheProcessesOrOfTheEnvironmentAreInformed(String name, EventContent content, List<Long> uids) {
+        assertThat(personal(content, 1009)).extracting(PersonalNotice::uid).isEqualTo(uids);
     }
 
     @Test
-    void warningAndDetachmentWithoutAProcessGoToTheUserOfTheEnvironment() {
-        for (var outcome : List.of(Outcome.SKIPPED_GRACE, Outcome.DETACHED)) {
-            assertThat(personal(lastAction(violationOf().action(detachment(outcome))), 1003))
-                    .containsExactly(new PersonalNotice(
-                            notice(lastAction(violationOf().action(detachment(outcome))))
-                                    .orElseThrow(),
-                            1003,
-                            List.of()));
-        }
-        assertThat(uids(personal(resolved(violationOf().action(detachment(Outcome.SKIPPED_GRACE))), 1003)))
-                .containsExactly(1003L);
-        assertThat(personal(lastAction(violationOf().action(detachment(Outcome.FAILED))), 1003))
-                .isEmpty();
+    void auditedViolationGoesToItsUsersIfThatIsSet() {
+        var audited = violationOf(
+                process(812).uid(1003), process(813).uid(1004), process(814).uid(1003));
+        assertThat(personalInAudit(opened(audited))).isEmpty();
+        assertThat(personalInAudit(opened(audited.audited())))
+                .extracting(
+                        PersonalNotice::uid,
+                        notice ->
+                                notice.processes().stream().map(GpuProcess::pid).toList())
+                .containsExactly(tuple(1003L, List.of(812, 814)), tuple(1004L, List.of(813)));
     }
 
     private static ActionNote detachment(Outcome outcome) {
         return new ActionNote(
                 new ActionNote.TargetAttachment("here", "a", 2), Optional.empty(), FakeTime.START, outcome, null);
-    }
-
-    @Test
-    void processOfUnknownUserOrOfAPodHasNoNotice() {
-        var pod = new Workload(null, null, new Pod("8b0f6b5e"), null);
-        for (var process :
-                List.of(process(812).uidUnknown(), process(812).uid(1003).workload(pod))) {
-            assertThat(personal(action(violationOf(process), 812, Outcome.SIGNALLED)))
-                    .isEmpty();
-        }
-    }
-
-    @Test
-    void newViolationGoesToNoUserBecauseAWarningOrAnActionFollows() {
-        assertThat(personal(opened(violationOf(process(812).uid(1003))))).isEmpty();
-        assertThat(personalInAudit(opened(violationOf(process(812).uid(1003))))).isEmpty();
-    }
-
-    @Test
-    void auditedViolationGoesToItsUsersOnlyIfThatIsSet() {
-        EventContent audited = opened(violationOf(
-                        process(812).uid(1003),
-                        process(813).uid(1004),
-                        process(814).uid(1003))
-                .audited());
-        assertThat(personal(audited)).isEmpty();
-        assertThat(uids(personalInAudit(audited))).containsExactly(1003L, 1004L);
-        assertThat(personalInAudit(audited).getFirst().processes())
-                .extracting(each -> each.pid())
-                .containsExactly(812, 814);
-    }
-
-    @Test
-    void endOfAViolationGoesToTheWarnedUser() {
-        var warned = violationOf(process(812).uid(1003), process(813).uid(1004)).action(812, Outcome.SKIPPED_GRACE);
-        assertThat(uids(personal(resolved(warned)))).containsExactly(1003L);
-    }
-
-    @Test
-    void endOfAViolationGoesToNobodyWithoutAWarningOrAfterAnAction() {
-        assertThat(personal(resolved(violationOf(process(812).uid(1003))))).isEmpty();
-        var acted = violationOf(process(812).uid(1003))
-                .action(812, Outcome.SKIPPED_GRACE)
-                .action(812, Outcome.SIGNALLED);
-        assertThat(personal(resolved(acted))).isEmpty();
-    }
-
-    private static List<Long> uids(List<PersonalNotice> notices) {
-        return notices.stream().map(PersonalNotice::uid).toList();
     }
 }
