@@ -4,26 +4,37 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.chart.ChartQueries;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.testsupport.Exposition;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.SampleCycles;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** The table of {@code metrics.md} lists the metrics that the service registers. */
+/** What a scrape exports: the metrics of the service, which {@code metrics.md} and the chart name, and those of genv. */
 @QuarkusTest
 @Tag("quarkus")
 @TestProfile(TokenProtectedNode.class)
@@ -32,6 +43,7 @@ class MetricsPageTest {
     private static final Pattern HEADER = Pattern.compile("(?m)^# (HELP|TYPE) (genv_enforcer_\\w+) (.*)$");
     private static final Pattern SAMPLE = Pattern.compile("(?m)^(genv_enforcer_\\w+)\\{(.*)} [^ ]+$");
     private static final Pattern LABEL = Pattern.compile("(\\w+)=\"(?:[^\"\\\\]|\\\\.)*\"");
+    private static final Pattern ANY_SAMPLE = Pattern.compile("(?m)^([a-zA-Z_:]\\w*)(?:\\{(.*)})? [^ ]+$");
     private static final int FEWEST = 15;
 
     @Inject
@@ -59,12 +71,80 @@ class MetricsPageTest {
         GeneratedSection.assertSection(PAGE, "metrics", table.toString());
     }
 
-    /** The service answers once it has read the token. */
+    /** The queries of the chart's alerts and dashboard. */
+    @Test
+    void everyMetricAndLabelOfAlertsAndDashboardExists() throws IOException {
+        new FakeNvidiaSmi(TokenProtectedNode.TOOLS).gpus(1).status("0, 1, 16384, 40, 0\n");
+        enforcer.runCycle();
+        SampleCycles.record(registry);
+        var exported = labelsOfMetrics(exported());
+        ChartQueries.metrics().forEach((metric, labels) -> {
+            assertThat(exported).containsKey(metric);
+            assertThat(exported.get(metric)).as(metric).containsAll(labels);
+        });
+    }
+
+    /** Quarkus answers in the text format to every client that accepts it, as Prometheus does. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "text/plain;version=0.0.4|text/plain",
+                "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1|text/plain",
+                "*/*|application/openmetrics-text"
+            })
+    void hasGenvsMetricsInThisFormat(String accepted, String type) throws IOException {
+        try (var shell = Child.withEnvironment(Map.of());
+                var job = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", "a"))) {
+            new StateFiles(Files.createDirectories(TokenProtectedNode.STATE))
+                    .ownEnv("a", null, shell.pid())
+                    .device(0, "a")
+                    .write();
+            new FakeNvidiaSmi(TokenProtectedNode.TOOLS)
+                    .noProcesses()
+                    .gpus(1)
+                    .status("0, 1700, 16384, 61, [N/A]\n")
+                    .process(0, job.pid(), "1542");
+            enforcer.runCycle();
+            var answer = scrape(accepted);
+            assertThat(answer.head().toLowerCase(Locale.ROOT)).contains("content-type: " + type);
+            var recorded = Exposition.parse(Files.readString(Path.of("src/test/resources/genv-metrics/local.txt")));
+            var exported = Exposition.parse(answer.text()).ofGenv();
+            assertThat(recorded.types()).containsAllEntriesOf(exported.types());
+            assertThat(recorded.descriptions()).containsAllEntriesOf(exported.descriptions());
+            assertThat(recorded.types().keySet())
+                    .as("all but the one that is not known")
+                    .hasSize(exported.types().size() + 1);
+            assertThat(exported.samples())
+                    .containsEntry("genv_is_installed", 1.0)
+                    .containsEntry("genv_environments_total", 1.0)
+                    .containsEntry("genv_device_memory_used_bytes{index=\"0\"}", 1700.0 * (1 << 20))
+                    .containsEntry("genv_device_temperature{index=\"0\"}", 61.0)
+                    .containsEntry("genv_process_devices_total{eid=\"a\",pid=\"%d\"}".formatted(job.pid()), 1.0)
+                    .doesNotContainKey("genv_device_utilization{index=\"0\"}");
+        }
+    }
+
+    @Test
+    void theServiceLimitsTheSeries() throws IOException {
+        enforcer.runCycle();
+        assertThat(Exposition.parse(scrape("*/*").text()).types())
+                .containsEntry("genv_enforcer_genv_series_omitted", "gauge");
+    }
+
     private String exported() throws IOException {
+        return scrape().text().replace("\r", "");
+    }
+
+    /** The service answers once it has read the token. */
+    private RawHttp.Answer scrape(String... accepted) throws IOException {
         var http = new RawHttp(port);
         var token = "Authorization: Bearer " + TokenProtectedNode.TOKEN;
         await().atMost(HANG).until(() -> http.get("/q/metrics", token).status() == 200);
-        return http.get("/q/metrics", token).text().replace("\r", "");
+        return http.get(
+                "/q/metrics",
+                Stream.concat(Stream.of(token), Stream.of(accepted).map("Accept: %s"::formatted))
+                        .toArray(String[]::new));
     }
 
     /** In OpenMetrics a counter's family has no suffix, but its samples have one. */
@@ -93,5 +173,16 @@ class MetricsPageTest {
                 .collect(Collectors.collectingAndThen(
                         Collectors.toCollection(TreeSet::new),
                         labels -> labels.isEmpty() ? "–" : String.join(", ", labels)));
+    }
+
+    private static Map<String, Set<String>> labelsOfMetrics(String text) {
+        var found = new TreeMap<String, Set<String>>();
+        ANY_SAMPLE.matcher(text).results().forEach(sample -> {
+            var labels = found.computeIfAbsent(sample.group(1), _ -> new TreeSet<>());
+            if (sample.group(2) != null) {
+                LABEL.matcher(sample.group(2)).results().forEach(label -> labels.add(label.group(1)));
+            }
+        });
+        return found;
     }
 }

@@ -14,7 +14,6 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
-import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
@@ -23,6 +22,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -30,6 +30,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class NoticeTextTest {
@@ -53,26 +54,11 @@ class NoticeTextTest {
     }
 
     @Test
-    void warningNamesTheTimeIfItIsKnown() {
-        var pending = violation.next(813, FakeTime.START.plusSeconds(9)).next(812, FakeTime.START.plusSeconds(60));
-        assertThat(text(personal(action(pending, 812, Outcome.SKIPPED_GRACE))))
-                .contains(
-                        "The service will terminate it soon after 2026-11-20 09:23:28 UTC, unless the violation ends");
-    }
-
-    @Test
     void firstSignalAnnouncesTheSecondOne() {
         assertThat(text(personal(action(violation, 812, Outcome.SIGNALLED))))
                 .isEqualTo("The service sent SIGTERM to process 812 (python) on gpu-1, because of the rule"
                         + " non-env-processes: Process 812 is not running in a GPU environment."
                         + " If it still breaks a rule after 30 s, it gets SIGKILL." + ADVICE);
-    }
-
-    @Test
-    void withoutSigkillNoneIsAnnounced() {
-        var personal = personal(action(violation, 812, Outcome.SIGNALLED));
-        assertThat(new NoticeText(Optional.empty(), new ViolationRegistry(0)).paragraph(personal.getFirst()))
-                .doesNotContain("SIGKILL");
     }
 
     @Test
@@ -128,9 +114,14 @@ class NoticeTextTest {
     void titleAnnouncesOnlyWhatTheTextAnnounces() {
         assertThat(title(personal(action(violation, 812, Outcome.SKIPPED_GRACE))))
                 .isEqualTo("process 812 may be terminated");
-        var later = violationOf(process(812).uid(1003)).next(812, FakeTime.START.plusSeconds(60));
-        assertThat(title(personal(action(later, 812, Outcome.SKIPPED_GRACE))))
-                .isEqualTo("process 812 will be terminated");
+        var later = violationOf(process(812).uid(1003))
+                .next(813, FakeTime.START.plusSeconds(9))
+                .next(812, FakeTime.START.plusSeconds(60));
+        var known = personal(action(later, 812, Outcome.SKIPPED_GRACE));
+        assertThat(title(known)).isEqualTo("process 812 will be terminated");
+        assertThat(text(known))
+                .contains(
+                        "The service will terminate it soon after 2026-11-20 09:23:28 UTC, unless the violation ends");
         assertThat(title(personal(action(violation, 812, Outcome.SIGNALLED))))
                 .isEqualTo("process 812: the service acted");
         assertThat(title(personal(lastAction(overQuota(Outcome.SKIPPED_GRACE)), 1003)))
@@ -184,16 +175,10 @@ class NoticeTextTest {
 
     @Test
     void manyProcessesAreCounted() {
-        var many = violationOf(
-                        process(1).uid(1003),
-                        process(2).uid(1003),
-                        process(3).uid(1003),
-                        process(4).uid(1003),
-                        process(5).uid(1003),
-                        process(6).uid(1003),
-                        process(7).uid(1003))
-                .audited();
-        assertThat(text(personalInAudit(opened(many))))
+        var seven = IntStream.rangeClosed(1, 7)
+                .mapToObj(pid -> process(pid).uid(1003))
+                .toArray(GpuProcessBuilder[]::new);
+        assertThat(text(personalInAudit(opened(violationOf(seven).audited()))))
                 .startsWith("Your processes 1 (python), 2 (python)")
                 .contains("5 (python) and 2 more on gpu-1 break the rule");
     }
@@ -209,20 +194,11 @@ class NoticeTextTest {
                 .contains("812 (python, Slurm job 4711)");
     }
 
-    private String textWith(Workload workload) {
-        var personal = personal(action(violation, 812, Outcome.SIGNALLED)).getFirst();
-        var process = personal.processes().getFirst();
-        var attributed = new GpuProcess(
-                process.id(),
-                process.uid(),
-                process.command(),
-                process.membership(),
-                process.membershipBy(),
-                process.usage(),
-                process.immunity(),
-                workload,
-                null);
-        return TEXT.paragraph(new PersonalNotice(personal.notice(), personal.uid(), List.of(attributed)));
+    private static String textWith(Workload workload) {
+        var noticed = personal(action(violationOf(process(812).uid(1003)), 812, Outcome.SIGNALLED))
+                .getFirst();
+        var attributed = process(812).uid(1003).workload(workload).build();
+        return TEXT.paragraph(new PersonalNotice(noticed.notice(), noticed.uid(), List.of(attributed)));
     }
 
     private static String text(List<PersonalNotice> personal) {

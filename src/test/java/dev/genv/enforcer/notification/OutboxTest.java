@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
@@ -28,17 +29,20 @@ class OutboxTest {
     private static final Duration DELAY = Duration.ofSeconds(10);
 
     private final FakeTime time = new FakeTime();
+    private final UserDirectory users = new UserDirectory();
     private final PersonalDelivery<String> outbox =
             new PersonalDelivery<>(
                     "test",
-                    new MessageSource(
-                            new UserDirectory(), new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
+                    new MessageSource(users, new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
                     new Limits(DELAY, 2),
                     time.ticker(),
                     new SimpleMeterRegistry()) {
                 @Override
                 Optional<String> person(PersonalNotice personal) {
-                    return Optional.empty();
+                    if (personal.violation().id().equals("defect")) {
+                        throw new IllegalStateException("a defect");
+                    }
+                    return Optional.of("raz");
                 }
 
                 @Override
@@ -76,14 +80,6 @@ class OutboxTest {
         outbox.takeDue(_ -> time.passTo(Duration.ofSeconds(3_612)));
         outbox.collect("raz", acted("b"));
         assertThat(outbox.untilDue()).as("an hour after the second one").contains(Duration.ofSeconds(59));
-    }
-
-    @Test
-    void eachPersonHasAMessage() {
-        outbox.collect("raz", acted("a"));
-        outbox.collect("paul", acted("a"));
-        time.pass(DELAY);
-        assertThat(due()).extracting(Batch::person).containsExactly("raz", "paul");
     }
 
     @Test
@@ -174,6 +170,25 @@ class OutboxTest {
         outbox.collect("raz", acted("a"));
         assertThat(waiting()).isEqualTo(1);
         assertThat(outbox.oldest()).isEqualTo(Duration.ofSeconds(3));
+    }
+
+    /** A defect that concerns one event must not hold back the later ones. */
+    @Test
+    void eventThatFailsIsNotReadAgain() throws InterruptedException {
+        users.setCurrentUpTo(Long.MAX_VALUE);
+        var log = new EventLog();
+        outbox.begin(log);
+        for (var id : List.of("defect", "b")) {
+            log.append(FakeTime.START, List.of(action(violation(id), 812, Outcome.SIGNALLED)));
+        }
+        assertThatThrownBy(() -> outbox.run(log)).hasMessage("a defect");
+        outbox.run(log);
+        time.pass(DELAY);
+        assertThat(due())
+                .singleElement()
+                .satisfies(batch -> assertThat(batch.notices())
+                        .extracting(notice -> notice.violation().id())
+                        .containsExactly("b"));
     }
 
     /** A defect that concerns one message must not lose the others. */

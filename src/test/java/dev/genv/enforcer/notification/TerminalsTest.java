@@ -32,15 +32,6 @@ class TerminalsTest {
 
     private final Terminals terminals = new Terminals(PROC, TERMINALS);
 
-    @Test
-    void findsTheTerminalOfAUser() throws IOException {
-        Requirements.root();
-        Requirements.program("/usr/bin/script", "bsdutils");
-        try (var terminal = UserTerminal.accepting(uid)) {
-            assertThat(terminals.byUid().get(uid)).containsExactly(terminal.number());
-        }
-    }
-
     @ParameterizedTest
     @CsvSource({
         "'812 (python) S 1 812 812 34816 812 0', 0",
@@ -65,15 +56,6 @@ class TerminalsTest {
             })
     void processWithoutAPseudoterminalHasNone(String stat) {
         assertThat(Terminals.controlling(stat)).isEmpty();
-    }
-
-    @Test
-    void userReadsTheMessage() throws IOException {
-        requireTerminals();
-        try (var terminal = UserTerminal.accepting(uid)) {
-            assertThat(terminals.write(terminal.number(), uid, TEXT)).isEqualTo(Result.WRITTEN);
-            await().until(() -> terminal.screen().contains("hello raz"));
-        }
     }
 
     @Test

@@ -21,22 +21,6 @@ import org.junit.jupiter.api.Test;
 class UserDirectoryTest {
     private final UserDirectory users = new UserDirectory();
 
-    @Test
-    void knowsTheAccountOfAUid() {
-        users.update(fleet(machine("gpu-1", Map.of("raz", 1003L))));
-        assertThat(users.nameOf(Set.of("gpu-1"), 1003)).contains("raz");
-        assertThat(users.nameOf(Set.of("gpu-1"), 1004)).isEmpty();
-        assertThat(users.nameOf(Set.of("gpu-2"), 1003)).isEmpty();
-    }
-
-    @Test
-    void subordinateUidIsItsAccounts() {
-        users.update(fleet(
-                new FakeHost(host("gpu-1").subordinate(1003, 100_000, 65_536)).setAccounts(Map.of("raz", 1003L))));
-        assertThat(users.ownerOf("gpu-1", 100_007)).isEqualTo(1003);
-        assertThat(users.nameOf(Set.of("gpu-1"), 100_007)).contains("raz");
-    }
-
     /** Images often run as uid 1000, which can be that of any user of the machine. */
     @Test
     void uidInAContainerOfRootIsNoPersonUnlessItIsSubordinate() {

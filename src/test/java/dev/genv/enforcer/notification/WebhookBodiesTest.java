@@ -2,6 +2,7 @@ package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
 import static dev.genv.enforcer.notification.NoticeFixture.notice;
+import static dev.genv.enforcer.notification.NoticeFixture.opened;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -13,6 +14,7 @@ import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import java.io.IOException;
 import java.net.URI;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class WebhookBodiesTest {
@@ -34,13 +36,6 @@ class WebhookBodiesTest {
         assertThat(event.path("text").asText())
                 .isEqualTo("gpu-1: terminate process 812 with SIGTERM, signalled, rule non-env-processes (enforce):"
                         + " `Process 812 is not running in a GPU environment`");
-    }
-
-    @Test
-    void chatsGetATextOnly() throws IOException {
-        assertThat(JSON.readTree(bodies(WebhookFormat.TEXT).of(ACTED)).properties().stream()
-                        .map(Map.Entry::getKey))
-                .containsExactly("text");
     }
 
     /** Users choose the length of a message, and many receivers refuse a larger body. */
@@ -74,5 +69,27 @@ class WebhookBodiesTest {
     private static WebhookBodies bodies(WebhookFormat format) {
         var view = new SomeFields();
         return new WebhookBodies(format, URI.create("urn:genv-enforcer:gpu-1"), JSON, view::violation, view::action);
+    }
+
+    @Test
+    void manyMachinesAreCut() {
+        var hosts =
+                IntStream.range(0, 10_000).mapToObj(number -> "gpu-" + number).toArray(String[]::new);
+        var text = WebhookBodies.chatText(
+                notice(opened(violationOf(process(812)).hosts(hosts))).orElseThrow());
+        assertThat(text).startsWith("gpu-0, gpu-1, ").hasSizeLessThan(500);
+    }
+
+    /** In Slack and Mattermost these would notify everybody, or show a link. */
+    @Test
+    void textOfUsersNotifiesNobody() {
+        var evil = violationOf(process(812))
+                .message("a`<!channel> <http://evil|x> & \u001b[1m\n@all " + "x".repeat(9_000));
+        var text = WebhookBodies.chatText(notice(opened(evil)).orElseThrow());
+        assertThat(text).doesNotContainPattern("[<>&\\p{Cntrl}]").hasSizeLessThan(500);
+        assertThat(text.chars().filter(each -> each == '`'))
+                .as("one code span around it")
+                .hasSize(2);
+        assertThat(text).endsWith("`");
     }
 }

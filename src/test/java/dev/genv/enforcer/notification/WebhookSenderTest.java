@@ -35,9 +35,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class WebhookSenderTest {
+    private static final Duration LONGEST = Duration.ofHours(1);
     private static final Duration LONG = Duration.ofMinutes(3);
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Notice NOTICE = notice(action(violationOf(process(812).uid(1003)), 812, Outcome.SIGNALLED))
@@ -137,42 +139,14 @@ class WebhookSenderTest {
         }
     }
 
-    @Test
-    void goneReceiverWantsNoMore() throws Exception {
-        assertThat(replyTo(status(410)))
-                .isEqualTo(new Reply(ReplyKind.GONE, "the receiver wants no more events (status 410)"));
-    }
-
     @ParameterizedTest
-    @ValueSource(ints = {401, 403, 404, 408, 429, 500, 503})
-    void otherStatusIsAFailure(int status) throws Exception {
-        assertThat(replyTo(status(status))).isEqualTo(Reply.failed("the receiver answered with the status " + status));
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {400, 413, 422})
-    void statusThatConcernsTheContentIsARefusal(int status) throws Exception {
-        assertThat(replyTo(status(status, "Retry-After: 7")))
-                .isEqualTo(new Reply(
-                        ReplyKind.REFUSED,
-                        "the receiver answered with the status " + status,
-                        Optional.of(Duration.ofSeconds(7))));
-    }
-
-    @Test
-    void redirectIsNotFollowed() throws Exception {
+    @ValueSource(ints = {303, 307})
+    void redirectIsNotFollowed(int status) throws Exception {
         try (var other = new ScriptedReceiver(status(200))) {
-            var reply = replyTo(status(307, "Location: http://127.0.0.1:%d/".formatted(other.port())));
+            var reply = replyTo(status(status, "Location: http://127.0.0.1:%d/".formatted(other.port())));
             isFailure(reply);
             assertThat(other.requests()).isEmpty();
         }
-    }
-
-    @Test
-    void retryAfterIsRead() throws Exception {
-        assertThat(replyTo(status(429, "Retry-After: 120")))
-                .satisfies(WebhookSenderTest::isFailure)
-                .satisfies(failed -> assertThat(failed.asked()).contains(Duration.ofMinutes(2)));
     }
 
     @Test
@@ -253,5 +227,34 @@ class WebhookSenderTest {
                 bodies,
                 timeout,
                 new FakeTime().ticker());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0,0",
+        "120,120",
+        " 120 ,120",
+        "999999999,3600",
+        "'Fri, 20 Nov 2026 09:24:28 GMT',120",
+        "'Fri, 20 Nov 2026 09:00:00 GMT',0",
+        "'Sat, 20 Nov 2027 09:00:00 GMT',3600"
+    })
+    void isATimeOfAtMostAnHour(String value, long seconds) {
+        assertThat(parse(value)).contains(Duration.ofSeconds(seconds));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "-1", "1.5", "soon", "99999999999", "Fri, 20 Nov 2026"})
+    void invalidValueIsIgnored(String value) {
+        assertThat(parse(value)).isEmpty();
+    }
+
+    @Test
+    void missingHeaderIsNoTime() {
+        assertThat(WebhookSender.retryAfter(null, FakeTime.START, LONGEST)).isEmpty();
+    }
+
+    private static Optional<Duration> parse(String value) {
+        return WebhookSender.retryAfter(value, FakeTime.START, LONGEST);
     }
 }

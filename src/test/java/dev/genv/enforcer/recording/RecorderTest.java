@@ -7,8 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.recording.PictureReader.Recorded;
@@ -112,27 +110,6 @@ class RecorderTest {
 
         assertThat(past.read()).extracting(Recorded::at).containsExactly(at(0), at(100));
         assertThat(past.read()).extracting(Recorded::mark).containsExactly(0L, 1_000_000L);
-    }
-
-    @Test
-    void hostThatLeftTheListIsGone() {
-        past.cycles(2, IDLE, host("b").snapshot()).cycles(2, host("b").snapshot());
-
-        assertThat(past.read())
-                .filteredOn(each -> each.host().equals("here"))
-                .extracting(each -> each.picture() == null)
-                .containsExactly(false, true);
-    }
-
-    @Test
-    void hostThatCouldNotBeObservedShowsNothing() {
-        past.cycle(IDLE)
-                .cycle(Snapshot.unseen("here", new Problem(ProblemCode.UNREACHABLE, "no answer")))
-                .cycle(IDLE);
-
-        assertThat(past.read())
-                .extracting(each -> each.picture() != null && each.picture().ticks() > 0)
-                .containsExactly(true, false, true);
     }
 
     @Test

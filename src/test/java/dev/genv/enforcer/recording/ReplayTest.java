@@ -71,21 +71,6 @@ class ReplayTest {
     }
 
     @Test
-    void violationThatEndsWithinTheGracePeriodLeadsToNothing() {
-        past.cycles(3, stray(process(7))).cycles(10, IDLE);
-
-        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
-    }
-
-    @Test
-    void timeOfSeveralViolationsOfAProcessAddsUp() {
-        past.cycles(2, stray(process(7))).cycles(5, IDLE).cycles(2, stray(process(7)));
-        past.cycles(5, IDLE);
-
-        assertThat(actions(replay(enforcing(NON_ENV_PROCESSES)))).containsExactly("terminate 7 at 80");
-    }
-
-    @Test
     void timeWithoutTheServiceCountsNothing() {
         past.cycles(2, stray(process(7))).restarts().waits(Duration.ofMinutes(10));
         past.cycle(stray(process(7))).cycle(IDLE);
@@ -114,13 +99,6 @@ class ReplayTest {
     }
 
     @Test
-    void laterProcessWithTheSamePidIsAnotherOne() {
-        past.cycles(5, stray(process(7))).cycles(5, stray(process(7).startedLaterBy(100)));
-
-        assertThat(actions(replay(enforcing(NON_ENV_PROCESSES)))).hasSize(2);
-    }
-
-    @Test
     void processThatIsOlderThanTheEntryOfItsEnvironmentIsShielded() {
         var job = process(1).uid(1005).inEnvironment("1").uses(1, "1mi");
         var claimed = host().devices(2).with(env("1").uid(1005).attached(0)).with(job);
@@ -137,30 +115,6 @@ class ReplayTest {
                         .snapshot());
         past.cycle(host().devices(2).snapshot());
         assertThat(replay(enforcing(ENV_DEVICES)).users()).isEmpty();
-    }
-
-    @Test
-    void memoryIsFreedByWhatWasTerminated() {
-        var full = host().devices(1)
-                .with(env("1").attached(0).capacity("1000mi"))
-                .with(
-                        process(1).inEnvironment("1").uses(0, "900mi"),
-                        process(2).inEnvironment("1").uses(0, "300mi"));
-        past.cycles(10, full.snapshot())
-                .cycles(
-                        10,
-                        full.with(process(3).inEnvironment("1").uses(0, "50mi")).snapshot());
-
-        assertThat(actions(replay(enforcing(ENV_MEMORY)))).containsExactly("terminate 2 at 30");
-    }
-
-    @Test
-    void ruleInAuditModeEndsNothing() {
-        past.cycles(10, stray(process(1)));
-
-        assertThat(replay(KnownRules.policy(Map.of(NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE))
-                        .users())
-                .isEmpty();
     }
 
     @Test
@@ -217,6 +171,28 @@ class ReplayTest {
     }
 
     @Test
+    void laterProcessWithTheSamePidIsAnotherOne() {
+        past.cycles(5, stray(process(7))).cycles(5, stray(process(7).startedLaterBy(100)));
+
+        assertThat(actions(replay(enforcing(NON_ENV_PROCESSES)))).hasSize(2);
+    }
+
+    @Test
+    void memoryIsFreedByWhatWasTerminated() {
+        var full = host().devices(1)
+                .with(env("1").attached(0).capacity("1000mi"))
+                .with(
+                        process(1).inEnvironment("1").uses(0, "900mi"),
+                        process(2).inEnvironment("1").uses(0, "300mi"));
+        past.cycles(10, full.snapshot())
+                .cycles(
+                        10,
+                        full.with(process(3).inEnvironment("1").uses(0, "50mi")).snapshot());
+
+        assertThat(actions(replay(enforcing(ENV_MEMORY)))).containsExactly("terminate 2 at 30");
+    }
+
+    @Test
     void attachmentThatIsMadeAgainCountsAgain() {
         past.cycles(10, threeDevices().snapshot())
                 .cycles(10, host().devices(3).snapshot())
@@ -265,20 +241,6 @@ class ReplayTest {
                                 .snapshot());
 
         assertThat(actions(replay(quota(1), GRACE, at(5)))).containsExactly("detach 2 from 1 at 80");
-    }
-
-    @Test
-    void undecidedQuotaIsDecidedByAnyChange() {
-        var busy = host().devices(2)
-                .with(env("1").attachedAt("20/11/2026 09:00:00", 0), env("2").attachedAt("20/11/2026 10:00:00", 1))
-                .with(process(7).uid(1234).inEnvironment("1").uses(0));
-        var idle = busy.snapshot();
-        past.cycles(
-                10, busy.with(process(8).uid(1234).inEnvironment("2").uses(1)).snapshot());
-        assertThat(replay(quota(1)).users()).isEmpty();
-
-        past.cycles(10, idle);
-        assertThat(actions(replay(quota(1)))).containsExactly("detach 2 from 1 at 130");
     }
 
     @Test

@@ -143,35 +143,6 @@ class RestartTest extends StoreFixture {
     }
 
     @Test
-    void timeBeforeTheRestartCounts() throws IOException {
-        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
-        restart();
-        node.setSnapshot(STRAY);
-        cycles(4); // 30 s
-        restart();
-        cycles(3);
-        assertThat(node.executed).as("the time of the restart does not count").isEmpty();
-        cycles(1);
-        assertThat(node.executed).hasSize(1);
-    }
-
-    @Test
-    void theGraceOfTheFirstObservationIsGivenOnce() throws IOException {
-        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
-        restart();
-        node.setSnapshot(host().devices(2)
-                .with(env("a"))
-                .with(process(7).inEnvironment("a").uses(0)));
-        cycles(5); // 40 s
-        assertThat(node.executed).isEmpty();
-        restart();
-        cycles(2);
-        assertThat(node.executed).isEmpty();
-        cycles(2);
-        assertThat(node.executed).hasSize(1);
-    }
-
-    @Test
     void afterABootAllViolationsAreOver() throws IOException {
         node.setSnapshot(STRAY);
         cycle();
@@ -278,15 +249,90 @@ class RestartTest extends StoreFixture {
         assertThat(after - before).isEqualTo(5);
     }
 
-    private void cycles(int count) {
-        for (var cycle = 0; cycle < count; cycle++) {
-            cycle();
-        }
-    }
-
     private List<Signal> signals() {
         return node.executed.stream()
                 .map(action -> ((Action.Terminate) action).signal())
                 .toList();
+    }
+
+    @Test
+    void positionOfTheLastCycleIsRestored() throws IOException {
+        cycle();
+        deliveries.store("webhook", 7);
+        deliveries.store("other", 9);
+        cycle();
+        deliveries.store("webhook", 8); // no cycle ends after that
+        restart();
+        assertThat(deliveries.load("webhook")).hasValue(7);
+        assertThat(deliveries.load("other")).hasValue(9);
+    }
+
+    /** The events of earlier runs are restored, although the processes of another boot are not. */
+    @Test
+    void positionSurvivesABootOfTheMachine() throws IOException {
+        deliveries.store("webhook", 7);
+        cycle();
+        processes = "boot 2";
+        restart();
+        assertThat(deliveries.load("webhook")).hasValue(7);
+    }
+
+    @Test
+    void aGraceThatPassedInAuditModeBeginsAgain() throws IOException {
+        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
+        mode = ServiceMode.AUDIT;
+        restart();
+        node.setSnapshot(STRAY);
+        cycles(20);
+        mode = ServiceMode.ENFORCE;
+        restart();
+        cycles(6);
+        assertThat(node.executed).isEmpty();
+        restart();
+        cycles(1);
+        assertThat(node.executed)
+                .as("the first cycle after a restart adds no time")
+                .isEmpty();
+        cycles(1);
+        assertThat(node.executed).hasSize(1);
+    }
+
+    @Test
+    void aGraceIsNotContinuedAfterALongStop() throws IOException {
+        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
+        restart();
+        node.setSnapshot(STRAY);
+        cycles(6); // 50 s
+        stop();
+        time.pass(Duration.ofMinutes(61));
+        start();
+        cycles(6);
+        assertThat(node.executed).isEmpty();
+        stop();
+        time.pass(Duration.ofMinutes(59));
+        start();
+        cycles(2);
+        assertThat(node.executed).hasSize(1);
+    }
+
+    @Test
+    void aGraceIsNotContinuedIfTheWallClockWasSetBack() throws IOException {
+        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
+        restart();
+        node.setSnapshot(STRAY);
+        cycles(6);
+        stop();
+        time.setWallBack(Duration.ofMinutes(1));
+        start();
+        cycles(6);
+        assertThat(node.executed).isEmpty();
+        cycles(1);
+        assertThat(node.executed).hasSize(1);
+    }
+
+    private void cycles(int count) {
+        for (var cycle = 0; cycle < count; cycle++) {
+            cycle();
+        }
     }
 }

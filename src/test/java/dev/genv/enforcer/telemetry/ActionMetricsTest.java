@@ -7,8 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
@@ -63,16 +61,6 @@ class ActionMetricsTest {
     }
 
     @Test
-    void countsEveryAttemptOfADeniedTermination() {
-        node.answerWith(_ -> Result.of(Outcome.DENIED));
-        cycle(0);
-        cycle(10);
-
-        assertThat(terminations("TERM", "denied")).isEqualTo(2);
-        assertThat(violationsTotal("non-env-processes", "enforce")).isEqualTo(1);
-    }
-
-    @Test
     void countsSkippedActionsByReason() {
         node.setSnapshot(host().devices(2)
                 .with(env("a").attached(0))
@@ -105,12 +93,6 @@ class ActionMetricsTest {
                         .counter()
                         .count())
                 .isEqualTo(1);
-    }
-
-    @Test
-    void ruleWithoutViolationsHasAZeroSeries() {
-        assertThat(violations("env-owner", "audit")).isZero();
-        assertThat(violationsTotal("env-owner", "enforce")).isZero();
     }
 
     private void cycle(long atSecond) {

@@ -10,10 +10,11 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
+import dev.genv.enforcer.telemetry.GenvCollector.Series;
 import dev.genv.enforcer.telemetry.GenvCollector.SeriesLimit;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
-import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import io.prometheus.client.exporter.common.TextFormat;
 import java.io.IOException;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class GenvCollectorTest {
@@ -28,12 +30,6 @@ class GenvCollectorTest {
 
     private final FakeHost machine = RecordedMachine.used("gpu-1");
     private final GenvMetricsFixture metrics = new GenvMetricsFixture(GenvMetrics.ALL, true, machine);
-
-    @Test
-    void hasNoSeriesBeforeTheFirstCycle() throws IOException {
-        assertThat(metrics.scrape().samples()).isEmpty();
-        assertThat(metrics.scrape().types()).isEmpty();
-    }
 
     @Test
     void seriesOfWhatIsGoneDisappear() throws IOException {
@@ -126,14 +122,6 @@ class GenvCollectorTest {
     }
 
     @Test
-    void aProcessWhoseEnvironmentIsUnknownHasNoEid() throws IOException {
-        machine.setSnapshot(
-                host("gpu-1").devices(1).with(process(7).membershipUnknown().uses(0)));
-        assertThat(metrics.afterCycle().samples())
-                .containsKey("genv_process_devices_total{eid=\"\",hostname=\"gpu-1\",pid=\"7\"}");
-    }
-
-    @Test
     void leavesOutWhatExceedsTheLimitAndCountsIt() throws IOException {
         var environments = IntStream.range(0, 2000)
                 .mapToObj(number -> env("idle-%04d".formatted(number)).withoutUsername());
@@ -153,17 +141,6 @@ class GenvCollectorTest {
         assertThat(exported.samples())
                 .containsEntry(OMITTED, 2 + 2 * 2001 + 3.0 - SeriesLimit.MOST_OF_HOST)
                 .containsEntry("genv_environments_total{hostname=\"gpu-1\"}", 2001.0);
-    }
-
-    @Test
-    void allProcessesOfALargeMachineHaveSeries() throws IOException {
-        var processes = IntStream.range(0, 256)
-                .mapToObj(number -> process(1000 + number).inEnvironment("a").uses(number % 8));
-        machine.setSnapshot(host("gpu-1")
-                .devices(8)
-                .with(env("a").user("alice"))
-                .with(processes.toArray(GpuProcessBuilder[]::new)));
-        assertThat(metrics.afterCycle().samples()).containsEntry(OMITTED, 0.0);
     }
 
     @Test
@@ -194,5 +171,25 @@ class GenvCollectorTest {
                 .devices(1)
                 .with(env(longName + "1").withoutUsername(), env(longName + "2").withoutUsername()));
         assertThat(metrics.afterCycle().samples()).containsEntry(OMITTED, 2.0);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 1000", "1, 1000", "30, 1000", "31, 967", "100, 300", "1000, 30", "100000, 0"})
+    void allHostsHaveTheSameShare(int hosts, int limit) {
+        assertThat(SeriesLimit.ofEachHost(hosts)).isEqualTo(limit);
+    }
+
+    @Test
+    void keepsWholeGroups() {
+        var first = List.of(series("1"), series("2"));
+        var second = List.of(series("3"), series("4"));
+        var third = List.of(series("5"));
+        assertThat(SeriesLimit.keep(List.of(first, second, third), 3))
+                .isEqualTo(new SeriesLimit.Kept(List.of(series("1"), series("2"), series("5")), 2));
+        assertThat(SeriesLimit.keep(List.of(first, second, third), 0)).isEqualTo(new SeriesLimit.Kept(List.of(), 5));
+    }
+
+    private static Series series(String eid) {
+        return new Series(GenvMetric.ENVIRONMENT_PROCESSES, List.of(eid), 1);
     }
 }

@@ -3,20 +3,27 @@ package dev.genv.enforcer.telemetry;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.chart.PromExpression;
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.testsupport.Exposition;
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import io.prometheus.client.exporter.common.TextFormat;
 import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The same machine gives the same metrics as genv's own monitoring, which was recorded. */
 class GenvCompatibilityTest {
+    private static final Path PAGE = Path.of("src/site/markdown/metrics.md");
     private static final Set<String> HOST_LABELS = Set.of("hostname", "index");
 
     private final GenvMetricsFixture node =
@@ -82,5 +89,28 @@ class GenvCompatibilityTest {
             }
         }
         return names;
+    }
+
+    @Test
+    void thePageListsEachOfGenvsMetrics() throws IOException {
+        var recorded = RecordedMachine.recorded("local.txt").descriptions();
+        var rows = Stream.of(GenvMetric.values())
+                .map(metric -> metric.family(List.of()))
+                .filter(family -> recorded.containsKey(family.name))
+                .sorted(Comparator.comparing(family -> family.name))
+                .map(family -> "| `%s` | %s | %s |\n"
+                        .formatted(family.name, labelsOfMetric(family.name), recorded.get(family.name)))
+                .collect(Collectors.joining());
+        GeneratedSection.assertSection(
+                PAGE, "genv metrics", "| metric | labels | meaning |\n| --- | --- | --- |\n" + rows);
+    }
+
+    private static String labelsOfMetric(String name) {
+        return Stream.of(GenvMetric.values())
+                .filter(metric -> metric.family(List.of()).name.equals(name))
+                .flatMap(metric -> metric.labels().stream())
+                .map("`%s`"::formatted)
+                .collect(Collectors.collectingAndThen(
+                        Collectors.joining(", "), labels -> labels.isEmpty() ? "–" : labels));
     }
 }

@@ -74,23 +74,6 @@ class HostMetricsTest {
     }
 
     @Test
-    void keepsTheSeriesOfAHostWhoseValueChanges() {
-        hosts.addAll(List.of(first, second));
-        enforcer.runCycle();
-        var registered =
-                registry.get("genv.enforcer.host.up").tag("host", "gpu-2").gauge();
-        assertThat(registered.value()).isEqualTo(1);
-
-        second.observeWith(() -> {
-            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
-        });
-        enforcer.runCycle();
-        assertThat(registered.value()).isZero();
-        assertThat(registry.get("genv.enforcer.host.up").tag("host", "gpu-2").gauge())
-                .isSameAs(registered);
-    }
-
-    @Test
     void noHostIsUpAfterAFailedCycle() {
         hosts.addAll(List.of(first, second));
         enforcer.runCycle();

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class ConnectionLimitTest {
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    private final ClientSlots slots = new ClientSlots(3, 2);
     private final ServerConnections.ConnectionLimit limit = new ServerConnections.ConnectionLimit(4, 3);
 
     @AfterEach
@@ -87,5 +88,36 @@ class ConnectionLimitTest {
 
     private ClientConnection connection(String address) {
         return new ClientConnection(new EmbeddedChannel(), address, timer);
+    }
+
+    @Test
+    void oneAddressCannotTakeAllSlots() {
+        assertThat(slots.take("a")).isTrue();
+        assertThat(slots.take("a")).isTrue();
+        assertThat(slots.take("a")).isFalse();
+        assertThat(slots.take("b")).isTrue();
+        assertThat(slots.refused()).isEqualTo(1);
+    }
+
+    @Test
+    void allSlotsTogetherAreBounded() {
+        assertThat(slots.take("a")).isTrue();
+        assertThat(slots.take("b")).isTrue();
+        assertThat(slots.take("c")).isTrue();
+        assertThat(slots.take("d")).isFalse();
+    }
+
+    @Test
+    void slotIsFreeAfterItsRelease() {
+        slots.take("a");
+        slots.take("a");
+        slots.release("a");
+        assertThat(slots.take("a")).isTrue();
+        slots.release("a");
+        slots.release("a");
+        assertThat(slots.take("b")).isTrue();
+        assertThat(slots.take("b")).isTrue();
+        assertThat(slots.take("a")).isTrue();
+        assertThat(slots.take("a")).isFalse();
     }
 }

@@ -34,50 +34,33 @@ class OpenApiTest {
     }
 
     @Test
-    void everyOperationHasTextsAndExamples() {
+    void everyOperationParameterAndFieldHasTextsTypesAndExamples() {
         var missing = new ArrayList<String>();
         operations((path, operation) -> {
-            for (var text : List.of("operationId", "summary", "description")) {
-                require(operation, text, path, missing);
-            }
+            requireAll(operation, path, missing, "operationId", "summary", "description");
             var ok = operation.at("/responses/200");
-            require(ok, "description", path + " 200", missing);
+            requireAll(ok, path + " 200", missing, "description");
+            requireExamples(ok, path + " 200", missing);
             ok.path("content")
                     .properties()
-                    .forEach(type -> require(type.getValue(), "example", path + " " + type.getKey(), missing));
+                    .forEach(type -> requireType(type.getValue().path("schema"), path, missing));
             var body = operation.path("requestBody");
             if (!body.isMissingNode()) {
-                require(body, "description", path + " body", missing);
-                body.path("content")
-                        .properties()
-                        .forEach(type -> require(type.getValue(), "example", path + " body", missing));
+                requireAll(body, path + " body", missing, "description");
+                requireExamples(body, path + " body", missing);
             }
+            operation.path("parameters").forEach(parameter -> {
+                var name = path + " " + parameter.path("name").asText();
+                requireAll(parameter, name, missing, "description", "example");
+                requireAll(parameter.path("schema"), name, missing, "type");
+            });
         });
-        assertThat(missing).isEmpty();
-    }
-
-    @Test
-    void everyParameterHasATextATypeAndAnExample() {
-        var missing = new ArrayList<String>();
-        operations((path, operation) -> operation.path("parameters").forEach(parameter -> {
-            var name = path + " " + parameter.path("name").asText();
-            require(parameter, "description", name, missing);
-            require(parameter, "example", name, missing);
-            require(parameter.path("schema"), "type", name, missing);
-        }));
-        assertThat(missing).isEmpty();
-    }
-
-    @Test
-    void everySchemaAndEveryFieldHasAText() {
-        var missing = new ArrayList<String>();
         api.at("/components/schemas").properties().forEach(schema -> {
-            require(schema.getValue(), "description", schema.getKey(), missing);
+            requireText(schema.getValue(), schema.getKey(), missing);
             schema.getValue()
                     .path("properties")
                     .properties()
-                    .forEach(field ->
-                            require(field.getValue(), "description", schema.getKey() + "." + field.getKey(), missing));
+                    .forEach(field -> requireText(field.getValue(), schema.getKey() + "." + field.getKey(), missing));
         });
         assertThat(missing).isEmpty();
     }
@@ -89,10 +72,9 @@ class OpenApiTest {
             if (!response.getKey().equals("200")) {
                 var name = path + " " + response.getKey();
                 var error = error(response.getValue());
-                require(error, "description", name, missing);
+                requireAll(error, name, missing, "description");
                 var content = error.path("content").path("application/problem+json");
-                require(content.path("example"), "title", name, missing);
-                require(content.path("example"), "detail", name, missing);
+                requireAll(content.path("example"), name, missing, "title", "detail");
                 assertThat(content.path("example").path("status").asText()).isEqualTo(response.getKey());
             }
         }));
@@ -145,24 +127,6 @@ class OpenApiTest {
         });
     }
 
-    /** A text in openapi.yaml for what the classes do not have would describe something without a type. */
-    @Test
-    void everyTextHasItsPlace() {
-        var unknown = new ArrayList<String>();
-        api.at("/components/schemas").properties().forEach(schema -> {
-            requireType(schema.getValue(), schema.getKey(), unknown);
-            schema.getValue()
-                    .path("properties")
-                    .properties()
-                    .forEach(field -> requireType(field.getValue(), schema.getKey() + "." + field.getKey(), unknown));
-        });
-        operations((path, operation) -> operation
-                .at("/responses/200/content")
-                .properties()
-                .forEach(type -> requireType(type.getValue().path("schema"), path, unknown)));
-        assertThat(unknown).isEmpty();
-    }
-
     @Test
     void everyRequestHasTheErrorsOfAllRequests() {
         operations((path, operation) -> assertThat(operation.path("responses").properties())
@@ -171,10 +135,23 @@ class OpenApiTest {
                 .contains("401", "403", "405", "406", "421", "500"));
     }
 
-    private static void requireType(JsonNode schema, String name, List<String> unknown) {
+    /** A text in openapi.yaml for what the classes do not have would describe something without a type. */
+    private static void requireText(JsonNode described, String name, List<String> missing) {
+        requireAll(described, name, missing, "description");
+        requireType(described, name, missing);
+    }
+
+    private static void requireType(JsonNode schema, String name, List<String> missing) {
         if (!schema.has("type") && !schema.has("$ref") && !schema.has("oneOf")) {
-            unknown.add(name);
+            missing.add(name + ": type");
         }
+    }
+
+    private static void requireExamples(JsonNode described, String name, List<String> missing) {
+        described
+                .path("content")
+                .properties()
+                .forEach(type -> requireAll(type.getValue(), name + " " + type.getKey(), missing, "example"));
     }
 
     private JsonNode error(JsonNode response) {
@@ -210,12 +187,14 @@ class OpenApiTest {
                 .forEach(method -> check.accept(method.getKey() + " " + path.getKey(), method.getValue())));
     }
 
-    private static void require(JsonNode node, String field, String name, List<String> missing) {
-        var value = node.path(field);
-        if (value.isMissingNode()
-                || value.isNull()
-                || (value.isTextual() && value.asText().isBlank())) {
-            missing.add(name + ": " + field);
+    private static void requireAll(JsonNode node, String name, List<String> missing, String... fields) {
+        for (var field : fields) {
+            var value = node.path(field);
+            if (value.isMissingNode()
+                    || value.isNull()
+                    || (value.isTextual() && value.asText().isBlank())) {
+                missing.add(name + ": " + field);
+            }
         }
     }
 }

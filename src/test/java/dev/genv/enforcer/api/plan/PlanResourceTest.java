@@ -80,17 +80,6 @@ class PlanResourceTest {
                 .body("violations.rule", contains("env-memory")); // the defaults
     }
 
-    @Test
-    void messagesNameTheHostWhenThereAreSeveral() {
-        var snapshot = snapshot(PROCESSES, ENVS, DEVICES);
-        plan("{\"non_env_processes\": true}", "{\"b\": %s, \"a\": %s}".formatted(snapshot, snapshot))
-                .body(
-                        "violations.message",
-                        contains(
-                                "[a] Process 5434 is not running in a GPU environment",
-                                "[b] Process 5434 is not running in a GPU environment"));
-    }
-
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',

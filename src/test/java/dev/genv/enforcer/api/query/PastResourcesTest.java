@@ -58,26 +58,6 @@ class PastResourcesTest {
     }
 
     @Test
-    void processOutsideOfEnvironmentsIsOfItsUid() {
-        replay("since=" + RecordingNode.FIRST, STRAYS)
-                .statusCode(200)
-                .body("users.user", contains("1234"))
-                .body("users[0].terminations", equalTo(2))
-                .body("users[0].actions.pid", contains(21, 22));
-    }
-
-    @Test
-    void replaysOnlyThePeriod() {
-        replay("since=%s&until=%s".formatted(RecordingNode.FIRST, RecordingNode.HALF.minusSeconds(1)), STRAYS)
-                .statusCode(200)
-                .body("users", hasSize(0))
-                .body("totals.terminations", equalTo(0));
-        replay("since=" + RecordingNode.HALF.plusSeconds(600), STRAYS)
-                .statusCode(200)
-                .body("users[0].terminations", equalTo(2));
-    }
-
-    @Test
     void periodBeforeTheOldestRecordBeginsWithIt() {
         replay("since=2020-01-01T00:00:00Z", STRAYS)
                 .statusCode(200)
@@ -97,11 +77,6 @@ class PastResourcesTest {
     @Test
     void withoutAPolicyTheRunningOneIsReplayed() {
         replay("since=" + RecordingNode.FIRST, "{}").statusCode(200).body("totals.terminations", equalTo(0));
-    }
-
-    @Test
-    void instantWithAnOffsetIsUnderstood() {
-        replay("since=2020-01-01T01:00:00%2B01:00", STRAYS).statusCode(200);
     }
 
     @ParameterizedTest

@@ -36,22 +36,6 @@ class ReportCsvTest {
                         + ",,,,,,\"env-memory\",3,2,1\r\n");
     }
 
-    @Test
-    void emptyReportIsTheHeader() {
-        assertThat(ReportCsv.of(new ReportView(
-                        Instant.EPOCH,
-                        Instant.EPOCH,
-                        null,
-                        null,
-                        true,
-                        List.of(),
-                        List.of(),
-                        List.of(),
-                        List.of(),
-                        List.of())))
-                .isEqualTo(HEADER);
-    }
-
     /** The first column is what a user wrote, and the second one the field without its outer quotes. */
     @ParameterizedTest
     @CsvSource(

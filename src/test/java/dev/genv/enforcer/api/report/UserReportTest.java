@@ -106,15 +106,6 @@ class UserReportTest {
     }
 
     @Test
-    void knowsAUserWhoseProcessesAreNotListed() {
-        observe(
-                host("gpu-1").devices(4).withUnlisted(process(7).uid(1003).usesUnknown(1)),
-                host("gpu-2").devices(4));
-
-        assertThat(user("1003").processes()).hasSize(1);
-    }
-
-    @Test
     void aUserWithoutANameIsTheUid() {
         observe(
                 host("gpu-1")
@@ -214,16 +205,6 @@ class UserReportTest {
         assertThat(user("1005").processes()).isEmpty();
         assertThat(find("unknown")).isEmpty();
         assertThat(find("1006")).isEmpty();
-    }
-
-    @Test
-    void aResolvedViolationIsEnoughToKnowAUser() {
-        observe(
-                host("gpu-1").devices(4).with(env("a").user("raz").attached(0, 1)),
-                host("gpu-2").devices(4));
-        observe(host("gpu-1").devices(4), host("gpu-2").devices(4));
-
-        assertThat(user("raz").violations()).extracting(ViolationView::status).containsExactly("resolved");
     }
 
     @Test

@@ -89,12 +89,4 @@ class TokenFileTest {
         Files.setAttribute(changed, "unix:mode", mode);
         assertThat(file.weakness().orElse("")).isEqualTo(weakness);
     }
-
-    @Test
-    void rereadsTheFileAfterAChange() throws IOException {
-        Files.writeString(path, "one");
-        assertThat(file.read()).isEqualTo("one");
-        Files.writeString(path, "three");
-        assertThat(file.read()).isEqualTo("three");
-    }
 }

@@ -63,14 +63,6 @@ class EventStreamsTest extends StreamFixture {
         Awaitility.await().atMost(HANG).until(client::lastId, id(1)::equals);
     }
 
-    @Test
-    void violationsAreAStreamOfTheirOwn() throws Exception {
-        var client = connect("/violations/stream");
-        append(problem("a"), new EventContent.ServiceStarted("1", "audit"), opened("raz", "gpu-1"));
-
-        assertThat(client.next().id()).isEqualTo(id(3));
-    }
-
     @ParameterizedTest
     @CsvSource({
         "/violations/stream?user=raz, 1 3 7",
@@ -219,14 +211,6 @@ class EventStreamsTest extends StreamFixture {
         assertThat(answer.status()).isEqualTo(status);
         assertThat(answer.text()).contains("application/problem+json", "\"status\": " + status);
         assertThat(answer.text()).contains(detail);
-    }
-
-    @Test
-    void aHeadRequestGetsTheHeadersOnly() throws Exception {
-        var answer = new RawHttp(port()).send("HEAD /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-
-        assertThat(answer.status()).isEqualTo(200);
-        assertThat(answer.text()).contains("text/event-stream");
     }
 
     private static JsonNode data(SseClient.Event event) throws Exception {

@@ -1,18 +1,26 @@
 package dev.genv.enforcer.api.security;
 
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.api.view.HostView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.testsupport.LogRecords;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -21,29 +29,23 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.eclipse.microprofile.health.HealthCheck;
 import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.HealthCheckResponse.Status;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-class LivenessCheckTest {
+class HealthChecksTest {
     private static final String REASON = "Failed to initialize NVML: Unknown Error\u001b: recreate the container";
     private final FakeHost node = new FakeHost(host("gpu-1"));
     private final FakeTime time = new FakeTime();
-    private final LogRecords log = LogRecords.of("dev.genv.enforcer.enforcement");
-
-    @AfterEach
-    void close() {
-        log.close();
-    }
 
     @Test
     void isDownAfterThreeCyclesThatNeedANewContainer() {
-        var service = new Service(false);
-        node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+        var service = new Service(false, Map.of(), node);
+        node.observeWith(HealthChecksTest::gpuNeedsNewContainer);
         assertThat(service.afterCycles(2).getStatus()).isEqualTo(Status.UP);
 
         var third = service.afterCycles(1);
@@ -58,9 +60,9 @@ class LivenessCheckTest {
 
     @Test
     void successfulCycleResetsTheCount() {
-        var service = new Service(false);
+        var service = new Service(false, Map.of(), node);
         for (var i = 0; i < 3; i++) {
-            node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+            node.observeWith(HealthChecksTest::gpuNeedsNewContainer);
             assertThat(service.afterCycles(2).getStatus()).isEqualTo(Status.UP);
             node.setSnapshot(host("gpu-1"));
             assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.UP);
@@ -70,27 +72,27 @@ class LivenessCheckTest {
     /** A failed cycle does not show whether the GPUs exist. */
     @Test
     void failedObservationNeitherCountsNorResets() {
-        var service = new Service(false);
-        node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+        var service = new Service(false, Map.of(), node);
+        node.observeWith(HealthChecksTest::gpuNeedsNewContainer);
         service.afterCycles(2);
         node.observeWith(() -> {
             throw new IllegalStateException("no answer");
         });
         assertThat(service.afterCycles(2).getStatus()).isEqualTo(Status.UP);
-        node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+        node.observeWith(HealthChecksTest::gpuNeedsNewContainer);
         assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.DOWN);
     }
 
     @Test
     void ignoresContainerProblemsOfRemoteMachines() {
-        var service = new Service(true);
-        node.observeWith(LivenessCheckTest::gpuNeedsNewContainer);
+        var service = new Service(true, Map.of(), node);
+        node.observeWith(HealthChecksTest::gpuNeedsNewContainer);
         assertThat(service.afterCycles(4).getStatus()).isEqualTo(Status.UP);
     }
 
     @Test
     void isDownWhenNoCycleHasEndedForTooLong() {
-        var service = new Service(false);
+        var service = new Service(false, Map.of(), node);
         assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.UP);
         time.pass(Duration.ofSeconds(36));
         var late = service.live.call();
@@ -98,18 +100,67 @@ class LivenessCheckTest {
         assertThat(late.getData().orElseThrow()).containsEntry("reason", "no cycle has ended for 36 seconds");
     }
 
+    @Test
+    void isReadyWhenOneMachineIsObservedAndNamesTheOthers() {
+        var other = new FakeHost(host("gpu-2"));
+        var service = new Service(true, Map.of(), node, other);
+        node.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+        service.afterCycles(1);
+        assertThat(service.ready.call().getStatus()).isEqualTo(Status.UP);
+        assertThat(service.ready.call().getData().orElseThrow()).containsEntry("gpu-1", "refused");
+
+        other.setMissingPrivileges("KILL");
+        service.afterCycles(1);
+        assertThat(service.ready.call().getStatus()).isEqualTo(Status.DOWN);
+    }
+
+    @Test
+    void isNotReadyWhileAPrivilegeIsMissingAndNamesIt() {
+        var service = new Service(false, Map.of(), node);
+        service.afterCycles(1);
+        assertThat(service.ready.call().getStatus()).isEqualTo(Status.UP);
+
+        var why = new Problem(ProblemCode.MISSING_PRIVILEGE, "KILL: run with --cap-add KILL");
+        node.observeWith(() -> new Snapshot("gpu-1", List.of(), List.of(), List.of(), Set.of(), Set.of(), List.of(why)))
+                .setMissingPrivileges("KILL");
+        service.afterCycles(1);
+        var answer = service.ready.call();
+        assertThat(answer.getStatus()).isEqualTo(Status.DOWN);
+        assertThat(answer.getData().orElseThrow())
+                .containsEntry("reason", "privileges are missing")
+                .containsEntry("gpu-1", why.detail());
+        assertThat(service.missingPrivileges()).containsExactly("KILL");
+    }
+
+    @Test
+    void readinessAndHostsAgreeOnAPrivilegeThatOnlyADeniedSignalShows() {
+        var service = new Service(false, Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), node);
+        node.setSnapshot(host("gpu-1").devices(1).with(process(1).uses(0)))
+                .answerWith(_ -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
+        service.afterCycles(1);
+        assertThat(service.ready.call().getStatus()).isEqualTo(Status.DOWN);
+        assertThat(service.missingPrivileges()).containsExactly("KILL");
+    }
+
     private final class Service {
         private final Enforcer enforcer;
         private final HealthCheck live;
+        private final HealthCheck ready;
 
-        Service(boolean remote) {
+        Service(boolean remote, Map<RuleDefinition, RuleMode> rules, FakeHost... hosts) {
             var gpus = new GpuLossDetector();
-            var config =
-                    EnforcerConfigBuilder.enforcerConfig(node).remote(remote).build();
+            var config = EnforcerConfigBuilder.enforcerConfig(hosts)
+                    .remote(remote)
+                    .rules(rules, Limits.NONE)
+                    .build();
             enforcer = EnforcerFactory.create(
                     config, NoStore.records(new ViolationRegistry(10)), time.ticker(), List.of(gpus));
             var schedule = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5));
-            live = new HealthChecks(enforcer, schedule, gpus, new ApiToken(Optional.empty())).liveness();
+            var checks = new HealthChecks(enforcer, schedule, gpus, new ApiToken(Optional.empty()));
+            live = checks.liveness();
+            ready = checks.readiness();
         }
 
         HealthCheckResponse afterCycles(int count) {
@@ -117,6 +168,10 @@ class LivenessCheckTest {
                 enforcer.runCycle();
             }
             return live.call();
+        }
+
+        List<String> missingPrivileges() {
+            return HostView.of(enforcer.latest().orElseThrow()).getFirst().missingPrivileges();
         }
     }
 
