@@ -90,7 +90,7 @@ final class HistoryAttacks {
                         .delayedByGrace()
                         .reporting("env-devices", "non-env-processes")
                         .by(node -> {
-                            node.closeVictimJob();
+                            endVictimJob(node);
                             node.writeAsAttacker(withoutAttachment(node).device(FREE_DEVICE, VICTIM_ENVIRONMENT));
                             node.startVictimJob(IN_VICTIM_ENVIRONMENT);
                             node.runAsAttacker("/usr/bin/python3 -c '" + RENAMES_IN_PLACE + "'");
@@ -164,7 +164,7 @@ final class HistoryAttacks {
                         .delayedByGrace()
                         .reporting("env-devices", "non-env-processes")
                         .by(node -> {
-                            node.closeVictimJob();
+                            endVictimJob(node);
                             node.writeAsAttacker(withoutAttachment(node).device(FREE_DEVICE, VICTIM_ENVIRONMENT));
                             node.startVictimJob(IN_VICTIM_ENVIRONMENT);
                             node.writeAsAttacker(withoutAttachment(node));
@@ -239,8 +239,15 @@ final class HistoryAttacks {
         MembershipAttacks.removeShellBeforeTheJob(node, _ -> node.restartServiceAfter(_ -> {}));
     }
 
-    private static void startInNewEnvironment(TwoUserNode node) throws IOException {
+    /** The service observes that bob holds no device: it may see the old and the new entry in one observation. */
+    private static void endVictimJob(TwoUserNode node) throws IOException {
         node.closeVictimJob();
+        node.writeAsAttacker(withoutAttachment(node));
+        node.awaitTwoObservations();
+    }
+
+    private static void startInNewEnvironment(TwoUserNode node) throws IOException {
+        endVictimJob(node);
         node.writeAsAttacker(withNewEnvironment(node, null));
         node.startVictimJob(inEnvironment(NEW_ENVIRONMENT));
     }
