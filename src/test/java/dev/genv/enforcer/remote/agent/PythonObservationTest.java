@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,21 +12,6 @@ import org.junit.jupiter.api.Test;
 
 /** The agent observes real processes; only the GPUs are fake. */
 class PythonObservationTest extends PythonFixture {
-
-    @Test
-    void reportsTheStatOfVerifiedProcesses() throws Exception {
-        int gone;
-        try (var other = Child.inEnvironment("15971")) {
-            gone = other.pid();
-        }
-        try (var child = Child.inEnvironment("15971")) {
-            machine.request.putArray("verified").add(child.pid()).add(gone);
-            var verified = machine.facts().get("verified");
-            assertThat(verified.at("/0/pid").asInt()).isEqualTo(child.pid());
-            assertThat(bytes(verified.at("/0/stat/value"))).startsWith(child.pid() + " (sleep) ");
-            assertThat(verified.at("/1/stat/failure").asText()).isEqualTo("ABSENT");
-        }
-    }
 
     @Test
     void identifiesTheMachineAndItsBoot() throws Exception {
