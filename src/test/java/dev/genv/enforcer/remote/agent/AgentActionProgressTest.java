@@ -13,6 +13,7 @@ import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -181,6 +182,29 @@ class AgentActionProgressTest {
                 }))
                 .isInstanceOf(InterruptedException.class);
         assertThat(results.values()).containsExactly(Result.lost(abandoned));
+    }
+
+    /** The service waits for all actions of a cycle together. */
+    @Test
+    void allActionsAfterOneObservationHaveOneDeadline() throws Exception {
+        var interruption = new CommandResult.Interruption(ProblemCode.TIMEOUT, "it was lost");
+        var hour = Duration.ofHours(1);
+        var deadlines = new ArrayList<Long>();
+        for (var observation = 0; observation < 2; observation++) {
+            agent.observe(machine.python, Set.of());
+            machine.nanos.addAndGet(hour.multipliedBy(observation).toNanos());
+            execute(request -> {
+                deadlines.add(Machine.request(request).path("deadline").longValue());
+                machine.nanos.addAndGet(hour.toNanos());
+                return lost(request, "", interruption);
+            });
+        }
+        assertThat(deadlines).hasSize(4);
+        assertThat(deadlines.get(1)).as("signals and a replacement").isEqualTo(deadlines.get(0));
+        assertThat(deadlines.get(2))
+                .as("the time since the observation passed for the machine too")
+                .isGreaterThanOrEqualTo(deadlines.get(0) + 100 * hour.toSeconds());
+        assertThat(deadlines.get(3)).isEqualTo(deadlines.get(2));
     }
 
     @Test

@@ -72,32 +72,6 @@ class PythonStateTest extends PythonFixture {
     }
 
     @Test
-    void reportsWhyAFileIsNotRead() throws Exception {
-        for (var file : List.of(envs, devices)) {
-            var name = file.equals(envs) ? "/envs" : "/devices";
-            Files.delete(file);
-            assertThat(machine.facts().at("/state" + name).has("absent")).isTrue();
-            Files.createSymbolicLink(file, folder.resolve("nowhere"));
-            assertUnreadable(name, "SYMBOLIC_LINK", 0);
-            Files.delete(file);
-            Files.write(file, new byte[(2 << 20) + 1]);
-            assertUnreadable(name, "TOO_LARGE", 2 << 20);
-            Files.writeString(file, "{}");
-            setMode(file, "rw-------");
-            Files.createLink(folder.resolve("secret"), file);
-            assertUnreadable(name, "CLOSED", 2);
-            Files.delete(folder.resolve("secret"));
-            assertComplete();
-        }
-    }
-
-    private void assertUnreadable(String name, String cause, int number) throws Exception {
-        var unreadable = machine.facts().at("/state" + name).get("unreadable");
-        assertThat(unreadable.get("cause").asText()).isEqualTo(cause);
-        assertThat(unreadable.get("number").asInt()).isEqualTo(number);
-    }
-
-    @Test
     void readsFilesOfTheMaximumSizeAndAnyContent() throws Exception {
         for (var file : List.of(envs, devices)) {
             var content = Files.readString(file);

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
@@ -16,21 +15,6 @@ import org.junit.jupiter.api.Test;
 class BackOffTest {
     private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
     private final BackOff backOff = new BackOff(nanos::get, new Random(7));
-
-    @Test
-    void allowsTheFirstAttempt() {
-        assertThatCode(backOff::check).doesNotThrowAnyException();
-    }
-
-    @Test
-    void reportsTheLastFailureAndTheTimeOfTheNextAttempt() {
-        backOff.failed(new UnreachableException(ProblemCode.HOST_UNREACHABLE, "nobody there"));
-        backOff.failed(new UnreachableException(ProblemCode.TIMEOUT, "too slow"));
-
-        var thrown = catchThrowableOfType(UnreachableException.class, backOff::check);
-        assertThat(thrown.code()).isEqualTo(ProblemCode.TIMEOUT);
-        assertThat(thrown).hasMessageMatching("too slow; next try in [12] s");
-    }
 
     @Test
     void doublesTheDelayUpToOneMinute() {
@@ -51,30 +35,6 @@ class BackOffTest {
                         .distinct()
                         .count())
                 .isGreaterThan(40);
-    }
-
-    @Test
-    void resetsTheDelayAfterASuccess() {
-        IntStream.range(0, 10).forEach(_ -> delayMillis());
-        backOff.reset();
-
-        assertThatCode(backOff::check).doesNotThrowAnyException();
-        assertThat(delayMillis()).isLessThanOrEqualTo(1_001);
-    }
-
-    @Test
-    void delaysAfterTwoInterruptionsInARow() {
-        var stumble = new UnreachableException(ProblemCode.CONNECTION_LOST, "lost");
-        backOff.interrupted(stumble);
-        assertThatCode(backOff::check).doesNotThrowAnyException();
-        backOff.reset();
-        backOff.interrupted(stumble);
-        assertThatCode(backOff::check).doesNotThrowAnyException();
-
-        backOff.interrupted(stumble);
-
-        assertThat(catchThrowableOfType(UnreachableException.class, backOff::check))
-                .isNotNull();
     }
 
     /** Checks a pause in milliseconds, which is over afterwards. */

@@ -8,8 +8,9 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The results of commands, whatever the server does. */
 class CommandTest extends ServerTest {
@@ -21,7 +22,8 @@ class CommandTest extends ServerTest {
             return 3;
         });
 
-        assertThat(connection.run(TestFleet.request("p"))).isEqualTo(new CommandResult("said", "complained", 3, null));
+        assertThat(connection.request(TestFleet.request("p")))
+                .isEqualTo(new CommandResult("said", "complained", 3, null));
     }
 
     @Test
@@ -35,13 +37,13 @@ class CommandTest extends ServerTest {
             return 0;
         });
 
-        assertThat(connection.run(TestFleet.request("p")).output().getBytes(StandardCharsets.ISO_8859_1))
+        assertThat(connection.request(TestFleet.request("p")).output().getBytes(StandardCharsets.ISO_8859_1))
                 .isEqualTo(all);
     }
 
     @Test
     void sendsInputInUtf8() throws Exception {
-        var answer = connection.run(new CommandRequest("echo", "größe", TestFleet.LONG_TIMEOUT, 100));
+        var answer = connection.request(TestFleet.request("echo", "größe", TestFleet.LONG_TIMEOUT, 100));
 
         assertThat(answer.output().getBytes(StandardCharsets.ISO_8859_1))
                 .isEqualTo("größe".getBytes(StandardCharsets.UTF_8));
@@ -52,7 +54,7 @@ class CommandTest extends ServerTest {
         var command = "sh -c '" + "ü\n\"$".repeat(20_000) + "'";
         server.addProgram(command, (_, _, _) -> 7);
 
-        assertThat(connection.run(TestFleet.request(command)).exitCode()).isEqualTo(7);
+        assertThat(connection.request(TestFleet.request(command)).exitCode()).isEqualTo(7);
     }
 
     @Test
@@ -60,7 +62,7 @@ class CommandTest extends ServerTest {
         server.addProgram("hang", CommandTest::hang);
 
         var answer = fleet.runUntilAborted(
-                connection, timeout -> new CommandRequest("hang", "x".repeat(8 << 20), timeout, 100), _ -> true);
+                connection, timeout -> TestFleet.request("hang", "x".repeat(8 << 20), timeout, 100), _ -> true);
 
         assertInterrupted(answer, ProblemCode.TIMEOUT);
         assertMachineStillAnswers();
@@ -88,33 +90,23 @@ class CommandTest extends ServerTest {
                 .isEqualTo(before + 1);
     }
 
-    @Test
-    void abortsCommandWithEndlessOutput() throws Exception {
-        server.addProgram("p", (_, out, _) -> flood(out));
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void abortsCommandWithEndlessOutputOrErrors(boolean onErrors) throws Exception {
+        server.addProgram("p", (_, out, errors) -> flood(onErrors ? errors : out));
 
-        var answer = connection.run(new CommandRequest("p", "", TestFleet.LONG_TIMEOUT, 100_000));
+        var answer = connection.request(TestFleet.request("p", "", TestFleet.LONG_TIMEOUT, 100_000));
 
         assertInterrupted(answer, ProblemCode.ANSWER_TOO_LONG);
-        assertThat(answer.output()).isEqualTo("y".repeat(100_000));
+        assertThat(answer.output() + answer.errors()).isEqualTo("y".repeat(onErrors ? 4096 : 100_000));
         assertMachineStillAnswers();
     }
 
     @Test
     void acceptsOutputOfExactlyTheMaximumLength() throws Exception {
-        var request = new CommandRequest("echo", "x".repeat(100_000), TestFleet.LONG_TIMEOUT, 100_000);
+        var request = TestFleet.request("echo", "x".repeat(100_000), TestFleet.LONG_TIMEOUT, 100_000);
 
-        assertThat(connection.run(request)).isEqualTo(new CommandResult("x".repeat(100_000), "", 0, null));
-    }
-
-    @Test
-    void abortsCommandWithEndlessErrors() throws Exception {
-        server.addProgram("p", (_, _, errors) -> flood(errors));
-
-        var answer = connection.run(new CommandRequest("p", "", TestFleet.LONG_TIMEOUT, 100_000));
-
-        assertInterrupted(answer, ProblemCode.ANSWER_TOO_LONG);
-        assertThat(answer.errors()).isEqualTo("y".repeat(4096));
-        assertMachineStillAnswers();
+        assertThat(connection.request(request)).isEqualTo(new CommandResult("x".repeat(100_000), "", 0, null));
     }
 
     @Test
@@ -125,17 +117,16 @@ class CommandTest extends ServerTest {
             return 1;
         });
 
-        assertThat(connection.run(TestFleet.request("p"))).isEqualTo(new CommandResult("k", "z".repeat(4096), 1, null));
+        assertThat(connection.request(TestFleet.request("p")))
+                .isEqualTo(new CommandResult("k", "z".repeat(4096), 1, null));
     }
 
     @Test
     void slowOutputDoesNotExtendTheTimeout() throws Exception {
-        var said = new AtomicInteger();
         server.addProgram("p", (_, out, _) -> {
             while (true) {
                 out.write('d');
                 out.flush();
-                said.incrementAndGet();
                 Thread.sleep(50);
             }
         });
@@ -152,7 +143,7 @@ class CommandTest extends ServerTest {
 
     private void assertMachineStillAnswers() throws Exception {
         fleet.advanceTime(Duration.ofMinutes(1));
-        assertThat(connection.run(TestFleet.request("true"))).isEqualTo(new CommandResult("", "", 0, null));
+        assertThat(connection.request(TestFleet.request("true"))).isEqualTo(new CommandResult("", "", 0, null));
     }
 
     private static void assertInterrupted(CommandResult answer, ProblemCode code) {

@@ -29,14 +29,6 @@ class ConnectPermitsTest {
     }
 
     @Test
-    void timesOutWithoutAFreePermit() throws Exception {
-        var permits = new ConnectPermits(1, LONG_TIMEOUT);
-        permits.acquire(soon());
-
-        assertNoPermitIsFree(permits);
-    }
-
-    @Test
     void permitExpiresWhenItsHolderHangs() throws Exception {
         var permits = new ConnectPermits(1, Duration.ofMillis(20));
         for (var i = 0; i < 5; i++) {

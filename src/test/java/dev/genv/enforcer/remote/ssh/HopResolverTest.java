@@ -53,6 +53,12 @@ class HopResolverTest {
                         "known-as",
                         List.of(Path.of("/home/me/.ssh/raz"), Path.of("/keys/gpu-1.example.org")),
                         List.of(Path.of("/home/me/known"), Path.of("/home/me/more"))));
+        assertThat(resolver(ALL_SETTINGS, config)
+                        .resolve(HostAddress.parse("listed@gpu-1:24"))
+                        .getLast())
+                .as("the host list has precedence")
+                .extracting(Hop::user, Hop::port)
+                .containsExactly("listed", 24);
         assertThat(hop(ALL_SETTINGS, config).user()).isEqualTo("root");
         assertThat(hop(ALL_SETTINGS, config).identities()).containsExactly(Path.of("/etc/id"));
     }

@@ -1,10 +1,11 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.jcraft.jsch.HostKeyRepository;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -190,7 +191,7 @@ class HostKeysTest extends ServerTest {
         return new KeyFiles(null).knownHosts(List.of(fleet.writeKnownHosts(line, revoked)));
     }
 
-    private CommandConnection connectionWithKnownHosts(String known) throws IOException {
+    private Connection connectionWithKnownHosts(String known) throws IOException {
         return fleet.connect(fleet.access(known), server.target());
     }
 

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -96,7 +97,7 @@ class HostileServerTest {
         var sshd = fleet.server("127.0.0.2");
         fleet.writeKnownHosts(sshd.knownHostsLine());
         assertThat(fleet.connect(access(names, HANG), sshd.target())
-                        .run(TestFleet.request("true"))
+                        .request(TestFleet.request("true"))
                         .exitCode())
                 .as("an address needs nobody who says it")
                 .isZero();
@@ -112,7 +113,7 @@ class HostileServerTest {
 
         var connection = fleet.connect(access(names, HANG), "gpu-1:" + sshd.port());
 
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+        assertThat(connection.request(TestFleet.request("true")).exitCode()).isZero();
     }
 
     static Stream<Arguments> servers() {
@@ -166,7 +167,7 @@ class HostileServerTest {
         serve(behavior);
         var connection =
                 fleet.connect(access(InetAddress::getAllByName, timeout), "127.0.0.5:" + server.getLocalPort());
-        assertThatThrownBy(() -> connection.run(TestFleet.request("true")))
+        assertThatThrownBy(() -> connection.request(TestFleet.request("true")))
                 .hasNoCause()
                 .hasMessageContaining(text)
                 .isInstanceOfSatisfying(
@@ -184,7 +185,7 @@ class HostileServerTest {
         });
         fleet.writeKnownHosts("");
         var connection = fleet.connect(fleet.access(Duration.ofMinutes(10)), "127.0.0.5:" + server.getLocalPort());
-        var task = new FutureTask<>(() -> connection.run(TestFleet.request("true")));
+        var task = new FutureTask<>(() -> connection.request(TestFleet.request("true")));
         var thread = Thread.ofPlatform().start(task);
         begun.await();
 
@@ -195,7 +196,7 @@ class HostileServerTest {
         assertThat(task.exceptionNow()).isInstanceOf(InterruptedException.class);
     }
 
-    private CommandConnection connection() throws IOException {
+    private Connection connection() throws IOException {
         return fleet.connect(access(InetAddress::getAllByName, HANG), "127.0.0.5:" + server.getLocalPort());
     }
 

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 

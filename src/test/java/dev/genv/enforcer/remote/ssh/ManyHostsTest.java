@@ -16,6 +16,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
@@ -66,10 +67,8 @@ class ManyHostsTest {
                 addresses,
                 null,
                 access::connection,
-                (name, connection) -> new EchoHost(
-                        name,
-                        new CommandConnection(connection),
-                        () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
+                (name, connection) ->
+                        new EchoHost(name, connection, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
         enforcer = EnforcerFactory.create(
                 EnforcerConfigBuilder.enforcerConfig(fleet)
                         .remote(true)
@@ -144,10 +143,10 @@ class ManyHostsTest {
     }
 
     /** Requests an echo. */
-    private record EchoHost(String name, CommandConnection connection, Supplier<Duration> timeout) implements Host {
+    private record EchoHost(String name, Connection connection, Supplier<Duration> timeout) implements Host {
         @Override
         public Snapshot observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-            var answer = connection.run(new CommandRequest("echo", name, timeout.get(), 1 << 10));
+            var answer = connection.request(TestFleet.request("echo", name, timeout.get(), 1 << 10));
             if (answer.interruption() != null) {
                 throw new UnreachableException(
                         answer.interruption().code(), answer.interruption().detail());

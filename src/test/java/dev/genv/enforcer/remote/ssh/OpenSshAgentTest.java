@@ -40,7 +40,7 @@ class OpenSshAgentTest {
     private RealHosts hosts;
     private RealSshd host;
     private TestFleet fleet;
-    private CommandConnection connection;
+    private Connection connection;
     private Machine machine;
 
     @BeforeEach
@@ -55,7 +55,7 @@ class OpenSshAgentTest {
         machine = machine(connection, HANG);
     }
 
-    private CommandConnection connect() {
+    private Connection connect() {
         var settings = new SshSettings(RealSshd.ADMIN, hosts.identity(), null, null, hosts.knownHosts(), HANG);
         return fleet.connect(fleet.access(settings), host.target());
     }
@@ -200,7 +200,7 @@ class OpenSshAgentTest {
 
     @Test
     void reportsKilledCommandAndItsSignal() throws Exception {
-        var answer = connection.run(TestFleet.request("kill -KILL $$"));
+        var answer = connection.request(TestFleet.request("kill -KILL $$"));
 
         assertThat(answer.exitCode()).isNull();
         assertThat(answer.interruption())
@@ -222,6 +222,6 @@ class OpenSshAgentTest {
             assertThat(answer.output()).isEqualTo("half\n");
         }
         fleet.advanceTime(Duration.ofMinutes(1));
-        assertThat(connection.run(TestFleet.request("echo fine")).output()).isEqualTo("fine\n");
+        assertThat(connection.request(TestFleet.request("echo fine")).output()).isEqualTo("fine\n");
     }
 }

@@ -151,7 +151,7 @@ class ProgramTest extends ServerTest {
         connection.stop();
         assertThat(connection.request(other).output()).endsWith("@2 {2}\n");
         assertThat(server.commands()).isEqualTo(3);
-        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
+        assertThat(connection.request(TestFleet.request("true")).exitCode()).isZero();
         assertThat(server.connections()).isEqualTo(1);
     }
     /** What comes after an answer belongs to no request. */

@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.ssh;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
@@ -17,7 +18,7 @@ public abstract class ServerTest {
 
     public TestFleet fleet;
     public FakeSshd server;
-    public CommandConnection connection;
+    public Connection connection;
 
     @BeforeEach
     void start() throws IOException {
@@ -26,8 +27,8 @@ public abstract class ServerTest {
         connection = fleet.connect(fleet.access(server.knownHostsLine()), server.target());
     }
 
-    static void assertReached(CommandConnection connection) throws Exception {
-        assertThat(connection.run(TestFleet.request("true"))).isEqualTo(new CommandResult("", "", 0, null));
+    static void assertReached(Connection connection) throws Exception {
+        assertThat(connection.request(TestFleet.request("true"))).isEqualTo(new CommandResult("", "", 0, null));
     }
 
     @AfterEach

@@ -2,9 +2,13 @@ package dev.genv.enforcer.remote.ssh;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
@@ -23,6 +27,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
+import org.assertj.core.api.AbstractStringAssert;
 import org.jspecify.annotations.Nullable;
 
 /** Servers, a key for them, and the settings to log in on them. The time of pauses advances only by a test. */
@@ -85,8 +90,8 @@ public final class TestFleet implements Closeable {
                 new SshSettings(user, null, null, writeFile("config", config), writeFile("known_hosts", known), HANG));
     }
 
-    public CommandConnection connect(SshAccess access, String address) {
-        var connection = new CommandConnection(access.connection(HostAddress.parse(address)));
+    public Connection connect(SshAccess access, String address) {
+        var connection = access.connection(HostAddress.parse(address));
         resources.add(connection::close);
         return connection;
     }
@@ -97,35 +102,50 @@ public final class TestFleet implements Closeable {
     }
 
     /** Whether a connection reaches its machine after a pause; it may not, because a short timeout can end the login. */
-    public boolean isReached(CommandConnection connection) throws InterruptedException {
+    public boolean isReached(Connection connection) throws InterruptedException {
         advanceTime(Duration.ofMinutes(1));
         try {
-            return connection.run(request("true")).exitCode() != null;
+            return connection.request(request("true")).exitCode() != null;
         } catch (UnreachableException e) {
             return false;
         }
     }
 
-    public static CommandRequest request(String command) {
-        return new CommandRequest(command, "", LONG_TIMEOUT, 1 << 20);
+    public static ProgramRequest request(String command) {
+        return request(command, LONG_TIMEOUT);
     }
 
-    public static CommandRequest request(String command, Duration timeout) {
-        return new CommandRequest(command, "", timeout, 1 << 20);
+    public static ProgramRequest request(String command, Duration timeout) {
+        return request(command, "", timeout, 1 << 20);
+    }
+
+    /** A command that gets one line of input: a program that never answers. */
+    static ProgramRequest request(String command, String input, Duration timeout, int maxOutput) {
+        return new ProgramRequest(command, "", input + "\n", "no answer", false, timeout, maxOutput);
+    }
+
+    static AbstractStringAssert<?> assertRefused(Connection connection, ProblemCode code) {
+        return assertRefused(connection, code, HANG);
+    }
+
+    static AbstractStringAssert<?> assertRefused(Connection connection, ProblemCode code, Duration timeout) {
+        var thrown =
+                catchThrowableOfType(UnreachableException.class, () -> connection.request(request("true", timeout)));
+        assertThat(thrown).as("somebody who cannot be reached").isNotNull();
+        assertThat(thrown.code()).as(thrown.getMessage()).isEqualTo(code);
+        return assertThat(thrown.getMessage());
     }
 
     /**
      * Runs a command that never ends, with a growing timeout until the command reached the expected stage, because a busy machine is slow.
      */
     public CommandResult runUntilAborted(
-            CommandConnection connection,
-            Function<Duration, CommandRequest> command,
-            Predicate<CommandResult> farEnough)
+            Connection connection, Function<Duration, ProgramRequest> command, Predicate<CommandResult> farEnough)
             throws UnreachableException, InterruptedException {
         for (var timeout = SHORT_TIMEOUT; ; timeout = timeout.multipliedBy(2)) {
-            assertThat(connection.run(request("true")).exitCode()).isZero();
+            assertThat(connection.request(request("true")).exitCode()).isZero();
             try {
-                var answer = connection.run(command.apply(timeout));
+                var answer = connection.request(command.apply(timeout));
                 if (farEnough.test(answer) || timeout.compareTo(HANG) > 0) {
                     return answer;
                 }

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -16,6 +16,8 @@ import org.apache.sshd.common.session.Session;
 import org.apache.sshd.common.util.buffer.Buffer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Data that a server sends while no command runs. */
 class UnsolicitedDataTest extends ServerTest {
@@ -42,9 +44,10 @@ class UnsolicitedDataTest extends ServerTest {
         assertThat(server.connections()).isEqualTo(1);
     }
 
-    @Test
-    void endlessMessagesEndTheConnectionAndDelayTheNextAttempt() throws Exception {
-        sendUntilDisconnected(() -> server.send(UnsolicitedDataTest::ignoreMessage));
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void endlessMessagesOrKeyExchangesEndTheConnectionAndDelayTheNextAttempt(boolean keyExchanges) throws Exception {
+        sendUntilDisconnected(keyExchanges ? server::rekey : () -> server.send(UnsolicitedDataTest::ignoreMessage));
 
         assertRefused(connection, ProblemCode.SSH_FAILED)
                 .isEqualTo("the host sent too much data that the service did not request");
@@ -60,8 +63,8 @@ class UnsolicitedDataTest extends ServerTest {
             Thread.sleep(Duration.ofMinutes(10));
             return 0;
         });
-        var task =
-                new FutureTask<>(() -> connection.run(new CommandRequest("hang", "", TestFleet.LONG_TIMEOUT, 1_000)));
+        var task = new FutureTask<>(
+                () -> connection.request(TestFleet.request("hang", "", TestFleet.LONG_TIMEOUT, 1_000)));
         Thread.startVirtualThread(task);
         await().until(() -> server.commands() == 2);
 
@@ -70,14 +73,6 @@ class UnsolicitedDataTest extends ServerTest {
         assertThat(task.get().interruption())
                 .extracting(CommandResult.Interruption::code)
                 .isEqualTo(ProblemCode.CONNECTION_LOST);
-        assertRefused(connection, ProblemCode.SSH_FAILED)
-                .isEqualTo("the host sent too much data that the service did not request");
-    }
-
-    @Test
-    void endlessKeyExchangesEndTheConnection() {
-        sendUntilDisconnected(server::rekey);
-
         assertRefused(connection, ProblemCode.SSH_FAILED)
                 .isEqualTo("the host sent too much data that the service did not request");
     }
@@ -160,10 +155,10 @@ class UnsolicitedDataTest extends ServerTest {
         });
 
         assertThat(connection
-                        .run(new CommandRequest("echo", much, TestFleet.LONG_TIMEOUT, 8 << 20))
+                        .request(TestFleet.request("echo", much, TestFleet.LONG_TIMEOUT, 8 << 20))
                         .output())
                 .isEqualTo(much);
-        assertThat(connection.run(TestFleet.request("slowly")).output()).isEqualTo("y".repeat(3_000));
+        assertThat(connection.request(TestFleet.request("slowly")).output()).isEqualTo("y".repeat(3_000));
         assertThat(server.connections()).isEqualTo(1);
     }
 

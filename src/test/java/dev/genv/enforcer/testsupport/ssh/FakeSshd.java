@@ -28,7 +28,6 @@ public final class FakeSshd implements Closeable {
     private final String address;
     private final PublicKey clientKey;
     private volatile boolean refuseKeys;
-    private volatile String user = "root";
     private KeyPair hostKey = MinaServer.newKey();
     private int port;
     private SshServer server;
@@ -50,11 +49,6 @@ public final class FakeSshd implements Closeable {
 
     public FakeSshd addProgram(String command, Program program) {
         programs.put(command, program);
-        return this;
-    }
-
-    public FakeSshd setUser(String name) {
-        user = name;
         return this;
     }
 
@@ -115,7 +109,7 @@ public final class FakeSshd implements Closeable {
         server = MinaServer.at(address, port, hostKey, this::startCommand);
         server.setNioWorkers(1);
         server.setPublickeyAuthenticator(
-                (name, key, _) -> !refuseKeys && name.equals(user) && KeyUtils.compareKeys(key, clientKey));
+                (name, key, _) -> !refuseKeys && name.equals("root") && KeyUtils.compareKeys(key, clientKey));
         server.setForwardingFilter(AcceptAllForwardingFilter.INSTANCE);
         CoreModuleProperties.SOCKET_REUSEADDR.set(server, true);
         server.addSessionListener(new SessionListener() {

@@ -117,11 +117,6 @@ public final class RealSshd implements AutoCloseable {
         etc.sudoers(rules);
     }
 
-    /** Sets the file that Bash reads before each command of a user. */
-    public void writeBashrc(String user, String text) throws IOException {
-        Files.writeString(directory.resolve("home").resolve(user).resolve(".bashrc"), text);
-    }
-
     /** Sets shell lines that run before every command, also on open connections; empty for none. */
     public void setLoginShell(String fault) throws IOException {
         Programs.install(directory.resolve("home/shell"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
