@@ -9,7 +9,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -86,20 +86,20 @@ class EventLogTest {
     @Test
     void aBlockedListenerDoesNotDelayTheCycleAndMissesNothing() {
         var caller = Thread.currentThread();
-        var release = new CountDownLatch(1);
-        var begun = new CountDownLatch(1);
+        var release = new CompletableFuture<Boolean>();
+        var begun = new CompletableFuture<Boolean>();
         var seen = new AtomicInteger();
         try (var subscription = log.subscribe(() -> {
             assertThat(Thread.currentThread()).isNotEqualTo(caller);
-            begun.countDown();
-            awaitUninterrupted(release);
+            begun.complete(true);
+            release.join();
             seen.set(log.after(0, 10).events().size());
         })) {
             append("a");
-            awaitUninterrupted(begun);
+            begun.join();
             append("b");
             append("c");
-            release.countDown();
+            release.complete(true);
             await().until(() -> seen.get() == 3);
             assertThat(subscription).isNotNull();
         }
@@ -117,14 +117,6 @@ class EventLogTest {
             append("b");
             await().until(() -> calls.get() == 2);
             assertThat(List.of(failing, working)).hasSize(2);
-        }
-    }
-
-    private static void awaitUninterrupted(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            throw new AssertionError(e);
         }
     }
 
