@@ -40,6 +40,7 @@ class LogLinesTest {
 
     @Test
     void boundsTheLinesForThousandsOfViolations() {
+        assertThat(ActionLog.limit(numbers(100), "lines")).isEqualTo(numbers(100));
         var entries = IntStream.range(0, 5_000)
                 .mapToObj(pid -> entry("Process %d is bad".formatted(pid)))
                 .toList();

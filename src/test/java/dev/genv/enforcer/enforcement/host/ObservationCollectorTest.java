@@ -55,9 +55,7 @@ class ObservationCollectorTest {
     void waitsOnlyBrieflyForHostThatFailedLastTime() throws InterruptedException {
         collector = new ObservationCollector(Duration.ofSeconds(30), Ticker.ofSystem());
         hosts.addAll(List.of(other, fine));
-        other.observeWith(() -> {
-            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
-        });
+        refuse();
         collect();
         other.setSnapshot(host("other")).hang(begun, release);
 
@@ -75,9 +73,7 @@ class ObservationCollectorTest {
     @Test
     void waitsAgainForHostThatHasRecovered() throws InterruptedException {
         hosts.addAll(List.of(other, fine));
-        other.observeWith(() -> {
-            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
-        });
+        refuse();
         collect();
         other.setSnapshot(host("other"));
         await().untilAsserted(() -> assertThat(collect()).allMatch(Snapshot::isReached));
@@ -142,6 +138,12 @@ class ObservationCollectorTest {
 
     private List<Snapshot> collect() throws InterruptedException {
         return collector.collect(workers.update(_ -> Listings.NONE), Set.of());
+    }
+
+    private void refuse() {
+        other.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
     }
 
     private void releaseOnceBegun() {

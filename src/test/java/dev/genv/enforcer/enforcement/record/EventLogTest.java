@@ -96,7 +96,7 @@ class EventLogTest {
             seen.set(log.after(0, 10).events().size());
         })) {
             append("a");
-            begun.join();
+            await().until(begun::isDone);
             append("b");
             append("c");
             release.complete(true);
