@@ -17,7 +17,7 @@ import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
@@ -25,25 +25,21 @@ import org.junit.jupiter.api.Test;
 class IncompleteCycleTest extends EnforcerFixture {
     @Test
     void neverRunsTwoCyclesAtATime() throws InterruptedException {
-        var looking = new CountDownLatch(1);
-        var release = new CountDownLatch(1);
-        var node = new FakeHost(host()).observeWith(() -> {
-            looking.countDown();
-            release.await();
-            return host().snapshot();
-        });
+        var begun = new CompletableFuture<Boolean>();
+        var release = new CompletableFuture<Boolean>();
+        var node = new FakeHost(host()).hang(begun, release);
         var enforcer = EnforcerFactory.create(
                 setup(ServiceMode.ENFORCE, true, node).build(),
                 NoStore.records(registry),
                 Ticker.ofSystem(),
                 List.of());
         var first = Thread.ofVirtual().start(enforcer::runCycle);
-        looking.await();
+        begun.join();
 
         assertThat(enforcer.isRunning()).isTrue();
         assertThat(enforcer.runCycle()).isEmpty();
 
-        release.countDown();
+        release.complete(true);
         first.join();
         assertThat(enforcer.isRunning()).isFalse();
         assertThat(enforcer.runCycle()).isPresent();

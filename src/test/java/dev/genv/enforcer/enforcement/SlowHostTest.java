@@ -10,16 +10,20 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A host that fails or hangs does not affect the others. */
 class SlowHostTest extends EnforcerFixture {
+    private final CompletableFuture<Boolean> begun = new CompletableFuture<>();
+    private final CompletableFuture<Boolean> release = new CompletableFuture<>();
+
     @Test
     void failingHostDoesNotAffectOthers() {
         var broken = new FakeHost(host("broken")).observeWith(() -> {
@@ -40,18 +44,9 @@ class SlowHostTest extends EnforcerFixture {
     @Test
     void hangingHostTimesOutAndIsSkippedUntilItAnswers() {
         observationTimeout = Duration.ofMillis(200);
-        var release = new CountDownLatch(1);
-        var hanging = new FakeHost(host("hanging"));
-        hanging.observeWith(() -> {
-            awaitUninterruptibly(release);
-            return host("hanging").snapshot();
-        });
+        var hanging = new FakeHost(host("hanging")).hang(begun, release);
         var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
-        var enforcer = EnforcerFactory.create(
-                setup(ServiceMode.ENFORCE, true, hanging, fine).build(),
-                NoStore.records(registry),
-                Ticker.ofSystem(),
-                List.of());
+        var enforcer = withRealClock(setup(ServiceMode.ENFORCE, true, hanging, fine));
 
         assertThat(problem(enforcer)).isEqualTo("no answer in time");
         await("its task may not have begun within the time limit")
@@ -63,7 +58,7 @@ class SlowHostTest extends EnforcerFixture {
             assertThat(fine.executed).hasSize(1);
         });
 
-        release.countDown();
+        release.complete(true);
         hanging.setSnapshot(host("hanging"));
         await().untilAsserted(() ->
                 assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
@@ -73,40 +68,28 @@ class SlowHostTest extends EnforcerFixture {
     @Test
     @Timeout(600)
     void isBusyUntilTheTaskOfAnAbandonedHostEnds() throws InterruptedException {
-        var started = new CountDownLatch(1);
-        var release = new CountDownLatch(1);
-        var hanging = new FakeHost(host()).observeWith(() -> {
-            started.countDown();
-            awaitUninterruptibly(release);
-            return host().snapshot();
-        });
-        var enforcer = enforcer(ServiceMode.ENFORCE, hanging);
+        var enforcer = enforcer(ServiceMode.ENFORCE, new FakeHost(host()).hang(begun, release));
         var cycle = Thread.ofPlatform().daemon().start(enforcer::runCycle);
-        started.await();
+        begun.join();
         enforcer.stop();
         cycle.join();
         assertThat(enforcer.isRunning()).isFalse();
         assertThat(enforcer.isBusy()).isTrue();
-        release.countDown();
+        release.complete(true);
         await().until(() -> !enforcer.isBusy());
     }
 
     /** The signal was sent, if late: another one would be the second. */
     @Test
     void lateActionIsNotRepeated() {
-        var release = new CountDownLatch(1);
         var node = new FakeHost(host().devices(1).with(process(1).uses(0))).answerWith(_ -> {
-            awaitUninterruptibly(release);
+            release.join();
             return Result.of(Outcome.SIGNALLED);
         });
-        var shortTimeoutConnection = setup(ServiceMode.ENFORCE, true, node)
-                .actionTimeout(Duration.ofMillis(200))
-                .build();
-        var enforcer =
-                EnforcerFactory.create(shortTimeoutConnection, NoStore.records(registry), Ticker.ofSystem(), List.of());
+        var enforcer = withRealClock(setup(ServiceMode.ENFORCE, true, node).actionTimeout(Duration.ofMillis(200)));
 
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.ACTION_FAILED);
-        release.countDown();
+        release.complete(true);
 
         await().untilAsserted(() ->
                 assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
@@ -119,21 +102,14 @@ class SlowHostTest extends EnforcerFixture {
     void waitsOnlyBrieflyForHostWhoseLastActionsFailed() throws InterruptedException {
         var stray = host("fine").devices(1).with(process(1).uses(0));
         var fine = new FakeHost(stray);
-        var release = new CountDownLatch(1);
         var useless = new FakeHost(host("useless").devices(1).with(process(2).uses(0))).answerWith(_ -> {
             throw new IllegalStateException("no");
         });
-        var enforcer = EnforcerFactory.create(
-                setup(ServiceMode.ENFORCE, true, fine, useless)
-                        .remote(true)
-                        .actionTimeout(Duration.ofSeconds(30))
-                        .build(),
-                NoStore.records(registry),
-                Ticker.ofSystem(),
-                List.of());
+        var enforcer = withRealClock(
+                setup(ServiceMode.ENFORCE, true, fine, useless).remote(true).actionTimeout(Duration.ofSeconds(30)));
         enforcer.runCycle();
         useless.answerWith(_ -> {
-            awaitUninterruptibly(release);
+            release.join();
             return Result.of(Outcome.SIGNALLED);
         });
         fine.setSnapshot(host("fine").devices(1));
@@ -143,7 +119,7 @@ class SlowHostTest extends EnforcerFixture {
         assertThat(report.actions())
                 .extracting(record -> record.result().detail())
                 .containsExactly("no answer yet; before that: java.lang.IllegalStateException: no");
-        release.countDown();
+        release.complete(true);
         await().untilAsserted(() -> {
             enforcer.runCycle();
             assertThat(useless.executed)
@@ -157,18 +133,7 @@ class SlowHostTest extends EnforcerFixture {
                 .contains(Outcome.SIGNALLED);
     }
 
-    private static void awaitUninterruptibly(CountDownLatch latch) {
-        var interrupted = false;
-        while (true) {
-            try {
-                latch.await();
-                break;
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+    private Enforcer withRealClock(EnforcerConfigBuilder config) {
+        return EnforcerFactory.create(config.build(), NoStore.records(registry), Ticker.ofSystem(), List.of());
     }
 }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.MembershipResolver.MembershipHistory;
-import java.util.Arrays;
+import dev.genv.enforcer.testsupport.TableRow;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -331,27 +331,16 @@ class MembershipTableTest {
             strict; list 100 1003 100; environments-at 50; unlist; decide; without 100; 812 parent 1; decide
             → unknown, unknown""";
 
-    static Stream<Row> rows() {
-        return Stream.of(ANCESTORS, SESSIONS, CGROUPS, LISTED_ANCESTORS, HISTORY, SETTING)
-                .flatMap(table -> Arrays.stream(table.split("\n\n", -1)))
-                .map(Row::new);
-    }
-
-    /** The name of a case, the machine and the observations, and each decision. */
-    record Row(String text) {
-        @Override
-        public String toString() {
-            return text.lines().findFirst().orElseThrow();
-        }
+    static Stream<TableRow> rows() {
+        return TableRow.in(ANCESTORS, SESSIONS, CGROUPS, LISTED_ANCESTORS, HISTORY, SETTING);
     }
 
     @ParameterizedTest
     @MethodSource("rows")
-    void membershipIsAsDescribed(Row row) {
-        var lines = row.text().lines().toList();
+    void membershipIsAsDescribed(TableRow row) {
         var machine = new Relatives();
-        machine.follow(lines.get(1));
-        var expected = List.of(lines.getLast().substring(2).split(", (?=in |outside|unknown|settled)", -1));
+        machine.follow(row.lines().getFirst());
+        var expected = List.of(row.expected().substring(2).split(", (?=in |outside|unknown|settled)", -1));
         var found = machine.found();
         assertThat(found).hasSameSizeAs(expected);
         for (var i = 0; i < found.size(); i++) {

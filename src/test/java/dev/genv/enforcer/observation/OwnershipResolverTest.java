@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.observation.LiveState.OwnershipResolver;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -47,22 +47,25 @@ class OwnershipResolverTest {
 
     @Test
     void accountConfirmsTheUidOfItsName() {
-        assertThat(isAccount(environmentOfBob())).isTrue();
-        assertThat(isAccount(env("x").user("bob").uid(ATTACKER))).isFalse();
-        assertThat(isAccount(env("x").user("carol").uid(1003))).isFalse();
-        assertThat(isAccount(env("x").withoutUsername().uid(1003))).isFalse();
+        assertThat(resolved(environmentOfBob()).ownership().isAccount()).isTrue();
+        assertThat(resolved(env("x").user("bob").uid(ATTACKER)).ownership().isAccount())
+                .isFalse();
+        assertThat(resolved(env("x").user("carol").uid(1003)).ownership().isAccount())
+                .isFalse();
+        assertThat(resolved(env("x").withoutUsername().uid(1003)).ownership().isAccount())
+                .isFalse();
     }
 
     /** Else a user who removes the recorded name would have a second quota. */
     @Test
     void environmentWithoutANameCountsForTheAccountOfItsUid() {
-        assertThat(user(env("x").withoutUsername().uid(BOB))).contains("bob");
-        assertThat(user(env("x").withoutUsername().uid(ATTACKER)))
+        assertThat(resolved(env("x").withoutUsername().uid(BOB)).user()).contains("bob");
+        assertThat(resolved(env("x").withoutUsername().uid(ATTACKER)).user())
                 .as("the first of two names")
                 .contains("attacker");
-        assertThat(user(env("x").withoutUsername().uid(1003))).contains("1003");
+        assertThat(resolved(env("x").withoutUsername().uid(1003)).user()).contains("1003");
         accounts = new Accounts(Map.of("root", 0L));
-        assertThat(user(env("x").withoutUsername().uid(0)))
+        assertThat(resolved(env("x").withoutUsername().uid(0)).user())
                 .as("a container of genv's toolkit")
                 .isEmpty();
     }
@@ -146,31 +149,15 @@ class OwnershipResolverTest {
     }
 
     private @Nullable String dispute(EnvBuilder environment) {
-        return resolver()
-                .resolve(List.of(environment.build()))
-                .getFirst()
-                .ownership()
-                .dispute();
-    }
-
-    private Optional<String> user(EnvBuilder environment) {
-        return resolver().resolve(List.of(environment.build())).getFirst().user();
-    }
-
-    private boolean isAccount(EnvBuilder environment) {
-        return resolver()
-                .resolve(List.of(environment.build()))
-                .getFirst()
-                .ownership()
-                .isAccount();
+        return resolved(environment).ownership().dispute();
     }
 
     private boolean isExempt(EnvBuilder environment) {
-        return resolver()
-                .resolve(List.of(environment.build()))
-                .getFirst()
-                .ownership()
-                .exempt();
+        return resolved(environment).ownership().exempt();
+    }
+
+    private Environment resolved(EnvBuilder environment) {
+        return resolver().resolve(List.of(environment.build())).getFirst();
     }
 
     private OwnershipResolver resolver() {

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
@@ -8,8 +9,12 @@ import dev.genv.enforcer.observation.UnlistedProcesses.UnexplainedMemory;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class UnexplainedMemoryTest {
     private final UnexplainedMemory memory = new UnexplainedMemory(Memory.ofMebibytes(512));
@@ -57,30 +62,21 @@ class UnexplainedMemoryTest {
         assertThat(memory.isLasting()).isFalse();
     }
 
-    @Test
-    void toleratesTheConfiguredAmount() {
-        record(listing(512), 3);
-        assertThat(memory.isSuspected()).isFalse();
-        record(listing(513), 3);
-        assertThat(memory.isLasting()).isTrue();
+    static Stream<Arguments> listings() {
+        return Stream.of(
+                arguments("the tolerated amount", listing(512), false),
+                arguments("more than the tolerated amount", listing(513), true),
+                arguments("a process with unknown memory", listing(4096, new DeviceUsage(0, null)), false),
+                arguments("memory on another device", listing(4096, use(1, 4096)), true),
+                arguments("a device with unknown memory", listing(null), false));
     }
 
-    @Test
-    void aProcessWithUnknownMemoryExplainsAllOfItsDevice() {
-        record(listing(4096, new DeviceUsage(0, null)), 3);
-        assertThat(memory.isSuspected()).isFalse();
-    }
-
-    @Test
-    void memoryOnAnotherDeviceExplainsNothing() {
-        record(listing(4096, use(1, 4096)), 3);
-        assertThat(memory.isLasting()).isTrue();
-    }
-
-    @Test
-    void aDeviceWithUnknownMemoryIsNotCounted() {
-        record(listing(null), 3);
-        assertThat(memory.isSuspected()).isFalse();
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("listings")
+    void isSuspectedAndLastsIfTheProcessesDoNotExplainIt(String name, GpuListing listing, boolean isUnexplained) {
+        record(listing, 3);
+        assertThat(memory.isSuspected()).as(name).isEqualTo(isUnexplained);
+        assertThat(memory.isLasting()).isEqualTo(isUnexplained);
     }
 
     @Test

@@ -3,7 +3,6 @@ package dev.genv.enforcer.policy;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.SafeText;
@@ -15,8 +14,6 @@ class MessagesTest {
 
     @Test
     void terminateMessageNamesProcessEnvironmentAndDevices() {
-        assertThat(terminateMessage(process(63600).uses(0)))
-                .isEqualTo("Terminating process 63600 from environment N/A that is running on GPU(s) 0");
         assertThat(terminateMessage(process(67708).inEnvironment("67609").uses(10, 2)))
                 .isEqualTo("Terminating process 67708 from environment 67609 that is running on GPU(s) 2,10");
         assertThat(terminateMessage(process(7).membershipUnknown().uses(0)))
@@ -24,28 +21,10 @@ class MessagesTest {
     }
 
     @Test
-    void detachMessageNamesEnvironmentUserAndDevice() {
-        assertThat(detachMessage(env("67609").user("raz")))
-                .isEqualTo("Detaching environment 67609 of user raz from device 0");
-    }
-
-    @Test
     void userWithoutNameIsShownAsNotAvailable() {
         var words = "Detaching environment 67609 of user N/A from device 0";
         assertThat(detachMessage(env("67609").withoutUsername())).isEqualTo(words);
         assertThat(detachMessage(env("67609").user(""))).isEqualTo(words);
-    }
-
-    @Test
-    void signalFailureMessagesNameThePid() {
-        assertThat(Messages.notPermitted(63600)).isEqualTo("Not enough permissions to terminate process 63600");
-        assertThat(Messages.alreadyTerminated(63600)).isEqualTo("Process 63600 already terminated");
-    }
-
-    @Test
-    void hostIsNamedInRemoteModeOnly() {
-        assertThat(Messages.on(remote(host("gpu-1")), "gpu-1")).isEqualTo("[gpu-1] ");
-        assertThat(Messages.on(host("gpu-1").fleet(), "gpu-1")).isEmpty();
     }
 
     @Test

@@ -2,9 +2,11 @@ package dev.genv.enforcer.policy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.Arrays;
+import dev.genv.enforcer.testsupport.TableRow;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -14,48 +16,36 @@ import org.junit.jupiter.params.provider.MethodSource;
 class PolicyTableTest {
     private static final String MEMORY = """
             the smallest process that frees enough
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=600mi
             process 2 in a on 0=500mi
             process 3 in a on 0=400mi
             → terminate 2
 
             only the largest process frees enough
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=900mi
             process 2 in a on 0=300mi
             process 3 in a on 0=200mi
             → terminate 1
 
             the newest of equal processes
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=400mi
             process 2 in a on 0=400mi later 5
             process 3 in a on 0=400mi later 4
             → terminate 2
 
             the highest pid of equal processes of the same age
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=400mi
             process 3 in a on 0=400mi
             process 2 in a on 0=400mi
             → terminate 3
 
             the smallest process although others are newer
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=401mi later 9
             process 2 in a on 0=400mi
             process 3 in a on 0=402mi later 9
             → terminate 2
 
             the largest first where none alone frees enough
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=400mi
             process 2 in a on 0=700mi
             process 3 in a on 0=600mi
@@ -63,140 +53,77 @@ class PolicyTableTest {
             → terminate 2, terminate 4
 
             the newest of the largest first, then any other of them
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=900mi
             process 2 in a on 0=900mi later 1
             process 3 in a on 0=900mi
             process 4 in a on 0=90mi
             → terminate 2, terminate 3
 
-            one process that frees enough on two devices
-            enforce env-memory
-            env a capacity 1000mi on 0,1
-            process 1 in a on 0=400mi
-            process 2 in a on 0=900mi,1=1200mi
-            → terminate 2
-
-            each attached device is checked by itself
-            enforce env-memory
-            env a capacity 1000mi on 0,1,2
-            process 1 in a on 0=600mi,1=600mi,2=900mi
-            process 2 in a on 1=500mi
-            → terminate 2
-
-            zero and unknown memory
-            enforce env-memory
-            env a capacity 0 on 0
-            process 1 in a on 0=0
-            process 2 in a on 0=?
-            process 3 in a on 0=1
-            → terminate 3 (MEMORY_UNKNOWN)
-
             unknown memory breaks no rule
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=1000mi
             process 2 in a on 0=?
             → nothing (MEMORY_UNKNOWN)
 
             a process that another rule terminates frees its memory
-            enforce env-devices env-memory
-            env a capacity 1000mi on 0
+            enforce env-devices
             process 1 in a on 0=500mi
             process 2 in a on 0=600mi,1=1
             → terminate 2
 
             a process that another rule terminates frees too little
-            enforce env-devices env-memory
-            env a capacity 1000mi on 0
+            enforce env-devices
             process 1 in a on 0=700mi
             process 2 in a on 0=600mi
             process 3 in a on 0=100mi,1=1
             → terminate 2, terminate 3
 
             a signalled process frees its memory
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=600mi
             process 2 in a on 0=500mi
             signalled 1
             → only reported
 
             a signalled process that is overdue is chosen before others
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=600mi
             process 2 in a on 0=500mi
             overdue 1
             → terminate 1
 
             a signalled process frees too little
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=700mi
             process 2 in a on 0=600mi
             process 3 in a on 0=500mi
             signalled 3
             → terminate 2
 
-            one byte above the capacity
-            enforce env-memory
-            env a capacity 1153433599 on 0
-            process 1 in a on 0=1100mi
-            → terminate 1
-
-            a capacity that cannot be read
-            enforce env-memory
-            env a capacity 4t on 0
-            process 1 in a on 0=1100mi
-            → nothing (CAPACITY_UNREADABLE)
-
             an immune process keeps its memory
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=900mi immune
             process 2 in a on 0=200mi
             → terminate 2
 
-            an immune process alone
-            enforce env-memory
-            env a capacity 100mi on 0
-            process 1 in a on 0=900mi immune
-            → only reported
-
             an immune process that another rule selects frees no memory
-            enforce env-devices env-memory
-            env a capacity 1000mi on 0
+            enforce env-devices
             process 1 in a on 0=900mi,1=1 immune
             process 2 in a on 0=200mi
             → terminate 1, terminate 2
 
             the excess of another uid
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a on 0=800mi
             process 2 in a uid 1003 on 0=1100mi
             → terminate 2
 
             other uids, of which each is within the capacity
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a uid 1001 on 0=900mi
             process 2 in a uid 1002 on 0=900mi
             → nothing
 
             unknown uids add up
-            enforce env-memory
-            env a capacity 1000mi on 0
             process 1 in a uid ? on 0=800mi
             process 2 in a uid ? on 0=300mi
             process 3 in a on 0=1000mi
             → terminate 2
 
             the subordinate uids of another user add up
-            enforce env-memory
-            env a capacity 1000mi on 0
             subordinate 1003 100000 100
             process 1 in a on 0=900mi
             process 2 in a uid 100001 on 0=600mi
@@ -204,15 +131,48 @@ class PolicyTableTest {
             → terminate 3
 
             the subordinate uids of the owner are the owner
-            enforce env-memory
-            env a capacity 1000mi on 0
             subordinate 1000 165536 65536
             process 1 in a on 0=500mi
             process 2 in a uid 165536 on 0=600mi
+            → terminate 1""";
+
+    /** Environments with other capacities, attachments and owners. */
+    private static final String CAPACITIES = """
+            one process that frees enough on two devices
+            env a capacity 1000mi on 0,1
+            process 1 in a on 0=400mi
+            process 2 in a on 0=900mi,1=1200mi
+            → terminate 2
+
+            each attached device is checked by itself
+            env a capacity 1000mi on 0,1,2
+            process 1 in a on 0=600mi,1=600mi,2=900mi
+            process 2 in a on 1=500mi
+            → terminate 2
+
+            zero and unknown memory
+            env a capacity 0 on 0
+            process 1 in a on 0=0
+            process 2 in a on 0=?
+            process 3 in a on 0=1
+            → terminate 3 (MEMORY_UNKNOWN)
+
+            one byte above the capacity
+            env a capacity 1153433599 on 0
+            process 1 in a on 0=1100mi
             → terminate 1
 
+            a capacity that cannot be read
+            env a capacity 4t on 0
+            process 1 in a on 0=1100mi
+            → nothing (CAPACITY_UNREADABLE)
+
+            an immune process alone
+            env a capacity 100mi on 0
+            process 1 in a on 0=900mi immune
+            → only reported
+
             directory users in the range of subordinate uids do not add up
-            enforce env-memory
             env a of alice uid 120000 capacity 1000mi on 0
             subordinate 1000 100000 65536
             process 1 in a uid 120000 on 0=800mi
@@ -220,7 +180,6 @@ class PolicyTableTest {
             → nothing
 
             the excess of a directory user
-            enforce env-memory
             env a of alice uid 120000 capacity 1000mi on 0
             subordinate 1000 100000 65536
             process 1 in a uid 120000 on 0=800mi
@@ -229,37 +188,31 @@ class PolicyTableTest {
 
     private static final String OWNERS = """
             a stranger whose uid and whose owner's the kernel proves
-            enforce env-owner
             env a live 1000 on 0
             process 1 in a uid 1007 on 0
             → terminate 1
 
             a stranger where no live pid is known
-            enforce env-owner
             env a on 0
             process 1 in a uid 1007 on 0
             → only reported
 
             a stranger where the pids are of another uid than is recorded
-            enforce env-owner
             env a live 1001 on 0
             process 1 in a uid 1007 on 0
             → only reported
 
             a stranger in a disputed environment
-            enforce env-owner
             env a disputed on 0
             process 1 in a uid 1007 on 0
             → only reported
 
             a stranger in a container of genv's own toolkit
-            enforce env-owner
             env a unnamed uid 0 live 0 on 0
             process 1 in a uid 1007 on 0
             → only reported
 
             root, the owner, a process of unknown uid, and one of no active environment
-            enforce env-owner
             env a live 1000 on 0
             process 1 in a uid 0 on 0
             process 2 in a uid ? on 0
@@ -268,21 +221,18 @@ class PolicyTableTest {
             → nothing
 
             a replaced entry while the owner's shell is alive
-            enforce env-owner
             env 4711 uid 1008 live 1008 pids 99 on 0
             process 1 in 4711 on 0
             shell 4711 1000
             → only reported
 
             a subordinate uid of the owner
-            enforce env-owner
             env a live 1000 on 0
             subordinate 1000 165536 65536
             process 1 in a uid 165536 on 0
             → nothing
 
             a directory user in the range of subordinate uids
-            enforce env-owner
             env a of alice uid 120000 live 120000 on 0
             subordinate 1000 100000 65536
             process 1 in a uid 120000 on 0
@@ -290,7 +240,6 @@ class PolicyTableTest {
             → terminate 2
 
             a dispute without the environments
-            enforce env-owner
             env a disputed
             missing ENVIRONMENTS
             → nothing""";
@@ -390,7 +339,6 @@ class PolicyTableTest {
 
     private static final String NEW_DEVICES = """
             a new device in use by another uid before an older one in use
-            limit 1
             env a on 0 at NEW
             env forged on 1 at OLD
             process 1 in a on 0
@@ -399,7 +347,6 @@ class PolicyTableTest {
             → terminate 2, detach forged 1
 
             a new device in use by another uid before an older one in use by another uid
-            limit 1
             env a on 0 at NEW
             env forged on 1 at OLD
             process 1 in a uid 1003 on 0
@@ -408,7 +355,6 @@ class PolicyTableTest {
             → terminate 2, detach forged 1
 
             a new device in use by another uid before an idle one
-            limit 1
             env a on 0 at OLD
             env b on 1 at NEW
             process 1 in b uid 1003 on 1
@@ -416,7 +362,6 @@ class PolicyTableTest {
             → terminate 1, detach b 1
 
             an idle device before a new one in use by the owner's uid
-            limit 1
             env a on 0 at OLD
             env b on 1 at NEW
             process 1 in b on 1
@@ -424,14 +369,12 @@ class PolicyTableTest {
             → detach a 0
 
             what was observed outranks the recorded time
-            limit 1
             env a on 0 at NEW
             env b on 1 at OLD
             appeared b 1
             → detach b 1
 
             a device that the user held already is not new
-            limit 1
             env a on 0 at OLD
             env b on 0 at OLD
             env c on 1 at NEW
@@ -439,7 +382,6 @@ class PolicyTableTest {
             → detach c 1
 
             recorded times alone do not choose between devices in use
-            limit 1
             env a on 0 at OLD
             env b on 1 at NEW
             process 1 in a uid 1007 on 0
@@ -448,7 +390,6 @@ class PolicyTableTest {
             → only reported (QUOTA_UNDECIDED)
 
             recorded times choose where that is wanted
-            limit 1
             env a on 0 at OLD
             env b on 1 at NEW
             process 1 in a uid 1007 on 0
@@ -456,7 +397,6 @@ class PolicyTableTest {
             → terminate 2, detach b 1
 
             an unproven use before a proven one
-            limit 1
             env a on 0 at OLD
             env b on 1 at NEW
             process 1 in a on 0
@@ -474,7 +414,6 @@ class PolicyTableTest {
             → terminate 1, terminate 2, detach a 0, detach b 1
 
             one that appeared later before those of unknown age
-            limit 1
             env a on 0 at OLD
             env b on 1 at NEW
             process 1 in a uid 1007 on 0
@@ -485,8 +424,6 @@ class PolicyTableTest {
     /** Host a runs alice's container. On host b, another user may have written her name and their own uid. */
     private static final String CONFIRMED_OWNERS = """
             a new device of another uid than the account's
-            limit 1
-            host a
             env a of alice uid 1001 account on 0
             process 1 in a uid 0 on 0
             host b
@@ -496,8 +433,6 @@ class PolicyTableTest {
             → terminate b/2, detach b/b 0
 
             a new device of another uid where no host knows the user
-            limit 1
-            host a
             env a of alice uid 1001 on 0
             process 1 in a uid 0 on 0
             host b
@@ -507,8 +442,6 @@ class PolicyTableTest {
             → terminate b/2, detach b/b 0
 
             a device of another uid and of unknown age
-            limit 1
-            host a
             env a of alice uid 1001 account on 0
             process 1 in a uid 0 on 0
             host b
@@ -518,8 +451,6 @@ class PolicyTableTest {
             → only reported (QUOTA_UNDECIDED)
 
             the uid of an account proves the use
-            limit 1
-            host a
             env a of alice uid 1001 on 0
             process 1 in a uid 0 on 0
             host b
@@ -529,8 +460,6 @@ class PolicyTableTest {
             → terminate a/1, detach a/a 0
 
             a uid that all hosts record proves the use
-            limit 1
-            host a
             env a of alice uid 1001 on 0
             process 1 in a uid 0 on 0
             host b
@@ -542,8 +471,6 @@ class PolicyTableTest {
             → terminate a/1, detach a/a 0
 
             a uid proves the use of an environment without a name
-            limit 1
-            host a
             env a of 1002 uid 1001 on 0
             process 1 in a uid 1001 on 0
             host b
@@ -554,53 +481,51 @@ class PolicyTableTest {
 
     private static final String UNLISTED = """
             a process outside that holds a device
-            enforce unlisted-processes
             unlisted 7 on 1=?
             → only reported
 
             a process of an environment without the device
-            enforce unlisted-processes
             env 1 on 0
             unlisted 7 in 1 on 1=?
             → only reported
 
             a process of an environment that is not active
-            enforce unlisted-processes
             unlisted 8 in made-up on 0,1=?
             → only reported
 
             a process that also uses an attached device
-            enforce unlisted-processes
             env 1 on 0
             unlisted 7 in 1 on 0=?,1=?
             → nothing
 
             a process of unknown membership, one that proves no use, and a listed one
-            enforce unlisted-processes
             unlisted 7 unknown on 0=?
             opened 8 on 1=?
             process 9 on 0
             → nothing""";
 
-    static Stream<Row> rows() {
-        return Stream.of(MEMORY, OWNERS, DEVICES, NEW_DEVICES, CONFIRMED_OWNERS, UNLISTED)
-                .flatMap(table -> Arrays.stream(table.split("\n\n")))
-                .map(Row::new);
+    static Stream<Arguments> rows() {
+        return Stream.of(
+                        rows(MEMORY, "enforce env-memory", "env a capacity 1000mi on 0"),
+                        rows(CAPACITIES, "enforce env-memory"),
+                        rows(OWNERS, "enforce env-owner"),
+                        rows(DEVICES),
+                        rows(NEW_DEVICES, "limit 1"),
+                        rows(CONFIRMED_OWNERS, "limit 1", "host a"),
+                        rows(UNLISTED, "enforce unlisted-processes"))
+                .flatMap(rows -> rows);
     }
 
-    /** The name of a case, the lines of its fleet, and what is planned. */
-    record Row(String text) {
-        @Override
-        public String toString() {
-            return text.lines().findFirst().orElseThrow();
-        }
+    private static Stream<Arguments> rows(String table, String... first) {
+        return TableRow.in(table).map(row -> Arguments.of(row, List.of(first)));
     }
 
-    @ParameterizedTest
+    /** The first lines are those of all rows of the table. */
+    @ParameterizedTest(name = "{0}")
     @MethodSource("rows")
-    void planIsAsDescribed(Row row) {
-        var lines = row.text().lines().toList();
-        var fleet = new DescribedFleet(lines.subList(1, lines.size() - 1));
-        assertThat("→ " + fleet.planned()).isEqualTo(lines.getLast());
+    void planIsAsDescribed(TableRow row, List<String> first) {
+        var fleet = new DescribedFleet(
+                Stream.of(first, row.lines()).flatMap(List::stream).toList());
+        assertThat("→ " + fleet.planned()).isEqualTo(row.expected());
     }
 }

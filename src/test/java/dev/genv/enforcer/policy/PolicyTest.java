@@ -5,26 +5,19 @@ import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
 import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.builder.Plans.enforce;
 import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.builder.Plans.lines;
 import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.tuple;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -112,25 +105,6 @@ class PolicyTest {
     }
 
     @Test
-    void auditedRulesReportWithoutEnforcing() {
-        var audit = Map.of(NON_ENV_PROCESSES, RuleMode.AUDIT, MAX_DEVICES_PER_USER, RuleMode.AUDIT);
-        var plan = KnownRules.policy(audit, NO_DEVICES).check(fleetThatBreaksEveryRule(), Set.of());
-        assertThat(plan.violations()).hasSize(3);
-        assertThat(plan.actions()).hasSize(4).noneMatch(PlannedAction::enforced);
-    }
-
-    @Test
-    void processSelectedByAuditedRuleFreesNoMemory() {
-        var fleet = hostWithUnattachedUseOverCapacity().fleet();
-        var audited = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
-        var plan = KnownRules.policy(audited, Limits.NONE).check(fleet, Set.of());
-        assertThat(plan.actions())
-                .extracting(PlannedAction::rules, PlannedAction::enforced)
-                .containsExactly(tuple(List.of(ENV_MEMORY), true), tuple(List.of(ENV_DEVICES), false));
-        assertThat(terminatedPids(enforce(fleet, ENV_DEVICES, ENV_MEMORY))).containsExactly(2);
-    }
-
-    @Test
     void actionIsEnforcedWhenOneOfItsRulesIs() {
         var fleet = host().devices(2)
                 .with(env("a").capacity("1000mi").attached(0))
@@ -162,35 +136,6 @@ class PolicyTest {
         assertThat(plan.actions())
                 .filteredOn(action -> action.action() instanceof Action.Detach)
                 .hasSize(2);
-    }
-
-    @Test
-    void pendingProcessFreesMemoryAndStillBreaksOtherRules() {
-        var fleet = hostWithUnattachedUseOverCapacity().fleet();
-        var plan = enforcingPolicy(Limits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
-        assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES, ENV_MEMORY);
-        assertThat(terminatedPids(plan)).containsExactly(2);
-    }
-
-    @Test
-    void collectsTheProblemsOfAllRules() {
-        var fleet = host().devices(1)
-                .with(env("a").withoutUsername().uid(0).capacity("1g").attached(0))
-                .with(process(1).inEnvironment("a").usesUnknown(0))
-                .fleet();
-        assertThat(enforcingPolicy(NO_DEVICES, KnownRules.all())
-                        .check(fleet, Set.of())
-                        .problems())
-                .extracting(problem -> problem.problem().code())
-                .containsExactly(ProblemCode.ENVIRONMENT_USER_UNKNOWN, ProblemCode.MEMORY_UNKNOWN);
-    }
-
-    /** Process 2 is the newer one, strays to device 1, and frees enough. */
-    private static HostBuilder hostWithUnattachedUseOverCapacity() {
-        return host().devices(2)
-                .with(env("a").capacity("1000mi").attached(0))
-                .with(process(1).inEnvironment("a").uses(0, "500mi"))
-                .with(process(2).inEnvironment("a").uses(0, "600mi").uses(1));
     }
 
     private static Fleet fleetThatBreaksEveryRule() {

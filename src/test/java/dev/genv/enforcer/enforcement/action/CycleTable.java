@@ -17,6 +17,7 @@ import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.TableRow;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -24,7 +25,6 @@ import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +33,6 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,25 +80,11 @@ abstract class CycleTable {
         rules.remove(KnownRules.ENV_OWNER);
     }
 
-    /** The name of a case, what happens, and the actions: a pid and a signal, or a detachment, and the second. */
-    record Row(String text) {
-        @Override
-        public String toString() {
-            return text.lines().findFirst().orElseThrow();
-        }
-    }
-
-    static Stream<Row> rows(String... tables) {
-        return Arrays.stream(tables)
-                .flatMap(table -> Arrays.stream(table.split("\n\n", -1)))
-                .map(Row::new);
-    }
-
-    void verify(Row row) {
-        var lines = row.text().lines().toList();
-        lines.subList(1, lines.size() - 1).forEach(this::follow);
+    /** The expected line names the actions: a pid and a signal, or a detachment, and the second. */
+    void verify(TableRow row) {
+        row.lines().forEach(this::follow);
         assertThat("→ " + (signals.isEmpty() ? "nothing" : String.join(", ", signals)))
-                .isEqualTo(lines.getLast());
+                .isEqualTo(row.expected());
     }
 
     List<String> outcomes() {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.action;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.TableRow;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -187,17 +188,17 @@ class GraceTableTest extends CycleTable {
             env a uid 1003 live 1003 on 0; process 1 started -500 in a uid 1004 on 0; process 2 started 5 in a uid 1004 on 0 @ 10-200/10
             → 2 TERM 40, 2 KILL 70""";
 
-    static Stream<Row> rows() {
-        return rows(CLOCKS, ENTRIES, YOUNG_PROCESSES);
+    static Stream<TableRow> rows() {
+        return TableRow.in(CLOCKS, ENTRIES, YOUNG_PROCESSES);
     }
 
-    static Stream<Row> rowsWithoutAnEarlierObservation() {
-        return rows(GAPS, FIRST_OBSERVATION);
+    static Stream<TableRow> rowsWithoutAnEarlierObservation() {
+        return TableRow.in(GAPS, FIRST_OBSERVATION);
     }
 
     @ParameterizedTest
     @MethodSource("rows")
-    void actionsFollowAsDescribed(Row row) {
+    void actionsFollowAsDescribed(TableRow row) {
         follow("observed-before");
         follow("interval 600");
         follow("grace 30");
@@ -206,7 +207,7 @@ class GraceTableTest extends CycleTable {
 
     @ParameterizedTest
     @MethodSource("rowsWithoutAnEarlierObservation")
-    void actionsFollowWithoutAnEarlierObservation(Row row) {
+    void actionsFollowWithoutAnEarlierObservation(TableRow row) {
         follow("grace 30");
         verify(row);
     }

@@ -31,38 +31,29 @@ class TerminationLimitTest {
 
     @Test
     void manyProcessesOfOneUserDoNotDelayThoseOfAnother() {
-        for (var pid = 1; pid <= 300; pid++) {
-            addDue(process(pid).uid(HEAVY_USER));
-        }
+        addDue(1, 300, HEAVY_USER);
         cycle();
-        addDue(process(999).uid(OTHER_USER), process(1000).uid(OTHER_USER));
+        addDue(999, 2, OTHER_USER);
 
         assertThat(cycle()).hasSize(LIMIT).contains(999, 1000);
     }
 
     @Test
     void signalsLongestWaitingProcessOfAUidFirst() {
-        for (var pid = 100; pid < 115; pid++) {
-            addDue(process(pid).uid(HEAVY_USER));
-        }
+        addDue(100, 15, HEAVY_USER);
         assertThat(cycle()).containsExactly(100, 101, 102, 103, 104, 105, 106, 107, 108, 109);
-        for (var pid = 1; pid < 15; pid++) {
-            addDue(process(pid).uid(HEAVY_USER));
-        }
+        addDue(1, 14, HEAVY_USER);
         assertThat(cycle()).contains(110, 111, 112, 113, 114);
     }
 
     /** Where the subordinate uids are not known, a user may have many uids: older ones are served before new ones. */
     @Test
     void aUidIsServedBeforeUidsThatCameLater() {
-        for (var uid = 0; uid < 15; uid++) {
-            addDue(process(100 + uid).uid(200_000 + uid), process(300 + uid).uid(200_000 + uid));
-        }
-        addDue(process(1).uid(OTHER_USER));
+        addDueOfUids(100, 15, 200_000);
+        addDueOfUids(300, 15, 200_000);
+        addDue(1, 1, OTHER_USER);
         cycle();
-        for (var uid = 0; uid < 100; uid++) {
-            addDue(process(1000 + uid).uid(300_000 + uid));
-        }
+        addDueOfUids(1000, 100, 300_000);
         assertThat(cycle()).contains(1);
     }
 
@@ -70,13 +61,9 @@ class TerminationLimitTest {
     void subordinateUidsTakeTheTurnsOfTheirUser() {
         subordinateUids =
                 Map.of("here", new SubordinateUids(List.of(new SubordinateUids.Range(HEAVY_USER, 200_000, 65_536))));
-        addDue(process(1).uid(HEAVY_USER));
-        for (var uid = 0; uid < 30; uid++) {
-            addDue(process(100 + uid).uid(200_000 + uid));
-        }
-        for (var pid = 1000; pid < 1030; pid++) {
-            addDue(process(pid).uid(OTHER_USER));
-        }
+        addDue(1, 1, HEAVY_USER);
+        addDueOfUids(100, 30, 200_000);
+        addDue(1000, 30, OTHER_USER);
 
         for (var cycle = 0; cycle < 3; cycle++) {
             assertThat(cycle()).filteredOn(pid -> pid >= 1000).hasSize(LIMIT / 2);
@@ -87,9 +74,8 @@ class TerminationLimitTest {
     void aUidThatIsSubordinateOnAnotherHostIsAUserOfItsOwn() {
         subordinateUids =
                 Map.of("there", new SubordinateUids(List.of(new SubordinateUids.Range(HEAVY_USER, 200_000, 65_536))));
-        for (var uid = 0; uid < LIMIT; uid++) {
-            addDue(process(100 + uid).uid(200_000 + uid), process(200 + uid).uid(200_000 + uid));
-        }
+        addDueOfUids(100, LIMIT, 200_000);
+        addDueOfUids(200, LIMIT, 200_000);
 
         assertThat(cycle()).allMatch(pid -> pid < 200);
     }
@@ -97,12 +83,10 @@ class TerminationLimitTest {
     @Test
     void uidWaitsAtMostOneTurnOfEachOtherUid() {
         for (var uid = 0; uid < 12; uid++) {
-            for (var pid = 0; pid < 5; pid++) {
-                addDue(process(1000 + 10 * uid + pid).uid(200_000 + uid));
-            }
+            addDue(1000 + 10 * uid, 5, 200_000 + uid);
         }
         cycle();
-        addDue(process(1).uid(OTHER_USER));
+        addDue(1, 1, OTHER_USER);
         cycle();
         assertThat(cycle()).contains(1);
     }
@@ -112,18 +96,14 @@ class TerminationLimitTest {
         for (var pid = 1; pid <= 30; pid++) {
             addDue(process(pid).uidUnknown());
         }
-        addDue(process(999).uid(OTHER_USER));
+        addDue(999, 1, OTHER_USER);
         assertThat(cycle()).hasSize(LIMIT).contains(999);
     }
 
     @Test
     void uidWithDeniedSignalsUsesOnlyItsOwnTurn() {
-        for (var pid = 1; pid <= 30; pid++) {
-            addDue(process(pid).uid(HEAVY_USER));
-        }
-        for (var pid = 100; pid < 130; pid++) {
-            addDue(process(pid).uid(OTHER_USER));
-        }
+        addDue(1, 30, HEAVY_USER);
+        addDue(100, 30, OTHER_USER);
         var deferred = terminationLimit.selectDeferred(due, subordinateUids);
         terminationLimit.record(due.stream()
                 .filter(planned -> !deferred.contains(planned))
@@ -134,10 +114,22 @@ class TerminationLimitTest {
         assertThat(cycle()).filteredOn(pid -> pid >= 100).hasSize(LIMIT / 2);
     }
 
-    private void addDue(GpuProcessBuilder... processes) {
-        for (var each : processes) {
-            due.add(new PlannedAction(new Action.Terminate("here", each.build(), Signal.TERM), List.of(), true));
+    /** Adds processes of one uid. */
+    private void addDue(int firstPid, int number, long uid) {
+        for (var i = 0; i < number; i++) {
+            addDue(process(firstPid + i).uid(uid));
         }
+    }
+
+    /** Adds processes of which each has its own uid. */
+    private void addDueOfUids(int firstPid, int number, long firstUid) {
+        for (var i = 0; i < number; i++) {
+            addDue(process(firstPid + i).uid(firstUid + i));
+        }
+    }
+
+    private void addDue(GpuProcessBuilder process) {
+        due.add(new PlannedAction(new Action.Terminate("here", process.build(), Signal.TERM), List.of(), true));
     }
 
     /** One cycle; those that were not held back are signalled, and gone. */

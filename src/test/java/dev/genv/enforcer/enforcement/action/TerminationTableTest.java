@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.action;
 
+import dev.genv.enforcer.testsupport.TableRow;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -221,13 +222,13 @@ class TerminationTableTest extends CycleTable {
             env a capacity 1mi on 0; process 1 in a on 0; process 2 in a on 0; process 3 in a on 0; process 9 on 0 @ 20
             → 1 TERM 0, 2 TERM 10, 9 TERM 20""";
 
-    static Stream<Row> rows() {
-        return rows(COMPLIANCE, ESCALATION, LOST_ANSWERS, SECOND_VICTIMS, LIMITS);
+    static Stream<TableRow> rows() {
+        return TableRow.in(COMPLIANCE, ESCALATION, LOST_ANSWERS, SECOND_VICTIMS, LIMITS);
     }
 
     @ParameterizedTest
     @MethodSource("rows")
-    void signalsFollowAsDescribed(Row row) {
+    void signalsFollowAsDescribed(TableRow row) {
         verify(row);
     }
 }

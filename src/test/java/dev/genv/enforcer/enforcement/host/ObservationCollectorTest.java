@@ -15,8 +15,11 @@ import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -27,7 +30,8 @@ class ObservationCollectorTest {
 
     private final List<Host> hosts = new ArrayList<>();
     private final HostWorkers workers = new HostWorkers(() -> List.copyOf(hosts), true, Ticker.ofSystem());
-    private final CountDownLatch release = new CountDownLatch(1);
+    private final CompletableFuture<Boolean> begun = new CompletableFuture<>();
+    private final CompletableFuture<Boolean> release = new CompletableFuture<>();
     private final FakeHost fine = new FakeHost(host("fine").with(env("a")));
     private final FakeHost other = new FakeHost(host("other").with(env("b")));
     private ObservationCollector collector = new ObservationCollector(TIMEOUT, Ticker.ofSystem());
@@ -51,14 +55,9 @@ class ObservationCollectorTest {
     void waitsOnlyBrieflyForHostThatFailedLastTime() throws InterruptedException {
         collector = new ObservationCollector(Duration.ofSeconds(30), Ticker.ofSystem());
         hosts.addAll(List.of(other, fine));
-        other.observeWith(() -> {
-            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
-        });
+        refuse();
         collect();
-        other.observeWith(() -> {
-            release.await();
-            return host("other").snapshot();
-        });
+        other.setSnapshot(host("other")).hang(begun, release);
 
         assertThat(collect().getFirst().problems())
                 .as("it goes on by itself")
@@ -67,29 +66,19 @@ class ObservationCollectorTest {
                 .extracting(Problem::code)
                 .as("and is left out while it does")
                 .containsExactly(ProblemCode.BUSY);
-        release.countDown();
+        release.complete(true);
         await().untilAsserted(() -> assertThat(collect()).allMatch(Snapshot::isReached));
     }
 
     @Test
     void waitsAgainForHostThatHasRecovered() throws InterruptedException {
         hosts.addAll(List.of(other, fine));
-        other.observeWith(() -> {
-            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
-        });
+        refuse();
         collect();
         other.setSnapshot(host("other"));
         await().untilAsserted(() -> assertThat(collect()).allMatch(Snapshot::isReached));
-        var begun = new CountDownLatch(1);
-        other.observeWith(() -> {
-            begun.countDown();
-            release.await();
-            return host("other").snapshot();
-        });
-        Thread.ofVirtual().start(() -> {
-            awaitQuietly(begun);
-            release.countDown();
-        });
+        other.setSnapshot(host("other")).hang(begun, release);
+        releaseOnceBegun();
         assertThat(collect()).allMatch(Snapshot::isReached);
     }
 
@@ -101,17 +90,9 @@ class ObservationCollectorTest {
             throw new IllegalStateException("broken");
         });
         collect();
-        var begun = new CountDownLatch(1);
-        other.observeWith(() -> {
-            begun.countDown();
-            release.await();
-            return host("other").snapshot();
-        });
+        other.setSnapshot(host("other")).hang(begun, release);
         collector = new ObservationCollector(TIMEOUT, Ticker.ofSystem());
-        Thread.ofVirtual().start(() -> {
-            awaitQuietly(begun);
-            release.countDown();
-        });
+        releaseOnceBegun();
         assertThat(collect()).allMatch(Snapshot::isReached);
     }
 
@@ -127,28 +108,20 @@ class ObservationCollectorTest {
     }
 
     @Test
-    void removingAHostInterruptsItsWork() throws InterruptedException {
-        collector = new ObservationCollector(Duration.ofMillis(50), Ticker.ofSystem());
+    void removingAHostInterruptsItsWork() throws Exception {
         var interrupted = new CountDownLatch(1);
-        var begun = new CountDownLatch(1);
         hosts.add(fine);
         workers.update(_ -> Listings.NONE);
-        var worker = workers.worker("fine");
-        assertThat(worker).isNotNull();
-        try {
-            worker.start(HostWorker.Kind.OBSERVE, () -> {
-                begun.countDown();
-                try {
-                    return release.await(1, java.util.concurrent.TimeUnit.HOURS);
-                } catch (InterruptedException e) {
-                    interrupted.countDown();
-                    throw e;
-                }
-            });
-        } catch (UnreachableException e) {
-            throw new AssertionError(e);
-        }
-        begun.await();
+        Objects.requireNonNull(workers.worker("fine")).start(HostWorker.Kind.OBSERVE, () -> {
+            begun.complete(true);
+            try {
+                return new CountDownLatch(1).await(1, TimeUnit.HOURS);
+            } catch (InterruptedException e) {
+                interrupted.countDown();
+                throw e;
+            }
+        });
+        begun.join();
         hosts.clear();
         workers.update(_ -> Listings.NONE);
         interrupted.await();
@@ -167,11 +140,16 @@ class ObservationCollectorTest {
         return collector.collect(workers.update(_ -> Listings.NONE), Set.of());
     }
 
-    private static void awaitQuietly(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+    private void refuse() {
+        other.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+    }
+
+    private void releaseOnceBegun() {
+        Thread.ofVirtual().start(() -> {
+            begun.join();
+            release.complete(true);
+        });
     }
 }

@@ -52,7 +52,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Actions on a real process and on a real file, through the hands on the node and through those of the agent, with what changes before the
@@ -213,22 +215,6 @@ class ActionTableTest {
         return Stream.of(actions).map(results::get).toList();
     }
 
-    /** The change before the examination, and then between it and the signal, leads to this result each time. */
-    private void assertNotSignalled(Result expected, Change change, Change back) throws Exception {
-        var seen = observe();
-        change.happens();
-        assertThat(terminate(seen)).isEqualTo(expected);
-        back.happens();
-        host = host();
-        seen = observe();
-        meanwhile = change;
-        assertThat(terminate(seen)).isEqualTo(expected);
-        meanwhile = () -> {};
-        back.happens();
-        host = host();
-        assertThat(child.isAlive()).isTrue();
-    }
-
     @Test
     void sendsTheSignal() throws Exception {
         assertThat(terminate(observe())).isEqualTo(SIGNALLED);
@@ -282,14 +268,81 @@ class ActionTableTest {
         }
     }
 
-    @Test
-    void reusedPidIsNotSignalled() throws Exception {
-        assertNotSignalled(GONE, () -> process.startTime(1001), () -> process.startTime(1000));
+    /** What changes on the machine. */
+    interface Step {
+        void happens(ActionTableTest test) throws Exception;
+    }
+
+    /** A change, the way back, and what follows from it. */
+    record Changed(String name, Result expected, Step change, Step back) {
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    static List<Changed> changes() {
+        Step back = test -> test.process.environ("GENV_ENVIRONMENT_ID=15971");
+        return List.of(
+                new Changed(
+                        "a reused pid",
+                        GONE,
+                        test -> test.process.startTime(1001),
+                        test -> test.process.startTime(1000)),
+                new Changed("a zombie", GONE, test -> test.process.state('Z'), test -> test.process.state('S')),
+                new Changed("another uid", CHANGED, test -> test.process.uid(1004), test -> test.process.uid(1003)),
+                new Changed(
+                        "an unknown uid",
+                        Result.failed("its real uid cannot be read"),
+                        test -> Files.writeString(test.process.file("status"), "Uid:\t?\n"),
+                        test -> test.process.uid(1003)),
+                new Changed(
+                        "another environment", CHANGED, test -> test.process.environ("GENV_ENVIRONMENT_ID=b"), back),
+                new Changed("no environment", CHANGED, test -> test.process.environ("X=1"), back),
+                // While it exits or executes another program, the kernel shows an empty environ.
+                new Changed(
+                        "no environ",
+                        Result.failed("its environ is not available at this moment"),
+                        test -> test.process.withoutEnvironment(),
+                        back));
+    }
+
+    private void runs(Path program) throws IOException {
+        Files.delete(process.file("exe"));
+        process.exe(program);
+    }
+
+    @ParameterizedTest
+    @MethodSource("changes")
+    void processIsNotSignalledAfter(Changed changed) throws Exception {
+        assertNotSignalledAfter(changed);
     }
 
     @Test
-    void zombieIsNotSignalled() throws Exception {
-        assertNotSignalled(GONE, () -> process.state('Z'), () -> process.state('S'));
+    void processThatNowRunsAProtectedProgramIsNotSignalled() throws Exception {
+        Requirements.root();
+        assertNotSignalledAfter(new Changed(
+                "a protected program",
+                new Result(Outcome.SKIPPED_PROTECTED, "it runs " + server),
+                _ -> runs(server),
+                _ -> runs(Path.of("/bin/sleep"))));
+    }
+
+    /** The change happens before the examination, and then between it and the signal. */
+    private void assertNotSignalledAfter(Changed changed) throws Exception {
+        for (var isExaminedBefore : List.of(false, true)) {
+            var seen = observe();
+            if (isExaminedBefore) {
+                meanwhile = () -> changed.change().happens(this);
+            } else {
+                changed.change().happens(this);
+            }
+            assertThat(terminate(seen)).isEqualTo(changed.expected());
+            meanwhile = () -> {};
+            changed.back().happens(this);
+            host = host();
+        }
+        assertThat(child.isAlive()).isTrue();
     }
 
     @Test
@@ -326,19 +379,6 @@ class ActionTableTest {
     }
 
     @Test
-    void processWithAnotherUidIsNotSignalled() throws Exception {
-        assertNotSignalled(CHANGED, () -> process.uid(1004), () -> process.uid(1003));
-    }
-
-    @Test
-    void processWithoutAKnownUidIsNotSignalled() throws Exception {
-        assertNotSignalled(
-                Result.failed("its real uid cannot be read"),
-                () -> Files.writeString(process.file("status"), "Uid:\t?\n"),
-                () -> process.uid(1003));
-    }
-
-    @Test
     void exemptUserIsNotSignalled() throws Exception {
         host = host("2003");
         var seen = observe();
@@ -346,28 +386,6 @@ class ActionTableTest {
         assertThat(terminate(seen))
                 .isEqualTo(new Result(Outcome.SKIPPED_EXEMPT, "it belongs to uid 2003, which is exempt"));
         assertThat(child.isAlive()).isTrue();
-    }
-
-    @Test
-    void processInAnotherEnvironmentIsNotSignalled() throws Exception {
-        assertNotSignalled(
-                CHANGED,
-                () -> process.environ("GENV_ENVIRONMENT_ID=b"),
-                () -> process.environ("GENV_ENVIRONMENT_ID=15971"));
-    }
-
-    @Test
-    void processThatLeftItsEnvironmentIsNotSignalled() throws Exception {
-        assertNotSignalled(CHANGED, () -> process.environ("X=1"), () -> process.environ("GENV_ENVIRONMENT_ID=15971"));
-    }
-
-    /** While it exits or executes another program, the kernel shows an empty environ. */
-    @Test
-    void processWithoutAnEnvironIsNotSignalled() throws Exception {
-        assertNotSignalled(
-                Result.failed("its environ is not available at this moment"),
-                () -> process.withoutEnvironment(),
-                () -> process.environ("GENV_ENVIRONMENT_ID=15971"));
     }
 
     @Test
@@ -379,21 +397,6 @@ class ActionTableTest {
     }
 
     @Test
-    void processThatNowRunsAProtectedProgramIsNotSignalled() throws Exception {
-        Requirements.root();
-        assertNotSignalled(
-                new Result(Outcome.SKIPPED_PROTECTED, "it runs " + server),
-                () -> {
-                    Files.delete(process.file("exe"));
-                    process.exe(server);
-                },
-                () -> {
-                    Files.delete(process.file("exe"));
-                    process.exe(Path.of("/bin/sleep"));
-                });
-    }
-
-    @Test
     void processOfWhichTheProgramIsUnknownIsNotSignalled() throws Exception {
         Requirements.root();
         var seen = observe();
@@ -402,62 +405,43 @@ class ActionTableTest {
         assertThat(child.isAlive()).isTrue();
     }
 
-    /** It may write over its environ; one that does so before each signal does it in order not to be terminated. */
-    @Test
-    void processWhoseEnvironDiffersAtEveryCheckIsSignalledAtLast() throws Exception {
-        for (var name : List.of("b", "c")) {
-            var seen = observe();
-            process.environ("GENV_ENVIRONMENT_ID=" + name);
-            assertThat(terminate(seen)).isEqualTo(CHANGED);
+    /** What a process does before each examination and before each signal, in order not to be terminated. */
+    record Evasion(String name, Step before, Step meanwhile) {
+        @Override
+        public String toString() {
+            return name;
         }
-        var seen = observe();
-        process.environ("GENV_ENVIRONMENT_ID=d");
-        assertThat(child.isAlive()).isTrue();
-        assertThat(terminate(seen)).isEqualTo(SIGNALLED);
-        assertThat(child.awaitExit()).isEqualTo(143);
     }
 
-    /** It shows its environment to the examination, and another one directly before the signal. */
-    @Test
-    void processThatChangesItsEnvironAfterEachExaminationIsSignalledAtLast() throws Exception {
-        before = () -> process.environ("GENV_ENVIRONMENT_ID=15971");
-        assertSignalledAtLast(() -> process.environ("GENV_ENVIRONMENT_ID=15972"));
+    static List<Evasion> evasions() {
+        var number = new AtomicInteger(2000);
+        Step nothing = _ -> {};
+        Step environ = test -> test.process.environ("GENV_ENVIRONMENT_ID=" + number.incrementAndGet());
+        Step uid = test -> test.process.uid(number.incrementAndGet());
+        return List.of(
+                new Evasion("writes over its environ before the examination", environ, nothing),
+                new Evasion(
+                        "shows its environment to the examination and another one before the signal",
+                        test -> test.process.environ("GENV_ENVIRONMENT_ID=15971"),
+                        test -> test.process.environ("GENV_ENVIRONMENT_ID=15972")),
+                // No privilege is needed to move an environ, and none to change among the uids of a user namespace.
+                new Evasion(
+                        "moves its environ before the signal",
+                        nothing,
+                        test -> test.process.moveEnviron(4096L * number.incrementAndGet())),
+                new Evasion("changes its uid before the examination", uid, nothing),
+                new Evasion(
+                        "changes its uid before the signal",
+                        test -> test.process.uid(1003),
+                        test -> test.process.uid(1004)),
+                new Evasion("changes its uid before the examination and the signal", uid, uid));
     }
 
-    @Test
-    void processWhoseUidDiffersAtEveryCheckIsSignalledAtLast() throws Exception {
-        for (var uid : List.of(2001, 2002)) {
-            var seen = observe();
-            process.uid(uid);
-            assertThat(terminate(seen)).isEqualTo(CHANGED);
-        }
-        var seen = observe();
-        process.uid(2003);
-        assertThat(terminate(seen)).isEqualTo(SIGNALLED);
-    }
-
-    /** No privilege is needed to move an environ, and none to change among the uids of a user namespace. */
-    @Test
-    void processThatMovesItsEnvironBeforeEachSignalIsSignalledAtLast() throws Exception {
-        var moves = new AtomicInteger();
-        assertSignalledAtLast(() -> process.moveEnviron(4096L * moves.incrementAndGet()));
-    }
-
-    @Test
-    void processThatChangesItsUidBeforeEachSignalIsSignalledAtLast() throws Exception {
-        before = () -> process.uid(1003);
-        assertSignalledAtLast(() -> process.uid(1004));
-    }
-
-    @Test
-    void processThatChangesItsUidBeforeEachExaminationAndSignalIsSignalledAtLast() throws Exception {
-        var uids = new AtomicInteger(2000);
-        before = () -> process.uid(uids.incrementAndGet());
-        assertSignalledAtLast(before);
-    }
-
-    private void assertSignalledAtLast(Change change) throws Exception {
-        meanwhile = change;
+    @ParameterizedTest
+    @MethodSource("evasions")
+    void processThatDiffersAtEveryCheckIsSignalledAtLast(Evasion evasion) throws Exception {
+        before = () -> evasion.before().happens(this);
+        meanwhile = () -> evasion.meanwhile().happens(this);
         for (var cycle = 0; cycle < 2; cycle++) {
             assertThat(terminate(observe())).isEqualTo(CHANGED);
         }

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -54,6 +55,16 @@ public final class FakeHost implements Host {
     public FakeHost observeWith(Callable<Snapshot> something) {
         snapshotSource = something;
         return this;
+    }
+
+    /** Has each observation report that it has begun, and wait for the release, also if its thread is interrupted. */
+    public FakeHost hang(CompletableFuture<Boolean> begun, CompletableFuture<Boolean> release) {
+        var shown = snapshotSource;
+        return observeWith(() -> {
+            begun.complete(true);
+            release.join();
+            return shown.call();
+        });
     }
 
     public FakeHost answerWith(Function<Action, Result> something) {
