@@ -44,12 +44,17 @@ class MountTest {
                 "63 43 0:39 / /a rw,nosuid,nodev,relatime - fuse.sshfs bob@x:/user_id=0 rw,user_id=61002,group_id=100",
                 "64 43 0:40 / /b rw shared:1 master:2 - fuse x rw,allow_other,user_id=0",
                 "65 43 0:41 / /c rw - ext4 /dev/sda rw,user_id=61002",
-                "66 43 0:42 / /d rw - fuse.x user_id=61002 rw"));
+                "66 43 0:42 / /d rw - fuse.x user_id=61002 rw",
+                "67 43 0:43 / /e rw - fuse x rw,xuser_id=5,user_id=5x"));
         assertThat(mounts)
                 .extracting(Mount::user)
                 .containsExactly(
-                        OptionalLong.of(61002), OptionalLong.of(0), OptionalLong.empty(), OptionalLong.empty());
-        assertThat(mounts).extracting(Mount::type).containsExactly("fuse.sshfs", "fuse", "ext4", "fuse.x");
+                        OptionalLong.of(61002),
+                        OptionalLong.of(0),
+                        OptionalLong.empty(),
+                        OptionalLong.empty(),
+                        OptionalLong.empty());
+        assertThat(mounts).extracting(Mount::type).containsExactly("fuse.sshfs", "fuse", "ext4", "fuse.x", "fuse");
     }
 
     @Test
