@@ -120,16 +120,6 @@ class RelationsReaderTest {
     }
 
     @Test
-    void readsALimitedNumber() throws IOException {
-        for (var pid = 1000; pid < 1000 + HostFacts.MOST_RELATED + 1; pid++) {
-            proc.process(pid).session(JOB);
-        }
-        var relations = read(Set.of(), JOB);
-        assertThat(relations.related()).hasSize(HostFacts.MOST_RELATED);
-        assertThat(relations.omission()).isEqualTo(new RelatedOmission(false, Set.of(1000L)));
-    }
-
-    @Test
     void tooManyOfOneUserLeaveOutNoneOfAnother() throws IOException {
         for (var pid = 1000; pid < 1000 + HostFacts.MOST_RELATED + 1; pid++) {
             proc.process(pid).session(JOB);
