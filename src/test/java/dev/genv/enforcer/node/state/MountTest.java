@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class MountTest {
     private static final Path STATE = Path.of("/var/tmp/genv");
@@ -64,23 +66,17 @@ class MountTest {
                 .isEmpty();
     }
 
-    @Test
-    void findsUserMountsAboveAndWithinTheDirectory() {
-        assertThat(at(ROOT, fuse("/var/tmp", 61002))).isPresent();
-        assertThat(at(ROOT, fuse("/var/tmp/genv/envs.json", 61002))).isPresent();
-    }
-
-    @Test
-    void trustsMountsOfRootAndOfTheService() {
-        assertThat(at(ROOT, fuse("/var/tmp/genv", 0))).isEmpty();
-        assertThat(at(ROOT, fuse("/var/tmp/genv", OWN))).isEmpty();
-    }
-
-    @Test
-    void ignoresMountsElsewhere() {
-        assertThat(at(ROOT, fuse("/var/tmp/genv2", 61002), fuse("/home/attacker", 61002)))
-                .isEmpty();
-        assertThat(at(ROOT)).isEmpty();
+    @ParameterizedTest
+    @CsvSource({
+        "/var/tmp, 61002, true",
+        "/var/tmp/genv/envs.json, 61002, true",
+        "/var/tmp/genv, 0, false",
+        "/var/tmp/genv, 7, false",
+        "/var/tmp/genv2, 61002, false",
+        "/home/attacker, 61002, false",
+    })
+    void findsMountsOfOtherUsersAboveAndWithinTheDirectory(String point, long uid, boolean isFound) {
+        assertThat(at(ROOT, fuse(point, uid)).isPresent()).isEqualTo(isFound);
     }
 
     @Test
