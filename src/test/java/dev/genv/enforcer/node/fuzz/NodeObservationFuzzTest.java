@@ -81,7 +81,7 @@ class NodeObservationFuzzTest {
         for (var seed = SEED; seed < SEED + RUNS; seed++) {
             var random = new Mutations(seed);
             var world = nodeFor(seed / RUNS_PER_NODE);
-            var now = CorruptedEvidence.withCorruptedState(world.original, random);
+            var now = random.withCorruptedState(world.original);
             check(seed, world, now, observe(world, now));
         }
         assertThat(actions).as("corruption has consequences").isGreaterThan(RUNS / 20);
@@ -98,7 +98,7 @@ class NodeObservationFuzzTest {
         for (var seed = SEED; seed < SEED + runs; seed++) {
             var random = new Mutations(seed);
             var world = nodeFor(seed / RUNS_PER_NODE);
-            var now = CorruptedEvidence.corrupted(world.original, random);
+            var now = random.corrupted(world.original);
             write(state.resolve("envs.json"), Evidence.bytes(now.envs()));
             write(state.resolve("devices.json"), Evidence.bytes(now.devices()));
             Files.writeString(folder.resolve("gpus"), now.gpus());
