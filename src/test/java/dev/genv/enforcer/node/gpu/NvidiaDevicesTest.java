@@ -75,20 +75,6 @@ class NvidiaDevicesTest {
         assertThat(devices.use(PID)).isEqualTo(DeviceUse.PROVEN);
     }
 
-    /** A process can have a million files, and each of its threads shows them again. */
-    @Test
-    void searchOfManyFilesEnds() throws IOException {
-        Files.createFile(proc.resolve("file"));
-        for (var number = 0; number < 1000; number++) {
-            open("fd", Integer.toString(number), proc.resolve("file"));
-        }
-        for (var thread = 1000; thread < 1070; thread++) {
-            var folder = Files.createDirectories(proc.resolve("812/task/" + thread));
-            Files.createSymbolicLink(folder.resolve("fd"), proc.resolve("812/fd"));
-        }
-        assertThat(devices.use(PID)).isEqualTo(new DeviceUse(false, "it has more than 16384 open files"));
-    }
-
     @Test
     void processThatIsGoneIsAnError() {
         assertThatThrownBy(() -> devices.use(PID + 1)).isInstanceOf(NoSuchFileException.class);

@@ -118,14 +118,7 @@ class LivenessReaderTest {
         proc.process(51).arguments("python", "-f", "/run/kernel-a.json");
         proc.process(52).arguments("python", "-f", "/run/kernel-b.json", "kernel-d.json");
         var environments = Stream.of("a", "b", "c", "d")
-                .map(kernel -> new Environment(
-                        kernel,
-                        1000L,
-                        "alice",
-                        "",
-                        new Environment.Config(null, null, null),
-                        List.of(),
-                        List.of(kernel)))
+                .map(kernel -> environment(List.of(), List.of(kernel)))
                 .toList();
         assertThat(alive(environments))
                 .extracting(Environment::kernelIds)
