@@ -12,12 +12,9 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -179,16 +176,14 @@ class DevicesFileTest {
     }
 
     @Test
-    void removesThousandsOfAttachmentsAtOnce() throws UnreadableException {
-        var attachments = IntStream.range(0, 30_000)
-                .mapToObj(i -> new Attachment(Integer.toString(i), null, MINE.time()))
-                .toArray(Attachment[]::new);
-        var root = json(files().device(0, attachments));
-        var places = Arrays.stream(attachments)
-                .map(attachment -> new DevicesFile.AttachmentId(0, attachment))
-                .collect(Collectors.toSet());
+    void removesSeveralAttachmentsAtOnce() throws UnreadableException {
+        var root = json(files().device(0, MINE, OTHERS, LATER).device(1, MINE));
+        var places = Set.of(
+                new DevicesFile.AttachmentId(0, MINE),
+                new DevicesFile.AttachmentId(0, OTHERS),
+                new DevicesFile.AttachmentId(1, MINE));
         assertThat(DevicesFile.remove(root, places)).isEqualTo(places);
-        assertThat(root).isEqualTo(json(files().device(0)));
+        assertThat(root).isEqualTo(json(files().device(0, LATER).device(1)));
     }
 
     @ParameterizedTest

@@ -12,8 +12,6 @@ import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -228,17 +226,5 @@ class EnvsFileTest {
             assertThat(merged.uid()).isNull();
             assertThat(merged.username()).isNull();
         });
-    }
-
-    /** Users choose the number of entries of an id, so the cost must not grow faster than that number. */
-    @Test
-    void manyEntriesOfOneIdAreMerged() throws UnreadableException {
-        var entries = IntStream.range(0, 20_000)
-                .mapToObj(i -> "{\"eid\": \"a\", \"uid\": 1, \"pids\": [%d, %d]}".formatted(i, i + 20_000))
-                .collect(Collectors.joining(","));
-        var file = read("{\"envs\": [" + entries + "]}");
-        assertThat(file.environments())
-                .singleElement()
-                .satisfies(merged -> assertThat(merged.pids()).hasSize(40_000));
     }
 }

@@ -78,6 +78,8 @@ class GenvJsonTest {
         "{'a': 1}, is not JSON",
         "NaN, is not JSON",
         "'[1,]', is not JSON",
+        "'\u0000', is not JSON",
+        "\ufeff{}, is not JSON",
     })
     void refusesInvalidJson(String text, String why) {
         assertThatThrownBy(() -> GenvJson.read(text.getBytes(UTF_8)))

@@ -18,11 +18,9 @@ class EnvironTest {
         "GENV_ENVIRONMENT_ID=15971|, 15971",
         "GENV_ENVIRONMENT_ID=15971, 15971",
         "HOME=/|GENV_ENVIRONMENT_ID=15971|LANG=C|, 15971",
-        "|||GENV_ENVIRONMENT_ID=15971|||, 15971",
         "GENV_ENVIRONMENT_ID=1|GENV_ENVIRONMENT_ID=2|, 2",
         "GENV_ENVIRONMENT_ID=|GENV_ENVIRONMENT_ID=2|, 2",
         "GENV_ENVIRONMENT_ID=a=b, a=b",
-        "GENV_ENVIRONMENT_ID==, =",
         "'GENV_ENVIRONMENT_ID= 1 |', ' 1 '",
         "GENV_ENVIRONMENT_ID=1|GENV_ENVIRONMENT_ID|, 1",
         "GENV_ENVIRONMENT_ID=1|XGENV_ENVIRONMENT_ID=2|, 1",
@@ -39,14 +37,11 @@ class EnvironTest {
     @ValueSource(
             strings = {
                 "",
-                "|",
                 "HOME=/|LANG=C|",
                 "GENV_ENVIRONMENT_ID|",
                 "GENV_ENVIRONMENT_ID=",
                 "GENV_ENVIRONMENT_ID=|",
                 "GENV_ENVIRONMENT_ID=1|GENV_ENVIRONMENT_ID=|",
-                "XGENV_ENVIRONMENT_ID=1|",
-                "GENV_ENVIRONMENT_IDX=1|",
                 "GENV_ENVIRONMENT_I",
                 "GENV_BYPASS=1|no entry at all|=|==|",
             })
@@ -55,19 +50,15 @@ class EnvironTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"\u00ff", "\u00c3", "\u00ed\u00a0\u0080", "1\u0080"})
-    void nonUtf8IdNamesNoExistingEnvironment(String id) {
-        assertThat(membership("GENV_ENVIRONMENT_ID=" + id + "|"))
-                .isInstanceOfSatisfying(
-                        Membership.InEnvironment.class,
-                        in -> assertThat(in.eid()).startsWith("not-utf-8:").hasSizeGreaterThan("not-utf-8:".length()));
-    }
-
-    @Test
-    void nonUtf8IdsAreDistinguished() {
-        assertThat(membership("GENV_ENVIRONMENT_ID=\u00ff"))
-                .isEqualTo(new Membership.InEnvironment("not-utf-8:ff"))
-                .isNotEqualTo(membership("GENV_ENVIRONMENT_ID=\u00fe"));
+    @CsvSource({
+        "\u00ff, not-utf-8:ff",
+        "\u00fe, not-utf-8:fe",
+        "\u00c3, not-utf-8:c3",
+        "\u00ed\u00a0\u0080, not-utf-8:eda080",
+        "1\u0080, not-utf-8:3180",
+    })
+    void nonUtf8IdNamesNoExistingEnvironmentAndIsDistinguished(String id, String eid) {
+        assertThat(membership("GENV_ENVIRONMENT_ID=" + id + "|")).isEqualTo(new Membership.InEnvironment(eid));
     }
 
     /** A process can overwrite its variables, so an id can be as long as all of them, and the service stores it. */

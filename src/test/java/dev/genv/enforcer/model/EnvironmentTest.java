@@ -3,26 +3,18 @@ package dev.genv.enforcer.model;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class EnvironmentTest {
 
-    @Test
-    void belongsToItsUser() {
-        assertThat(env("a").user("raz").uid(1000).build().user()).contains("raz");
-        assertThat(env("a").user("root").uid(0).build().user()).contains("root");
-    }
-
-    @Test
-    void withoutANameItBelongsToItsUid() {
-        assertThat(env("a").withoutUsername().uid(1003).build().user()).contains("1003");
-        assertThat(env("a").user("").uid(1003).build().user()).contains("1003");
-    }
-
-    @Test
-    void withoutANameAndWithUidZeroItBelongsToNoUser() {
-        assertThat(env("a").withoutUsername().uid(0).build().user()).isEmpty();
-        assertThat(env("a").user("").uid(0).build().user()).isEmpty();
+    @ParameterizedTest
+    @CsvSource({"raz, 1000, raz", "root, 0, root", ", 1003, 1003", "'', 1003, 1003", ", 0,", "'', 0,"})
+    void belongsToItsUserOrUidUnlessThatIsZero(@Nullable String name, long uid, @Nullable String user) {
+        assertThat(env("a").user(name).uid(uid).build().user()).isEqualTo(Optional.ofNullable(user));
     }
 
     @Test

@@ -48,11 +48,6 @@ class ProblemCodeTest {
                 .allSatisfy(each -> assertThat(code.toString()).containsPattern("ProblemCode\\." + each + "\\b"));
     }
 
-    @Test
-    void everyConsequenceIsThatOfACode() {
-        assertThat(ProblemCode.values()).extracting(ProblemCode::consequence).contains(ProblemConsequence.values());
-    }
-
     @ParameterizedTest
     @EnumSource(ProblemCode.class)
     void theTextsAreSentencesWithoutTableSeparators(ProblemCode code) {

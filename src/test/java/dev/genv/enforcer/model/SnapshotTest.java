@@ -2,7 +2,6 @@ package dev.genv.enforcer.model;
 
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Device.Attachment;
@@ -38,32 +37,6 @@ class SnapshotTest {
                 .isEqualTo(new Device(0, null, List.of(attachment("a", "1"), attachment("a", "0"))));
         assertThat(device.isAttachedTo("b")).isTrue();
         assertThat(device.isAttachedTo("c")).isFalse();
-    }
-
-    @Test
-    void groupsProcessesByTheEnvironmentTheyName() {
-        var snapshot = host().with(env("a"))
-                .with(
-                        process(1).inEnvironment("a"),
-                        process(2).inEnvironment("gone"),
-                        process(3).inEnvironment("a"))
-                .with(process(4), process(5).membershipUnknown())
-                .snapshot();
-        var groups = snapshot.processesByEnvironment();
-        assertThat(groups).containsOnlyKeys("a", "gone");
-        assertThat(groups.get("a")).extracting(GpuProcess::pid).containsExactly(1, 3);
-    }
-
-    @Test
-    void processUsesNoMemoryOnOtherDevices() {
-        var process = process(1).inEnvironment("a").uses(0, "1g").usesUnknown(2).build();
-        assertThat(process.memoryOn(0)).isEqualTo(new Memory(1_000_000_000));
-        assertThat(process.memoryOn(1)).isEqualTo(Memory.ZERO);
-        assertThat(process.memoryOn(2)).isNull();
-        assertThat(process.uses(2)).isTrue();
-        assertThat(process.uses(1)).isFalse();
-        assertThat(process.names("a")).isTrue();
-        assertThat(process.names("b")).isFalse();
     }
 
     private static Snapshot snapshot(List<GpuProcess> processes, List<Environment> environments, List<Device> devices) {

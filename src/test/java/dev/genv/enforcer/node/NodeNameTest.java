@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class NodeNameTest {
     @TempDir
@@ -19,7 +21,7 @@ class NodeNameTest {
         Files.createDirectories(proc.resolve("sys/kernel"));
         Files.writeString(proc.resolve("sys/kernel/hostname"), "ours\n");
         Files.createDirectories(proc.resolve("1/root/etc"));
-        Files.writeString(proc.resolve("1/root/etc/hostname"), "gpu-1\n");
+        Files.writeString(hostsFile(), "gpu-1\n");
     }
 
     @Test
@@ -28,43 +30,39 @@ class NodeNameTest {
         assertThat(NodeName.of(proc)).isEqualTo("ours");
     }
 
-    @Test
-    void inAContainerTheHostsNameIsUsed() throws IOException {
+    /** Here {@code |} means a line break. */
+    @ParameterizedTest
+    @CsvSource({
+        "gpu-1|, gpu-1",
+        "# ours|| gpu-3 |more|, gpu-3",
+        "localhost.localdomain|, ours",
+        "|, ours",
+    })
+    void inAContainerTheFirstNameInTheHostsFileIsUsed(String content, String name) throws IOException {
         namespaces(2, 1);
-        assertThat(NodeName.of(proc)).isEqualTo("gpu-1");
+        Files.writeString(hostsFile(), content.replace('|', '\n'));
+        assertThat(NodeName.of(proc)).isEqualTo(name);
     }
 
     @Test
     void linkIsFollowedWithinTheHost() throws IOException {
         namespaces(2, 1);
-        Files.delete(proc.resolve("1/root/etc/hostname"));
+        Files.delete(hostsFile());
         Files.writeString(proc.resolve("1/root/name"), "gpu-2\n");
-        Files.createSymbolicLink(proc.resolve("1/root/etc/hostname"), Path.of("/name"));
+        Files.createSymbolicLink(hostsFile(), Path.of("/name"));
         assertThat(NodeName.of(proc)).isEqualTo("gpu-2");
-    }
-
-    @Test
-    void commentsAndBlankLinesAreSkipped() throws IOException {
-        namespaces(2, 1);
-        Files.writeString(proc.resolve("1/root/etc/hostname"), "# ours\n\n gpu-3 \nmore\n");
-        assertThat(NodeName.of(proc)).isEqualTo("gpu-3");
-    }
-
-    @Test
-    void localhostIsNotUsedAsName() throws IOException {
-        namespaces(2, 1);
-        Files.writeString(proc.resolve("1/root/etc/hostname"), "localhost.localdomain\n");
-        assertThat(NodeName.of(proc)).isEqualTo("ours");
     }
 
     @Test
     void containersNameIsUsedWhenTheHostsIsUnreadable() throws IOException {
         assertThat(NodeName.of(proc)).isEqualTo("ours");
         namespaces(2, 1);
-        Files.writeString(proc.resolve("1/root/etc/hostname"), "\n");
+        Files.delete(hostsFile());
         assertThat(NodeName.of(proc)).isEqualTo("ours");
-        Files.delete(proc.resolve("1/root/etc/hostname"));
-        assertThat(NodeName.of(proc)).isEqualTo("ours");
+    }
+
+    private Path hostsFile() {
+        return proc.resolve("1/root/etc/hostname");
     }
 
     private void namespaces(long ours, long first) throws IOException {

@@ -1,9 +1,14 @@
 package dev.genv.enforcer.node.fuzz;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.state.StateFiles;
@@ -21,6 +26,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -39,10 +45,10 @@ final class FuzzNode {
 
     private static final int FIRST_UID = 1000;
 
-    final List<FuzzPerson> people;
+    final List<Person> people;
     final Evidence original;
-    private final FuzzContent originalEnvs;
-    private final FuzzContent originalDevices;
+    private final Content originalEnvs;
+    private final Content originalDevices;
     final FakeProc proc;
     private final Map<Integer, FakeProc.FakeProcess> processes = new HashMap<>();
 
@@ -82,17 +88,17 @@ final class FuzzNode {
             }
         }
         original = evidence(environs);
-        originalEnvs = FuzzContent.of(Evidence.bytes(original.envs), "envs", EnvsFile::of);
-        originalDevices = FuzzContent.of(Evidence.bytes(original.devices), "devices", DevicesFile::of);
+        originalEnvs = Content.of(Evidence.bytes(original.envs), "envs", EnvsFile::of);
+        originalDevices = Content.of(Evidence.bytes(original.devices), "devices", DevicesFile::of);
         write(environs);
     }
 
     Accounts accounts() {
-        return new Accounts(knownUsers().collect(Collectors.toMap(FuzzPerson::name, FuzzPerson::uid)));
+        return new Accounts(knownUsers().collect(Collectors.toMap(Person::name, Person::uid)));
     }
 
     /** The users in the machine's passwd. */
-    private Stream<FuzzPerson> knownUsers() {
+    private Stream<Person> knownUsers() {
         return people.stream().filter(person -> !person.name().equals(NOT_IN_PASSWD));
     }
 
@@ -103,24 +109,24 @@ final class FuzzNode {
         }
     }
 
-    private static FuzzPerson person(int number, Mutations random) {
+    private static Person person(int number, Mutations random) {
         var count = 1 + random.number(MAX_DEVICES);
         var held = new TreeSet<Integer>();
         while (held.size() < count) {
             held.add(random.number(DEVICES));
         }
-        var envs = new ArrayList<FuzzPerson.Env>();
+        var envs = new ArrayList<Person.Env>();
         var several = random.oneIn(2);
         for (var device : held) {
             if (envs.isEmpty() || several) {
                 var shell = 2000 + 100 * number + 10 * envs.size();
-                envs.add(new FuzzPerson.Env(
+                envs.add(new Person.Env(
                         Integer.toString(shell), shell, random.oneIn(2) ? "1000mi" : null, new TreeMap<>()));
             }
             var env = envs.getLast();
             env.jobs().put(device, env.shell() + 1 + env.jobs().size());
         }
-        return new FuzzPerson(NAMES.get(number), FIRST_UID + number, envs);
+        return new Person(NAMES.get(number), FIRST_UID + number, envs);
     }
 
     private Evidence evidence(Map<Integer, byte[]> environs) {
@@ -155,9 +161,9 @@ final class FuzzNode {
      * environs. Forged entries may have been added. A file that is absent or cannot be parsed says nothing against anybody. A file that
      * can be parsed and lacks an entry does, and so does a machine without any trace of genv.
      */
-    List<FuzzPerson> unaffected(Evidence now) {
-        var envs = FuzzContent.of(Evidence.bytes(now.envs), "envs", EnvsFile::of);
-        var devices = FuzzContent.of(Evidence.bytes(now.devices), "devices", DevicesFile::of);
+    List<Person> unaffected(Evidence now) {
+        var envs = Content.of(Evidence.bytes(now.envs), "envs", EnvsFile::of);
+        var devices = Content.of(Evidence.bytes(now.devices), "devices", DevicesFile::of);
         var trace = now.envs != null
                 || (now.devices != null && devices.entries() == null)
                 || devices.has(device -> !device.path("attachments").isEmpty());
@@ -172,12 +178,12 @@ final class FuzzNode {
                 .toList();
     }
 
-    private List<JsonNode> ownEnvs(FuzzPerson person) {
-        var ids = person.envs().stream().map(FuzzPerson.Env::eid).collect(Collectors.toSet());
+    private List<JsonNode> ownEnvs(Person person) {
+        var ids = person.envs().stream().map(Person.Env::eid).collect(Collectors.toSet());
         return originalEnvs.matching(entry -> ids.contains(entry.path("eid").textValue()));
     }
 
-    private List<JsonNode> ownDevices(FuzzPerson person) {
+    private List<JsonNode> ownDevices(Person person) {
         return originalDevices.matching(
                 entry -> person.devices().contains(entry.path("index").intValue()));
     }
@@ -200,7 +206,81 @@ final class FuzzNode {
         return numbers.stream().map(String::valueOf).collect(Collectors.toSet());
     }
 
-    private static Set<String> uuids(FuzzPerson person) {
+    private static Set<String> uuids(Person person) {
         return person.devices().stream().map(FakeNvidiaSmi::uuid).collect(Collectors.toSet());
+    }
+
+    record Person(String name, long uid, List<Env> envs) {
+        Set<Integer> devices() {
+            return envs.stream()
+                    .flatMap(env -> env.jobs.keySet().stream())
+                    .collect(Collectors.toCollection(TreeSet::new));
+        }
+
+        Set<Integer> pids() {
+            var pids = new TreeSet<Integer>();
+            envs.forEach(env -> {
+                pids.add(env.shell);
+                pids.addAll(env.jobs.values());
+            });
+            return pids;
+        }
+
+        /** Whether an action terminates a process of this person, or detaches a device that it uses. */
+        boolean isHarmedBy(Action action) {
+            return switch (action) {
+                case Action.Terminate terminate ->
+                    pids().contains(terminate.process().pid());
+                case Action.Detach detach ->
+                    envs.stream()
+                            .anyMatch(env -> env.eid.equals(detach.environment().eid())
+                                    && env.jobs.containsKey(detach.device())
+                                    && StateFiles.TIME.equals(
+                                            detach.attachment().time()));
+            };
+        }
+
+        /** An environment and its jobs, by the device on which each runs. */
+        record Env(String eid, int shell, @Nullable String capacity, Map<Integer, Integer> jobs) {}
+    }
+
+    /**
+     * The entries of a state file.
+     *
+     * @param entries null if the file is absent or cannot be read
+     */
+    record Content(@Nullable List<JsonNode> entries) {
+        boolean containsAll(List<JsonNode> own) {
+            return entries == null || entries.containsAll(own);
+        }
+
+        boolean has(Predicate<JsonNode> what) {
+            return entries != null && entries.stream().anyMatch(what);
+        }
+
+        List<JsonNode> matching(Predicate<JsonNode> which) {
+            return entries == null ? List.of() : entries.stream().filter(which).toList();
+        }
+
+        interface Parser {
+            Object parse(JsonNode root) throws UnreadableException;
+        }
+
+        static Content of(byte @Nullable [] file, String list, Parser parser) {
+            if (file == null) {
+                return new Content(null);
+            }
+            try {
+                var root = GenvJson.read(file);
+                assertThat(parser.parse(root)).isNotNull();
+                var entries = new ArrayList<JsonNode>();
+                if (root.path(list).isArray()) {
+                    root.path(list).forEach(entries::add);
+                }
+                return new Content(entries);
+            } catch (UnreadableException e) {
+                return new Content(null);
+            }
+        }
     }
 }

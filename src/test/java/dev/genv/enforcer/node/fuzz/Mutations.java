@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.node.fuzz.FuzzNode.Evidence;
 import java.io.ByteArrayOutputStream;
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -14,6 +15,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** Spoils things: blindly, byte by byte, or with an eye for what they are. The same seed always spoils in the same way. */
 final class Mutations {
@@ -76,6 +79,43 @@ final class Mutations {
 
     <T> T pick(List<T> options) {
         return options.get(random.nextInt(options.size()));
+    }
+
+    /** Changes what the service reads of a {@link FuzzNode}. */
+    Evidence corrupted(Evidence original) {
+        var now = oneIn(2) ? withCorruptedState(original) : original;
+        var gpus = oneIn(3) ? corrupted(now.gpus()) : now.gpus();
+        var processes = oneIn(2) ? corrupted(now.processes()) : now.processes();
+        var environs = new TreeMap<>(now.environs());
+        if (oneIn(2)) {
+            var pid = pick(List.copyOf(environs.keySet()));
+            var own = environs.getOrDefault(pid, new byte[0]);
+            environs.put(pid, oneIn(3) ? environs.getOrDefault(pick(List.copyOf(environs.keySet())), own) : bytes(own));
+        }
+        return new Evidence(now.envs(), now.devices(), gpus, processes, environs);
+    }
+
+    private String corrupted(String text) {
+        return oneIn(3)
+                ? new String(bytes(text.getBytes(StandardCharsets.UTF_8)), StandardCharsets.UTF_8)
+                : lines(text);
+    }
+
+    Evidence withCorruptedState(Evidence original) {
+        var which = number(3);
+        return new Evidence(
+                which == 0 ? original.envs() : corruptedFile(original.envs()),
+                which == 1 ? original.devices() : corruptedFile(original.devices()),
+                original.gpus(),
+                original.processes(),
+                original.environs());
+    }
+
+    private @Nullable String corruptedFile(@Nullable String file) {
+        var content = Evidence.bytes(file);
+        return content == null || oneIn(20)
+                ? null
+                : new String(oneIn(4) ? bytes(content) : json(content), StandardCharsets.ISO_8859_1);
     }
 
     /** Some bytes of it are others, missing, there twice, or new. */

@@ -2,19 +2,17 @@ package dev.genv.enforcer.node.fuzz;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.genv.DevicesFile;
-import dev.genv.enforcer.genv.EnvsFile;
-import dev.genv.enforcer.genv.GenvJson;
-import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.node.fuzz.FuzzNode.Evidence;
@@ -22,7 +20,7 @@ import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.LiveState;
-import dev.genv.enforcer.observation.StateParser.State;
+import dev.genv.enforcer.observation.StateParser;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -81,7 +79,7 @@ class NodeObservationFuzzTest {
         for (var seed = SEED; seed < SEED + RUNS; seed++) {
             var random = new Mutations(seed);
             var world = nodeFor(seed / RUNS_PER_NODE);
-            var now = CorruptedEvidence.withCorruptedState(world.original, random);
+            var now = random.withCorruptedState(world.original);
             check(seed, world, now, observe(world, now));
         }
         assertThat(actions).as("corruption has consequences").isGreaterThan(RUNS / 20);
@@ -98,7 +96,7 @@ class NodeObservationFuzzTest {
         for (var seed = SEED; seed < SEED + runs; seed++) {
             var random = new Mutations(seed);
             var world = nodeFor(seed / RUNS_PER_NODE);
-            var now = CorruptedEvidence.corrupted(world.original, random);
+            var now = random.corrupted(world.original);
             write(state.resolve("envs.json"), Evidence.bytes(now.envs()));
             write(state.resolve("devices.json"), Evidence.bytes(now.devices()));
             Files.writeString(folder.resolve("gpus"), now.gpus());
@@ -157,12 +155,11 @@ class NodeObservationFuzzTest {
                                                         .id()),
                                         List.of(new DeviceUsage(job.getKey(), Memory.ofMebibytes(900)))))))
                 .toList();
-        var state = new State(
-                file(Evidence.bytes(now.envs()), bytes -> EnvsFile.of(GenvJson.read(bytes))),
-                file(Evidence.bytes(now.devices()), bytes -> DevicesFile.of(GenvJson.read(bytes))));
-        var envs = Evidence.bytes(now.envs());
-        var liveness = new LivenessReader(proc)
-                .read(List.of(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs))));
+        var envs = file(now.envs());
+        var facts = new StateFacts(
+                new Directory.Present(new FileId(1, 1), 0), LockFacts.NOT_ATTEMPTED, envs, file(now.devices()));
+        var state = new StateParser("/var/tmp/genv").parse(null, facts);
+        var liveness = new LivenessReader(proc).read(List.of(envs));
         var live = LiveState.of(state, liveness, world.accounts(), Set.of(), findings);
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
@@ -177,20 +174,9 @@ class NodeObservationFuzzTest {
                 findings.problems());
     }
 
-    private interface Parser<T> {
-        T parse(byte[] bytes) throws UnreadableException;
-    }
-
-    private static <T> State.File<T> file(byte @Nullable [] bytes, Parser<T> parser) {
-        if (bytes == null) {
-            return new State.File.Absent<>();
-        }
-        try {
-            return new State.File.Present<>(parser.parse(bytes));
-        } catch (UnreadableException e) {
-            return new State.File.Unreadable<>(
-                    new Problem(ProblemCode.STATE_UNREADABLE, String.valueOf(e.getMessage())));
-        }
+    private static StateFile file(@Nullable String content) {
+        var bytes = Evidence.bytes(content);
+        return bytes == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(bytes));
     }
 
     private static Fleet fleet(Snapshot snapshot) {

@@ -114,14 +114,6 @@ class DeviceHoldersTest {
         assertThat(only().mapped()).containsExactly(DeviceFileHolder.MINOR);
     }
 
-    @Test
-    void openFileIsNotMapped() throws IOException {
-        link(5, "fd/3", GPU);
-        describe(5, 3, "0100002");
-        map(5, "00400000-00401000 rw-s 00000000 00:06 999999999 /dev/zero\n");
-        assertThat(only().mapped()).isEmpty();
-    }
-
     /** As if the service lacked the privilege to examine {@code map_files}. */
     @Test
     void mappingIsThatOfTheOpenFileWithTheSameInode() throws IOException {

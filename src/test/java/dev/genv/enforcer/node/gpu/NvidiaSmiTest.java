@@ -221,16 +221,7 @@ class NvidiaSmiTest {
     }
 
     @Test
-    void queriesTheDevicesOnlyOnce() throws Exception {
-        fake.gpus(1).fault(COUNT);
-        list(smi);
-        fake.process(0, PID, "5");
-        list(smi);
-        assertThat(calls()).containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES);
-    }
-
-    @Test
-    void queriesTheDevicesAgainWhereTheirMemoryMustBeCurrent() throws Exception {
+    void queriesTheDevicesOnceUnlessTheirMemoryMustBeCurrent() throws Exception {
         fake.gpus(1).fault(COUNT);
         assertThat(smi.read().devicesAreCurrent()).isTrue();
         assertThat(smi.read().devicesAreCurrent()).isFalse();
@@ -273,19 +264,11 @@ class NvidiaSmiTest {
 
     /** The list of devices is kept, but a process that is no longer listed may have gone with its device. */
     @Test
-    void queriesTheDevicesAgainAfterAProcessHasLeft() throws Exception {
+    void queriesTheDevicesAgainAfterAProcessHasLeftAndWhileADeviceIsLost() throws Exception {
         fake.gpus(2).process(1, PID, "5");
         list(smi);
         fake.gpus(1).noProcesses();
         assertThat(list(smi).problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-    }
-
-    @Test
-    void queriesTheDevicesAgainWhileADeviceIsLost() throws Exception {
-        fake.gpus(2).process(1, PID, "5");
-        list(smi);
-        fake.gpus(1).noProcesses();
-        list(smi);
         fake.gpus(2);
         assertThat(list(smi).problems()).isEmpty();
     }

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
+import org.assertj.core.api.AbstractThrowableAssert;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -68,8 +68,7 @@ class HangableTest {
     @Test
     void hangingProcessIsSkippedUntilItAnswers() {
         assertTimesOut(shortTimeout, 1, ALICE);
-        assertThatThrownBy(() -> shortTimeout.call(process(1), ALICE, () -> "asked again"))
-                .satisfies(HangableTest::isTimeout);
+        assertUnanswered(shortTimeout, 1, ALICE, Failure.TIMEOUT);
         await().until(() -> canRead(shortTimeout, process(2), ALICE));
         await("another one of that pid").until(() -> canRead(shortTimeout, new ProcessId(1, 2000), ALICE));
         released.countDown();
@@ -82,8 +81,7 @@ class HangableTest {
         for (var i = 0; i < LISTED.mostOfUser(); i++) {
             assertTimesOut(shortTimeout, i, user);
         }
-        assertThatThrownBy(() -> shortTimeout.call(process(100), user, () -> "asked"))
-                .satisfies(HangableTest::isNotMade)
+        assertUnanswered(shortTimeout, 100, user, Failure.NO_TIME)
                 .hasMessage("not read: 8 other processes of its user do not answer");
         await().until(() -> canRead(shortTimeout, process(100), BOB));
     }
@@ -96,8 +94,7 @@ class HangableTest {
             assertTimesOut(shortTimeout, i, 100_000 + i);
         }
         for (var uid : List.of(100_999L, ALICE)) {
-            assertThatThrownBy(() -> shortTimeout.call(process(100), uid, () -> "asked"))
-                    .satisfies(HangableTest::isNotMade);
+            assertUnanswered(shortTimeout, 100, uid, Failure.NO_TIME);
         }
         await().until(() -> canRead(shortTimeout, process(100), BOB));
     }
@@ -108,8 +105,7 @@ class HangableTest {
         for (var i = 0; i < LISTED.most(); i++) {
             assertTimesOut(shortTimeout, i, 2000 + i);
         }
-        assertThatThrownBy(() -> shortTimeout.call(process(100), BOB, () -> "asked"))
-                .satisfies(HangableTest::isNotMade)
+        assertUnanswered(shortTimeout, 100, BOB, Failure.NO_TIME)
                 .hasMessageContaining("64 other processes already do not answer");
         released.countDown();
         await().until(() -> canRead(shortTimeout, process(100), BOB));
@@ -122,18 +118,15 @@ class HangableTest {
         for (var i = 0; i < LISTED.mostOfUser() / 2; i++) {
             assertTimesOut(searches, i, ALICE);
         }
-        assertThatThrownBy(() -> searches.call(process(100), ALICE, () -> "asked"))
-                .satisfies(HangableTest::isNotMade);
+        assertUnanswered(searches, 100, ALICE, Failure.NO_TIME);
         for (var i = LISTED.mostOfUser() / 2; i < LISTED.mostOfUser(); i++) {
             assertTimesOut(shortTimeout, i, ALICE);
         }
-        assertThatThrownBy(() -> shortTimeout.call(process(100), ALICE, () -> "asked"))
-                .satisfies(HangableTest::isNotMade);
+        assertUnanswered(shortTimeout, 100, ALICE, Failure.NO_TIME);
         for (var i = LISTED.mostOfUser() / 2; i < LISTED.most() / 2; i++) {
             assertTimesOut(searches, 1000 + i, 2000 + i);
         }
-        assertThatThrownBy(() -> searches.call(process(100), BOB, () -> "asked"))
-                .satisfies(HangableTest::isNotMade)
+        assertUnanswered(searches, 100, BOB, Failure.NO_TIME)
                 .hasMessageContaining("32 other processes already do not answer");
         await().until(() -> canRead(shortTimeout, process(100), BOB));
     }
@@ -152,8 +145,7 @@ class HangableTest {
     void processThatHangsInASearchIsNotReadAgain() {
         var searches = shortTimeout.with(limits(Limits.SEARCHED, SHORT, LONG));
         assertTimesOut(searches, 1, ALICE);
-        assertThatThrownBy(() -> shortTimeout.call(process(1), ALICE, () -> "asked again"))
-                .satisfies(HangableTest::isTimeout);
+        assertUnanswered(shortTimeout, 1, ALICE, Failure.TIMEOUT);
     }
 
     /** What it would still do must not happen, for example while it waits for a lock. */
@@ -168,7 +160,7 @@ class HangableTest {
         var reader = reader(SHORT, SHORT);
         assertTimesOut(reader, 1, ALICE);
         assertThatThrownBy(() -> readHanging(reader, 2, ALICE))
-                .satisfies(HangableTest::isNotMade)
+                .satisfies(e -> assertFailure(e, Failure.NO_TIME))
                 .hasMessageContaining("no time was left");
         await().until(() -> canRead(reader, process(3), ALICE));
         reader.beginObservation();
@@ -183,41 +175,24 @@ class HangableTest {
         assertThat(Thread.interrupted()).isFalse();
     }
 
-    @Test
-    void readsABatchOnOneThread() throws Exception {
-        var reader = reader(LONG, LONG);
-        var threads = reader.callAll(IntStream.range(0, 100).boxed().toList(), pid -> threadOf(reader, pid));
-        assertThat(threads)
-                .hasSize(100)
-                .containsOnly(threads.getFirst())
-                .doesNotContain(Thread.currentThread().getName());
-    }
-
     /** Only the read that hangs is lost; what else belongs to that process is read again. */
     @Test
-    void batchContinuesAfterAHangingProcess() throws Exception {
+    void batchContinuesAfterAHangingProcessAndItsThreadReadsNothingMore() throws Exception {
         var attempts = new AtomicInteger();
+        var read = new ConcurrentLinkedQueue<Integer>();
         var results = shortTimeout.callAll(List.of(1, 2, 3), pid -> {
             attempts.incrementAndGet();
-            return pid == 2 ? hanging(pid) : "read";
-        });
-        assertThat(results).containsExactly("read", "it does not answer", "read");
-        assertThat(attempts).hasValue(4);
-    }
-
-    @Test
-    void abandonedThreadReadsNothingMore() throws Exception {
-        var read = new ConcurrentLinkedQueue<Integer>();
-        shortTimeout.callAll(List.of(1, 2), pid -> {
-            var result = pid == 1 ? hanging(pid) : "read";
+            var result = pid == 2 ? hanging(pid) : "read";
             read.add(pid);
             return result;
         });
-        assertThat(read).containsExactly(1, 2);
+        assertThat(results).containsExactly("read", "it does not answer", "read");
+        assertThat(attempts).hasValue(4);
+        assertThat(read).containsExactly(1, 2, 3);
         released.countDown();
-        await().until(() -> canRead(shortTimeout, process(1), ALICE));
-        await().until(() -> read.size() == 3); // the abandoned thread ends its own item
-        assertThat(read).containsExactly(1, 2, 1);
+        await().until(() -> canRead(shortTimeout, process(2), ALICE));
+        await().until(() -> read.size() == 4); // the abandoned thread ends its own item
+        assertThat(read).containsExactly(1, 2, 3, 2);
     }
 
     @Test
@@ -246,14 +221,6 @@ class HangableTest {
         }
     }
 
-    private static String threadOf(Hangable reader, int pid) {
-        try {
-            return reader.call(process(pid), ALICE, () -> Thread.currentThread().toString());
-        } catch (IOException | InterruptedException e) {
-            return e.toString();
-        }
-    }
-
     private static Hangable reader(Duration process, Duration observation) {
         return new Hangable("test", limits(LISTED, process, observation));
     }
@@ -262,22 +229,20 @@ class HangableTest {
         return new Limits(numbers.most(), numbers.mostOfUser(), process, observation, SHORT);
     }
 
-    private static void isTimeout(Throwable e) {
-        assertThat(e)
-                .isInstanceOfSatisfying(
-                        UnansweredException.class,
-                        unanswered -> assertThat(unanswered.failure()).isEqualTo(Failure.TIMEOUT));
+    private static AbstractThrowableAssert<?, ?> assertUnanswered(Hangable reader, int pid, long uid, Failure failure) {
+        return assertThatThrownBy(() -> reader.call(process(pid), uid, () -> "asked"))
+                .satisfies(e -> assertFailure(e, failure));
     }
 
-    private static void isNotMade(Throwable e) {
+    private static void assertFailure(Throwable e, Failure failure) {
         assertThat(e)
                 .isInstanceOfSatisfying(
                         UnansweredException.class,
-                        unanswered -> assertThat(unanswered.failure()).isEqualTo(Failure.NO_TIME));
+                        unanswered -> assertThat(unanswered.failure()).isEqualTo(failure));
     }
 
     private void assertTimesOut(Hangable reader, int pid, long uid) {
-        assertThatThrownBy(() -> readHanging(reader, pid, uid)).satisfies(HangableTest::isTimeout);
+        assertThatThrownBy(() -> readHanging(reader, pid, uid)).satisfies(e -> assertFailure(e, Failure.TIMEOUT));
     }
 
     private void readHanging(Hangable reader, int pid, long uid) throws IOException, InterruptedException {

@@ -9,14 +9,18 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
-import dev.genv.enforcer.testsupport.NamedMembership;
+import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.CProgram;
+import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -27,6 +31,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(600)
 class ProcessReaderTest {
+    private static final Path REAL = Path.of("/proc");
+
     private final FakeProc proc;
     private final ProcessReader reader;
 
@@ -45,8 +51,7 @@ class ProcessReaderTest {
         process.thread(814).environ("GENV_ENVIRONMENT_ID=a");
 
         assertThat(observe(812))
-                .hasValueSatisfying(
-                        seen -> assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("a")));
+                .hasValueSatisfying(seen -> assertThat(named(seen)).isEqualTo(new Membership.InEnvironment("a")));
     }
 
     @Test
@@ -56,8 +61,7 @@ class ProcessReaderTest {
         process.thread(813).withoutEnvironment();
 
         assertThat(observe(812))
-                .hasValueSatisfying(
-                        seen -> assertThat(NamedMembership.of(seen)).isInstanceOf(Membership.Unknown.class));
+                .hasValueSatisfying(seen -> assertThat(named(seen)).isInstanceOf(Membership.Unknown.class));
     }
 
     /** The pid went to somebody else after the first look: nothing that was read is of one and the same process. */
@@ -111,6 +115,34 @@ class ProcessReaderTest {
         assertThat(unread(slow.readAll(pids, Set.of(), List.of(7, 2, 1)))).containsExactly(4, 3);
     }
 
+    @Test
+    void observesARealProcessWhoseFirstThreadHasExited(@TempDir Path folder) throws Exception {
+        var program = CProgram.compile(folder.resolve("leaderless"), """
+            #include <pthread.h>
+            #include <unistd.h>
+            static void *run(void *x) { sleep(600); return x; }
+            int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }
+            """);
+        try (var child = Child.running(List.of(program.toString()), Map.of("GENV_ENVIRONMENT_ID", "a"))) {
+            var stat = REAL.resolve(child.pid() + "/stat");
+            await().until(() -> Files.readString(stat).contains(") Z "));
+            assertThat(observe(new ProcessReader(new ProcFs(REAL)), child.pid()))
+                    .hasValueSatisfying(seen -> assertThat(named(seen)).isEqualTo(new Membership.InEnvironment("a")));
+        }
+    }
+
+    @Test
+    void processOfRootIsNotPermittedForOrdinaryUser() throws IOException {
+        Requirements.ordinaryUser();
+        Requirements.require(
+                Files.getAttribute(REAL.resolve("1"), "unix:uid").equals(0),
+                "a process 1 of root",
+                "run outside of a user namespace");
+        assertThat(observe(new ProcessReader(new ProcFs(REAL)), 1))
+                .map(ProcessReaderTest::named)
+                .contains(Membership.NOT_PERMITTED);
+    }
+
     private static List<Integer> unread(List<ProcessFacts> processes) {
         return processes.stream()
                 .filter(process -> process.environ()
@@ -129,8 +161,17 @@ class ProcessReaderTest {
                 : Optional.empty();
     }
 
+    /** Returns the membership that the environ of a process names. */
+    private static Membership named(ObservedProcess process) {
+        return switch (process.environ().content()) {
+            case Content.Intact(var named) -> named;
+            case Content.Unavailable(var reason) -> reason;
+            case Content.Overwritten() -> new Membership.Unknown("it is overwritten");
+        };
+    }
+
     private Membership membership(int pid) throws IOException {
-        return NamedMembership.of(observe(pid).orElseThrow());
+        return named(observe(pid).orElseThrow());
     }
 
     /** Its environment is a pipe, which somebody opens just when it is read: after the first look at {@code stat}. */

@@ -10,7 +10,6 @@ import dev.genv.enforcer.linux.PasswdFile;
 import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
@@ -20,10 +19,9 @@ import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
-import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
@@ -137,17 +135,10 @@ class ProgramFilesTest {
     }
 
     private ImmunityRules load(List<String> programs) {
-        var settings = new ObserverSettings(
-                "gpu-1",
-                "/var/tmp/genv",
-                programs.stream().map(ProtectedExecutable::parse).toList(),
-                List.of(),
-                false,
-                true,
-                true,
-                false,
-                Advice.CONTAINER,
-                Memory.ZERO);
+        var unused = Path.of("unused");
+        var settings = new NodeBuilder(unused, unused)
+                .programs(programs.stream().map(ProtectedExecutable::parse).toArray(ProtectedExecutable[]::new))
+                .settings();
         var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
         var files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();

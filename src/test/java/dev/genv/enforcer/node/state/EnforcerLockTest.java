@@ -129,17 +129,14 @@ class EnforcerLockTest {
     /** Whoever can open it can lock it: then we would watch for as long as he likes. */
     @Test
     void lockFileAccessibleToOthersIsReplaced() throws IOException {
-        assertActing(second);
-        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
-        assertActing(first);
+        assertReplacedAfter(() -> Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--")));
+        assertReplacedAfter(() -> Files.createLink(path.resolveSibling("second"), file));
     }
 
     @Test
     void lockFileOfAnotherUserIsReplaced() throws IOException {
         Requirements.root();
-        assertActing(second);
-        Files.setAttribute(file, "unix:uid", 65534);
-        assertActing(first);
+        assertReplacedAfter(() -> Files.setAttribute(file, "unix:uid", 65534));
     }
 
     /** One of the enforcer of another directory is locked, root's and closed: moved here it would make us watch. */
@@ -162,6 +159,19 @@ class EnforcerLockTest {
         assertThat(lockStatus.unusable()).startsWith("cannot be used");
         Files.delete(file);
         assertActing(first);
+    }
+
+    private interface Change {
+        void make() throws IOException;
+    }
+
+    /** The valid lock file that another enforcer holds is changed. */
+    private void assertReplacedAfter(Change change) throws IOException {
+        assertActing(second);
+        change.make();
+        assertActing(first);
+        first.close();
+        second.close();
     }
 
     private void assertReplacedAndLocked() throws IOException {

@@ -22,6 +22,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(600)
 class GenvLockTest {
@@ -82,39 +84,29 @@ class GenvLockTest {
         assertThat(flock()).isZero();
     }
 
-    /** A lock on a file that is no longer there excludes nobody. */
-    @Test
-    void waitsForTheNewFileWhenTheLockFileIsReplaced() throws Exception {
+    /** A lock on a file that is no longer there excludes nobody, and whoever still holds it keeps nobody waiting. */
+    @ParameterizedTest
+    @CsvSource({"true, true", "true, false", "false, true", "false, false"})
+    void waitsForTheFileThatIsTheLockFileNow(boolean isReplaced, boolean isReleased) throws Exception {
         var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
         var waiting = startWaiting();
-        Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
-        held.close();
+        if (isReplaced) {
+            Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
+        } else {
+            Files.delete(file);
+        }
+        if (isReleased) {
+            held.close();
+        }
         try (var lock = waiting.get()) {
             assertThat(lock).isNotNull();
+            assertThat(file).isRegularFile();
             assertThatThrownBy(() -> GenvLock.acquire(directory, SHORT, true))
                     .isInstanceOfSatisfying(LockException.class, GenvLockTest::assertTimeout);
         }
-    }
-
-    /** Otherwise whoever holds a file that is gone keeps us waiting for it. */
-    @Test
-    void doesNotWaitForAFileThatIsNoLongerTheLockFile() throws Exception {
-        try (var held = requireNonNull(GenvLock.acquire(directory, SHORT, true))) {
-            assertThat(held).isNotNull();
-            var waiting = startWaiting();
-            Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
-            closeResult(waiting);
+        if (!isReleased) {
+            held.close();
         }
-    }
-
-    @Test
-    void recreatesLockFileThatIsRemovedMeanwhile() throws Exception {
-        var held = requireNonNull(GenvLock.acquire(directory, SHORT, true));
-        var waiting = startWaiting();
-        Files.delete(file);
-        held.close();
-        closeResult(waiting);
-        assertThat(file).isRegularFile();
     }
 
     /** As GenvLock of the agent does it. */
@@ -127,40 +119,34 @@ class GenvLockTest {
                 .hasMessage("genv.lock is kept from being opened by its owner (fcntl F_SETLEASE)");
         var waiting = startWaiting();
         lease.close();
-        closeResult(waiting);
+        requireNonNull(waiting.get()).close();
     }
 
     @Test
     void refusesLockFileThatIsNotARegularFile() throws Exception {
         Fifo.at(file);
         assertRefused("is not a regular file");
-        Files.delete(file);
         Files.createDirectory(file);
         assertRefused("is not a regular file");
-        Files.delete(file);
         Files.createSymbolicLink(file, Files.createFile(file.resolveSibling("elsewhere")));
         assertRefused("is a symbolic link");
-        Files.delete(file);
         Files.createSymbolicLink(file, file.resolveSibling("absent"));
         assertRefused("is a symbolic link");
         assertThat(file.resolveSibling("absent")).doesNotExist();
     }
 
-    private void assertRefused(String why) {
+    private void assertRefused(String why) throws IOException {
         for (var create : new boolean[] {true, false}) {
             assertThatThrownBy(() -> GenvLock.acquire(directory, LONG, create))
                     .isInstanceOfSatisfying(
                             LockException.class, e -> assertThat(e.file()).isNull())
                     .hasMessageContainingAll("genv.lock", why);
         }
+        Files.delete(file);
     }
 
     private static void assertTimeout(LockException e) {
         assertThat(e.file()).isNotNull();
-    }
-
-    private static void closeResult(Future<@Nullable GenvLock> waiting) throws Exception {
-        requireNonNull(waiting.get()).close();
     }
 
     private int flock() throws IOException, InterruptedException {

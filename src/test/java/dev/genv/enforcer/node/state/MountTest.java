@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class MountTest {
     private static final Path STATE = Path.of("/var/tmp/genv");
@@ -44,12 +46,17 @@ class MountTest {
                 "63 43 0:39 / /a rw,nosuid,nodev,relatime - fuse.sshfs bob@x:/user_id=0 rw,user_id=61002,group_id=100",
                 "64 43 0:40 / /b rw shared:1 master:2 - fuse x rw,allow_other,user_id=0",
                 "65 43 0:41 / /c rw - ext4 /dev/sda rw,user_id=61002",
-                "66 43 0:42 / /d rw - fuse.x user_id=61002 rw"));
+                "66 43 0:42 / /d rw - fuse.x user_id=61002 rw",
+                "67 43 0:43 / /e rw - fuse x rw,xuser_id=5,user_id=5x"));
         assertThat(mounts)
                 .extracting(Mount::user)
                 .containsExactly(
-                        OptionalLong.of(61002), OptionalLong.of(0), OptionalLong.empty(), OptionalLong.empty());
-        assertThat(mounts).extracting(Mount::type).containsExactly("fuse.sshfs", "fuse", "ext4", "fuse.x");
+                        OptionalLong.of(61002),
+                        OptionalLong.of(0),
+                        OptionalLong.empty(),
+                        OptionalLong.empty(),
+                        OptionalLong.empty());
+        assertThat(mounts).extracting(Mount::type).containsExactly("fuse.sshfs", "fuse", "ext4", "fuse.x", "fuse");
     }
 
     @Test
@@ -59,23 +66,17 @@ class MountTest {
                 .isEmpty();
     }
 
-    @Test
-    void findsUserMountsAboveAndWithinTheDirectory() {
-        assertThat(at(ROOT, fuse("/var/tmp", 61002))).isPresent();
-        assertThat(at(ROOT, fuse("/var/tmp/genv/envs.json", 61002))).isPresent();
-    }
-
-    @Test
-    void trustsMountsOfRootAndOfTheService() {
-        assertThat(at(ROOT, fuse("/var/tmp/genv", 0))).isEmpty();
-        assertThat(at(ROOT, fuse("/var/tmp/genv", OWN))).isEmpty();
-    }
-
-    @Test
-    void ignoresMountsElsewhere() {
-        assertThat(at(ROOT, fuse("/var/tmp/genv2", 61002), fuse("/home/attacker", 61002)))
-                .isEmpty();
-        assertThat(at(ROOT)).isEmpty();
+    @ParameterizedTest
+    @CsvSource({
+        "/var/tmp, 61002, true",
+        "/var/tmp/genv/envs.json, 61002, true",
+        "/var/tmp/genv, 0, false",
+        "/var/tmp/genv, 7, false",
+        "/var/tmp/genv2, 61002, false",
+        "/home/attacker, 61002, false",
+    })
+    void findsMountsOfOtherUsersAboveAndWithinTheDirectory(String point, long uid, boolean isFound) {
+        assertThat(at(ROOT, fuse(point, uid)).isPresent()).isEqualTo(isFound);
     }
 
     @Test
