@@ -2,7 +2,6 @@ package dev.genv.enforcer.telemetry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.chart.PromExpression;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.testsupport.Exposition;
@@ -18,8 +17,6 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The same machine gives the same metrics as genv's own monitoring, which was recorded. */
 class GenvCompatibilityTest {
@@ -60,18 +57,6 @@ class GenvCompatibilityTest {
                 .collect(Collectors.toSet());
         assertThat(hosts.afterCycle()).isEqualTo(recorded.only(name -> !unbounded.contains(name)));
         assertThat(unbounded).hasSize(7);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"node", "fleet"})
-    void everyQueryOfTheDashboardFindsItsSeries(String kind) throws IOException {
-        var exported = labels((kind.equals("node") ? node : fleet).afterCycle());
-        for (var query : GenvMetricsFixture.dashboard()) {
-            new PromExpression(query).metrics().forEach((metric, labels) -> {
-                assertThat(exported).as(query).containsKey(metric);
-                assertThat(exported.get(metric)).as(query).containsAll(labels);
-            });
-        }
     }
 
     /** Returns the names of the labels of each metric. */

@@ -71,10 +71,6 @@ final class GenvMetricsFixture {
         return Exposition.parse(Files.readString(FOLDER.resolve(file)));
     }
 
-    static List<String> dashboard() throws IOException {
-        return Files.readAllLines(FOLDER.resolve("dashboard.txt"));
-    }
-
     static FakeHost used(String name) {
         return new FakeHost(host(name)
                         .devices(4)
