@@ -449,6 +449,14 @@ class SettingsTest {
         assertThat(read(Map.of(parts[0], parts[1])).isRemote()).isTrue();
     }
 
+    @Test
+    void refusesAPortThatIsNotOfKubernetes() {
+        assertThat(errors(Map.of("PORT", "8080")))
+                .singleElement()
+                .asString()
+                .startsWith("GENV_ENFORCER_PORT: there is no such setting");
+    }
+
     /** Reads these variables beside valid ones for machines and for mails. A blank one is unset. */
     private Settings read(Map<String, String> variables) throws InvalidSettingsException {
         var all = new HashMap<String, String>();
