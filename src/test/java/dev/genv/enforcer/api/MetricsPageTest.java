@@ -125,13 +125,6 @@ class MetricsPageTest {
         }
     }
 
-    @Test
-    void theServiceLimitsTheSeries() throws IOException {
-        enforcer.runCycle();
-        assertThat(Exposition.parse(scrape("*/*").text()).types())
-                .containsEntry("genv_enforcer_genv_series_omitted", "gauge");
-    }
-
     private String exported() throws IOException {
         return scrape().text().replace("\r", "");
     }

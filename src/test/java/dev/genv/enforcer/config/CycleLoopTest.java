@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
-import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
@@ -34,8 +33,7 @@ class CycleLoopTest {
 
     @Test
     void watchdogStartsAnOverdueCycle() {
-        var second = Duration.ofSeconds(1);
-        var loop = new CycleLoop(enforcer(), new CycleSchedule(second, second), scheduler, () -> 0, time.ticker());
+        var loop = loop(Duration.ofSeconds(1), Duration.ofSeconds(1), 0);
 
         time.pass(Duration.ofMillis(3200));
         loop.runIfOverdue();
@@ -53,12 +51,7 @@ class CycleLoopTest {
 
     @Test
     void runsADueCycleAfterItsDelay() {
-        var loop = new CycleLoop(
-                enforcer(),
-                new CycleSchedule(Duration.ofSeconds(1), Duration.ZERO),
-                scheduler,
-                () -> Long.MAX_VALUE,
-                time.ticker());
+        var loop = loop(Duration.ofSeconds(1), Duration.ZERO, Long.MAX_VALUE);
 
         loop.runDelayed();
 
@@ -67,12 +60,7 @@ class CycleLoopTest {
 
     @Test
     void delayedCycleDoesNotStartAfterShutdown() throws InterruptedException {
-        var loop = new CycleLoop(
-                enforcer(),
-                new CycleSchedule(Duration.ofHours(24), Duration.ZERO),
-                scheduler,
-                () -> Long.MAX_VALUE,
-                time.ticker());
+        var loop = loop(Duration.ofHours(24), Duration.ZERO, Long.MAX_VALUE);
         var delayed = Thread.ofVirtual().start(loop::runDelayed);
 
         loop.stop(new ShutdownEvent());
@@ -81,9 +69,10 @@ class CycleLoopTest {
         assertThat(cycles).isEmpty();
     }
 
-    private Enforcer enforcer() {
+    private CycleLoop loop(Duration interval, Duration longest, long random) {
         var config = EnforcerConfigBuilder.enforcerConfig(new FakeHost(host())).build();
-        return EnforcerFactory.create(
+        var enforcer = EnforcerFactory.create(
                 config, NoStore.records(new ViolationRegistry(1)), time.ticker(), List.of(cycles::add));
+        return new CycleLoop(enforcer, new CycleSchedule(interval, longest), scheduler, () -> random, time.ticker());
     }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class GenvCollectorTest {
     private static final String OMITTED = "genv_enforcer_genv_series_omitted{host=\"gpu-1\"}";
 
-    private final FakeHost machine = RecordedMachine.used("gpu-1");
+    private final FakeHost machine = GenvMetricsFixture.used("gpu-1");
     private final GenvMetricsFixture metrics = new GenvMetricsFixture(GenvMetrics.ALL, true, machine);
 
     @Test
@@ -42,7 +42,7 @@ class GenvCollectorTest {
 
     @Test
     void seriesOfAMachineThatIsNotReachedOrRemovedDisappear() throws IOException {
-        var other = RecordedMachine.used("gpu-2");
+        var other = GenvMetricsFixture.used("gpu-2");
         metrics.hosts.add(other);
         assertThat(metrics.afterCycle().samples().keySet()).anyMatch(series -> series.contains("gpu-2"));
         other.observeWith(() -> {
@@ -64,7 +64,7 @@ class GenvCollectorTest {
 
     @Test
     void anotherNameOfAMachineHasNoSeries() throws IOException {
-        metrics.hosts.add(RecordedMachine.used("alias").setMachine("the same"));
+        metrics.hosts.add(GenvMetricsFixture.used("alias").setMachine("the same"));
         machine.setMachine("the same");
         assertThat(metrics.afterCycle().samples().keySet()).noneMatch(series -> series.contains("alias"));
     }

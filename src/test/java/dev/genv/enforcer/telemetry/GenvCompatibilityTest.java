@@ -2,7 +2,6 @@ package dev.genv.enforcer.telemetry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.chart.PromExpression;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import dev.genv.enforcer.testsupport.Exposition;
@@ -18,8 +17,6 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The same machine gives the same metrics as genv's own monitoring, which was recorded. */
 class GenvCompatibilityTest {
@@ -27,51 +24,39 @@ class GenvCompatibilityTest {
     private static final Set<String> HOST_LABELS = Set.of("hostname", "index");
 
     private final GenvMetricsFixture node =
-            new GenvMetricsFixture(GenvMetrics.ALL, false, RecordedMachine.used("gpu-1"));
+            new GenvMetricsFixture(GenvMetrics.ALL, false, GenvMetricsFixture.used("gpu-1"));
     private final GenvMetricsFixture fleet = new GenvMetricsFixture(
-            GenvMetrics.ALL, true, RecordedMachine.used("gpu-1"), RecordedMachine.unused("gpu-2"));
+            GenvMetrics.ALL, true, GenvMetricsFixture.used("gpu-1"), GenvMetricsFixture.unused("gpu-2"));
 
     @Test
     void nodeExportsWhatGenvMonitorExports() throws IOException {
-        assertThat(node.afterCycle().ofGenv()).isEqualTo(RecordedMachine.recorded("local.txt"));
+        assertThat(node.afterCycle().ofGenv()).isEqualTo(GenvMetricsFixture.recorded("local.txt"));
     }
 
     @Test
     void fleetExportsWhatGenvRemoteMonitorExports() throws IOException {
-        assertThat(fleet.afterCycle().ofGenv()).isEqualTo(RecordedMachine.recorded("remote.txt"));
+        assertThat(fleet.afterCycle().ofGenv()).isEqualTo(GenvMetricsFixture.recorded("remote.txt"));
     }
 
     @Test
     void openMetricsHasTheSame() throws IOException {
         fleet.afterCycle();
         var text = fleet.text(TextFormat.CONTENT_TYPE_OPENMETRICS_100);
-        assertThat(Exposition.parse(text).ofGenv()).isEqualTo(RecordedMachine.recorded("remote.txt"));
+        assertThat(Exposition.parse(text).ofGenv()).isEqualTo(GenvMetricsFixture.recorded("remote.txt"));
         assertThat(text).endsWith("# EOF\n");
     }
 
     @Test
     void hostsAloneHaveNoSeriesOfProcessesEnvironmentsAndUsers() throws IOException {
         var hosts = new GenvMetricsFixture(
-                GenvMetrics.HOSTS, true, RecordedMachine.used("gpu-1"), RecordedMachine.unused("gpu-2"));
-        var recorded = RecordedMachine.recorded("remote.txt");
+                GenvMetrics.HOSTS, true, GenvMetricsFixture.used("gpu-1"), GenvMetricsFixture.unused("gpu-2"));
+        var recorded = GenvMetricsFixture.recorded("remote.txt");
         var unbounded = labels(recorded).entrySet().stream()
                 .filter(metric -> !HOST_LABELS.containsAll(metric.getValue()))
                 .map(Map.Entry::getKey)
                 .collect(Collectors.toSet());
         assertThat(hosts.afterCycle()).isEqualTo(recorded.only(name -> !unbounded.contains(name)));
         assertThat(unbounded).hasSize(7);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"node", "fleet"})
-    void everyQueryOfTheDashboardFindsItsSeries(String kind) throws IOException {
-        var exported = labels((kind.equals("node") ? node : fleet).afterCycle());
-        for (var query : RecordedMachine.dashboard()) {
-            new PromExpression(query).metrics().forEach((metric, labels) -> {
-                assertThat(exported).as(query).containsKey(metric);
-                assertThat(exported.get(metric)).as(query).containsAll(labels);
-            });
-        }
     }
 
     /** Returns the names of the labels of each metric. */
@@ -93,7 +78,7 @@ class GenvCompatibilityTest {
 
     @Test
     void thePageListsEachOfGenvsMetrics() throws IOException {
-        var recorded = RecordedMachine.recorded("local.txt").descriptions();
+        var recorded = GenvMetricsFixture.recorded("local.txt").descriptions();
         var rows = Stream.of(GenvMetric.values())
                 .map(metric -> metric.family(List.of()))
                 .filter(family -> recorded.containsKey(family.name))

@@ -3,19 +3,37 @@ package dev.genv.enforcer.api.connection;
 import static dev.genv.enforcer.api.connection.ClientConnection.HEAD_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpRequestDecoder;
+import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** With an embedded channel, whose clock does not advance. */
 class ClientConnectionTest {
+    private static final String REQUEST = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
     private final EmbeddedChannel channel = new EmbeddedChannel(new ChannelInboundHandlerAdapter());
     private final ClientConnection connection;
 
     ClientConnectionTest() {
         channel.freezeTime();
         connection = new ClientConnection(channel, "a", channel.eventLoop());
+    }
+
+    @AfterEach
+    void closeChannel() {
+        channel.finishAndReleaseAll();
     }
 
     @Test
@@ -74,5 +92,118 @@ class ClientConnectionTest {
     private void advanceTime(long millis) {
         channel.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
         channel.runScheduledPendingTasks();
+    }
+
+    @Test
+    void passesOnRequestsUpToTheLimit() {
+        addCodec();
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS));
+        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void closesTheConnectionAboveTheLimit() {
+        addCodec();
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS + 1));
+        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void countsOnlyUnansweredRequests() {
+        addCodec();
+        for (var i = 0; i < 3 * ClientConnection.MAX_PENDING_REQUESTS; i++) {
+            send(REQUEST);
+            answer(HttpResponseStatus.OK);
+        }
+        assertThat(requests()).isEqualTo(3 * ClientConnection.MAX_PENDING_REQUESTS);
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void countsAnInterimResponseAsNoAnswer() {
+        addCodec();
+        for (var i = 0; i <= ClientConnection.MAX_PENDING_REQUESTS; i++) {
+            send(REQUEST);
+            answer(HttpResponseStatus.CONTINUE);
+        }
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void removesTheUpgradeHeader() {
+        addCodec();
+        send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+        assertThat(channel.<HttpRequest>readInbound().headers().contains("Upgrade"))
+                .isFalse();
+    }
+
+    @Test
+    void passesOnSingleBytesToACodecAddedLater() {
+        addDetection();
+        for (var letter : REQUEST.split("", -1)) {
+            send(letter);
+        }
+        assertThat(requests()).isEqualTo(1);
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void limitsRequestsOfACodecAddedLater() {
+        addDetection();
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS + 1));
+        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void closesAConnectionWithTheHttp2Preface() {
+        addDetection();
+        for (var letter : "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".split("", -1)) {
+            send(letter);
+        }
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    private void send(String text) {
+        if (channel.isOpen()) {
+            channel.writeInbound(Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII));
+        }
+    }
+
+    private void answer(HttpResponseStatus status) {
+        if (channel.isOpen()) {
+            channel.writeOutbound(new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status));
+        }
+    }
+
+    private long requests() {
+        return channel.inboundMessages().stream()
+                .filter(HttpRequest.class::isInstance)
+                .count();
+    }
+
+    private void addCodec() {
+        channel.pipeline().addLast(new HttpRequestDecoder(), new HttpResponseEncoder());
+    }
+
+    /** A port that also knows HTTP/2 adds the codec when a byte is not that of its preface. */
+    private void addDetection() {
+        channel.pipeline().addLast(new ChannelInboundHandlerAdapter() {
+            private final StringBuilder begun = new StringBuilder();
+
+            @Override
+            public void channelRead(ChannelHandlerContext context, Object message) {
+                var bytes = (ByteBuf) message;
+                begun.append(bytes.toString(StandardCharsets.US_ASCII));
+                bytes.release();
+                if (!"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".startsWith(begun.toString())) {
+                    context.pipeline().addLast(new HttpRequestDecoder(), new HttpResponseEncoder());
+                    context.fireChannelRead(Unpooled.copiedBuffer(begun, StandardCharsets.US_ASCII));
+                    context.pipeline().remove(this);
+                }
+            }
+        });
     }
 }

@@ -165,16 +165,6 @@ class PlanResourceTest {
         post("[".repeat(100_000)).statusCode(400).contentType("application/problem+json");
     }
 
-    @Test
-    void refusesAnotherContentType() {
-        given().contentType("text/plain")
-                .body("x")
-                .post("/plan")
-                .then()
-                .statusCode(415)
-                .contentType("application/problem+json");
-    }
-
     private static ValidatableResponse plan(String policy, String snapshots) {
         return post("{\"policy\": %s, \"snapshots\": %s}".formatted(policy, snapshots));
     }

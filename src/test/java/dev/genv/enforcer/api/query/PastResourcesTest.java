@@ -190,11 +190,6 @@ class PastResourcesTest {
         report(query).statusCode(400).contentType("application/problem+json").body("detail", containsString(detail));
     }
 
-    @Test
-    void refusesAnotherType() {
-        given().accept("text/html").get("/report").then().statusCode(406).contentType("application/problem+json");
-    }
-
     private static ValidatableResponse replay(String query, String body) {
         return given().contentType("application/json")
                 .urlEncodingEnabled(false)

@@ -19,17 +19,10 @@ class ReportCsvTest {
 
     @Test
     void hasOneHeaderAndOneFormOfRow() {
-        var report = new ReportView(
-                Instant.EPOCH,
-                Instant.EPOCH,
-                null,
-                null,
-                true,
+        var report = report(
                 List.of(new HostHours("gpu-1", 24.5), new HostHours("gpu-2", 12)),
-                List.of(new UserHours("raz", "gpu-1", 12.25, 3, 9.25)),
-                List.of(),
-                List.of(new RuleCounts(null, "env-memory", 3, 2, 1)),
-                List.of());
+                new UserHours("raz", "gpu-1", 12.25, 3, 9.25),
+                List.of(new RuleCounts(null, "env-memory", 3, 2, 1)));
 
         assertThat(ReportCsv.of(report))
                 .isEqualTo(HEADER + "\"raz\",\"gpu-1\",24.5,12.25,3.0,9.25,,,,\r\n" + ",\"gpu-2\",12.0,,,,,,,\r\n"
@@ -66,17 +59,12 @@ class ReportCsvTest {
     }
 
     private static String row(@Nullable String user) {
-        var report = new ReportView(
-                Instant.EPOCH,
-                Instant.EPOCH,
-                null,
-                null,
-                true,
-                List.of(),
-                List.of(new UserHours(user, "h", 0, 0, 0)),
-                List.of(),
-                List.of(),
-                List.of());
+        var report = report(List.of(), new UserHours(user, "h", 0, 0, 0), List.of());
         return ReportCsv.of(report).substring(HEADER.length());
+    }
+
+    private static ReportView report(List<HostHours> hosts, UserHours user, List<RuleCounts> rules) {
+        return new ReportView(
+                Instant.EPOCH, Instant.EPOCH, null, null, true, hosts, List.of(user), List.of(), rules, List.of());
     }
 }

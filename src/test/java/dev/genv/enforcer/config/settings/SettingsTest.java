@@ -1,27 +1,59 @@
 package dev.genv.enforcer.config.settings;
 
-import static dev.genv.enforcer.config.settings.SettingsReading.errors;
-import static dev.genv.enforcer.config.settings.SettingsReading.read;
+import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.testsupport.KnownRules;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** Which values the variables have, which variables contradict each other, and how an error is reported. */
 class SettingsTest {
+    /** An administrator may set a secret by mistake, where a file is expected or under a wrong name. The log must not contain it. */
+    private static final String SECRET = "s3cret";
+
+    private static final Map<String, String> WITHOUT_MACHINES = Map.of("REMOTE_HOSTS", "", "REMOTE_KNOWN_HOSTS", "");
+    private static final Map<String, String> WITHOUT_MAIL = Map.of("MAIL_HOST", "", "MAIL_FROM", "", "MAIL_TO", "");
+
+    private final Path folder;
+    private final String knownHosts;
+
+    SettingsTest(@TempDir Path folder) throws IOException {
+        this.folder = folder;
+        knownHosts = file("known_hosts", "");
+    }
+
     @Test
     void hasTheDocumentedDefaults() throws InvalidSettingsException {
-        var settings = read(Map.of());
+        var settings = SettingsReader.read(new Variables(Map.of()));
 
         assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(10));
         assertThat(settings.general().mode()).isEqualTo(ServiceMode.ENFORCE);
@@ -29,103 +61,431 @@ class SettingsTest {
         assertThat(settings.safetyLimits())
                 .isEqualTo(new SafetyLimits(Duration.ofSeconds(30), Duration.ofSeconds(30), 10));
         assertThat(settings.stateDirectory()).isEqualTo(Path.of("/var/tmp/genv"));
-        assertThat(settings.state().lockTimeout()).isEqualTo(Duration.ofSeconds(5));
-        assertThat(settings.gpu().gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
-        assertThat(settings.gpu().nvidiaSmi()).isEqualTo("nvidia-smi");
         assertThat(settings.safety().requireHostPid()).isTrue();
-        assertThat(settings.general().nodeName()).isEmpty();
         assertThat(settings.safety().protectedExecutables()).isEmpty();
         assertThat(settings.safety().exemptUsers()).isEmpty();
+        assertThat(settings.notification().terminalMessages()).isFalse();
+        assertThat(settings.isRemote()).isFalse();
+        assertThat(settings.rules()).containsOnlyKeys(KnownRules.all());
+        settings.rules()
+                .forEach((rule, config) ->
+                        assertThat(config).as(rule.name()).isEqualTo(RuleConfig.of(rule.defaultMode())));
     }
 
     @ParameterizedTest
-    @CsvSource({"0,0", "10,10000", "10s,10000", " 2m ,120000", "1h,3600000", "1500ms,1500"})
-    void readsIntervals(String text, long millis) throws InvalidSettingsException {
-        assertThat(read(Map.of("GENV_ENFORCER_INTERVAL", text)).general().interval())
-                .isEqualTo(Duration.ofMillis(millis));
+    @CsvSource(delimiter = '|', textBlock = """
+            INTERVAL                   | 10             | general.interval             | PT10S
+            INTERVAL                   | 10s            | general.interval             | PT10S
+            INTERVAL                   | ' 2m '         | general.interval             | PT2M
+            INTERVAL                   | 1h             | general.interval             | PT1H
+            INTERVAL                   | 1500ms         | general.interval             | PT1.5S
+            MODE                       | AUDIT          | general.mode                 | AUDIT
+            MODE                       | ' aUdIt '      | general.mode                 | AUDIT
+            MODE                       | ''             | general.mode                 | ENFORCE
+            WHATEVER                   | ''             | general.mode                 | ENFORCE
+            NODE_NAME                  | ${HOME} a\\,b  | general.nodeName             | Optional[${HOME} a\\,b]
+            GENV_TERMINATE_PROCESSES   | 0              | general.terminateProcesses   | false
+            GENV_TERMINATE_PROCESSES   | 1              | general.terminateProcesses   | true
+            GENV_TMPDIR                | /srv/genv      | stateDirectory               | /srv/genv
+            GENV_TMPDIR                | ' '            | stateDirectory               | /var/tmp/genv
+            DATA_MAX_SIZE              | 4MiB           | data.dataMaxSize.bytes       | 4194304
+            GRACE                      | 2m             | safetyLimits.grace           | PT2M
+            COMPLIANCE_PERIOD          | 10m            | safetyLimits.compliancePeriod | PT10M
+            MAX_TERMINATIONS_PER_CYCLE | 0              | safetyLimits.maxTerminations | 0
+            EXEMPT_USERS               | ' a,10 , b-c$' | safety.exemptUsers           | [a, 10, b-c$]
+            REMOTE_USERNAME            | raz            | remote.username              | Optional[raz]
+            REMOTE_TIMEOUT             | 3s             | remote.timeout               | PT3S
+            REMOTE_SUDO                | false          | remote.sudo                  | false
+            REMOTE_STATE_DIR           | /srv/genv      | remote.stateDir              | /srv/genv
+            REMOTE_EXIT_ON_ERROR       | true           | remote.exitOnError           | true
+            REMOTE_QUIET               | true           | remote.quiet                 | true
+            # Otherwise the service would enforce on its own node instead of the machines.
+            REMOTE_HOSTS               | ,              | isRemote                     | true
+            WEBHOOK_URL                | http://localhost:8000/    | notification.webhookUrl | Optional[http://localhost:8000/]
+            WEBHOOK_URL                | http://127.0.0.1/         | notification.webhookUrl | Optional[http://127.0.0.1/]
+            WEBHOOK_URL                | http://[::1]:8000/x?y=1   | notification.webhookUrl | Optional[http://[::1]:8000/x?y=1]
+            WEBHOOK_URL                | https://example.org       | notification.webhookUrl | Optional[https://example.org]
+            # Quarkus expands it.
+            QUARKUS_HTTP_PORT          | ${PORT:8080}   | http.httpPort                | 8080
+            QUARKUS_MANAGEMENT_PORT    | ${PORT:8080}   | http.managementPort          | 9000
+            """)
+    void readsTheValue(String variable, String value, String setting, String expected) throws InvalidSettingsException {
+        assertThat(read(Map.of(variable, value))).extracting(setting).asString().isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "NON_ENV_PROCESSES,off,OFF",
+        "NON_ENV_PROCESSES,false,OFF",
+        "NON_ENV_PROCESSES,Audit,AUDIT",
+        "NON_ENV_PROCESSES,enforce,ENFORCE",
+        "NON_ENV_PROCESSES,TRUE,ENFORCE",
+        "UNLISTED_PROCESSES,off,OFF",
+        "UNLISTED_PROCESSES,false,OFF",
+        "UNLISTED_PROCESSES,Audit,AUDIT",
+        "MAX_DEVICES_PER_USER_MODE,off,OFF"
+    })
+    void readsTheModeOfARule(String variable, String value, RuleMode mode) throws InvalidSettingsException {
+        var rule = Stream.of(KnownRules.all())
+                .filter(each -> Variables.nameOf(each.name()).equals(variable.replace("_MODE", "")))
+                .findFirst()
+                .orElseThrow();
+        assertThat(read(Map.of(variable, value)).rules()).containsEntry(rule, RuleConfig.of(mode));
     }
 
     @Test
-    void readsSafetyLimits() throws InvalidSettingsException {
-        var safetyLimits = read(Map.of(
-                        "GENV_ENFORCER_GRACE", "2m",
-                        "GENV_ENFORCER_KILL_AFTER", "Never",
-                        "GENV_ENFORCER_COMPLIANCE_PERIOD", "10m",
-                        "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "0"))
-                .safetyLimits();
-
-        assertThat(safetyLimits).isEqualTo(new SafetyLimits(Duration.ofMinutes(2), null, Duration.ofMinutes(10), 0));
-        assertThat(errors(Map.of("GENV_ENFORCER_COMPLIANCE_PERIOD", "0")))
-                .containsExactly(
-                        "GENV_ENFORCER_COMPLIANCE_PERIOD=0: expected a time from 1s to 24h, such as 60s or 10m");
-    }
-
-    @Test
-    void singleCycleHasNoSafetyLimits() throws InvalidSettingsException {
-        var single =
-                Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_GRACE", "5s", "GENV_ENFORCER_KILL_AFTER", "1s");
-
-        assertThat(read(single).safetyLimits()).isEqualTo(new SafetyLimits(Duration.ZERO, null, 0));
-        assertThat(read(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "3"))
-                        .safetyLimits()
-                        .maxTerminations())
-                .isEqualTo(3);
-    }
-
-    @Test
-    void readsProtectedProgramsAndExemptUsers() throws InvalidSettingsException {
+    void readsListsAndVariablesThatTakePrecedence() throws InvalidSettingsException {
         var settings = read(Map.of(
-                "GENV_ENFORCER_PROTECTED_EXECUTABLES", "/opt/a, /opt/b@alice /opt/c@*",
-                "GENV_ENFORCER_EXEMPT_USERS", " alice,1003 , svc-gpu$"));
-
+                "MAX_DEVICES_PER_USER", "2",
+                "MAX_DEVICES_FOR_USER", "john=3, paul=0  a=b=4",
+                "PROTECTED_EXECUTABLES", "/opt/a, /opt/b@alice /opt/c@*",
+                "GENV_TMPDIR", "/srv/genv",
+                "STATE_DIR", "/x",
+                "KILL_AFTER", "Never",
+                "REMOTE_HOSTS", "gpu-1,raz@gpu-2:2222, [::1]:22",
+                "WEBHOOK_URL", "http://hooks.example.org/",
+                "WEBHOOK_PLAIN_HTTP", "true"));
+        assertThat(settings.rules())
+                .containsEntry(
+                        KnownRules.MAX_DEVICES_PER_USER,
+                        new RuleConfig(RuleMode.ENFORCE, new Limits(2, Map.of("john", 3, "paul", 0, "a=b", 4))));
         assertThat(settings.safety().protectedExecutables())
                 .containsExactly(
                         new ProtectedExecutable(Path.of("/opt/a"), "0"),
                         new ProtectedExecutable(Path.of("/opt/b"), "alice"),
                         new ProtectedExecutable(Path.of("/opt/c"), "*"));
-        assertThat(settings.safety().exemptUsers()).containsExactly("alice", "1003", "svc-gpu$");
+        assertThat(settings.stateDirectory()).isEqualTo(Path.of("/x"));
+        assertThat(settings.safetyLimits().killAfter()).isNull();
+        assertThat(settings.remote().hosts().orElseThrow())
+                .containsExactly(
+                        HostAddress.parse("gpu-1"), HostAddress.parse("raz@gpu-2:2222"), HostAddress.parse("[::1]:22"));
+        assertThat(settings.notification().webhookUrl()).contains(URI.create("http://hooks.example.org/"));
     }
 
     @Test
-    void treatsAnEmptyValueAsUnset() throws InvalidSettingsException {
-        var settings = read(Map.of("GENV_ENFORCER_MODE", "", "GENV_TMPDIR", " ", "GENV_ENFORCER_WHATEVER", ""));
+    void singleCycleHasNoSafetyLimitsUnlessItsTerminationsAreLimited() throws InvalidSettingsException {
+        var single = new HashMap<>(WITHOUT_MAIL);
+        single.putAll(Map.of("INTERVAL", "0", "GRACE", "5s", "KILL_AFTER", "1s"));
+        assertThat(read(single).safetyLimits()).isEqualTo(new SafetyLimits(Duration.ZERO, null, 0));
 
-        assertThat(settings.general().mode()).isEqualTo(ServiceMode.ENFORCE);
-        assertThat(settings.stateDirectory()).isEqualTo(Path.of("/var/tmp/genv"));
+        single.put("MAX_TERMINATIONS_PER_CYCLE", "3");
+        assertThat(read(single).safetyLimits().maxTerminations()).isEqualTo(3);
     }
 
     @Test
-    void readsTheVariablesOfGenv() throws InvalidSettingsException {
-        assertThat(read(Map.of("GENV_TMPDIR", "/srv/genv")).stateDirectory()).isEqualTo(Path.of("/srv/genv"));
-        assertThat(read(Map.of("GENV_TMPDIR", "/srv/genv", "GENV_ENFORCER_STATE_DIR", "/x"))
-                        .stateDirectory())
-                .isEqualTo(Path.of("/x"));
-        assertThat(read(Map.of("GENV_TERMINATE_PROCESSES", "0")).general().terminateProcesses())
-                .isFalse();
-        assertThat(read(Map.of("GENV_TERMINATE_PROCESSES", "1")).general().terminateProcesses())
-                .isTrue();
+    void readsTheFilesOfTheSshConnections() throws Exception {
+        var key = new ByteArrayOutputStream();
+        KeyPair.genKeyPair(new JSch(), KeyPair.ECDSA, 256).writePrivateKey(key);
+        var remote = read(Map.of(
+                        "REMOTE_HOSTS", "",
+                        "REMOTE_HOSTFILE", file("hosts", "gpu-7 # the new one\n"),
+                        "REMOTE_IDENTITY_FILE", file("id", key.toString(StandardCharsets.US_ASCII)),
+                        "REMOTE_PASSPHRASE_FILE", file("passphrase", "secret"),
+                        "REMOTE_SSH_CONFIG", file("config", "Host *\n")))
+                .remote();
+        assertThat(remote.hosts()).isEmpty();
+        assertThat(remote.hostfile()).contains(folder.resolve("hosts"));
+        assertThat(remote.identityFile()).contains(folder.resolve("id"));
+        assertThat(remote.passphraseFile()).contains(folder.resolve("passphrase"));
+        assertThat(remote.sshConfig()).contains(folder.resolve("config"));
+        assertThat(remote.knownHosts()).contains(folder.resolve("known_hosts"));
     }
 
     @Test
-    void takesTextLiterally() throws InvalidSettingsException {
-        var text = "${user.home} a\\,b \\${x}";
+    void addressOfTheWebhookMayBeInAFileInsteadOfAVariable() throws Exception {
+        var file = Map.of("WEBHOOK_URL_FILE", file("url", "https://hooks.example.org/s3cret\n"));
+        assertThat(read(file).notification().webhookUrlFile().orElseThrow()).hasPath("/s3cret");
 
-        assertThat(read(Map.of("GENV_ENFORCER_NODE_NAME", text)).general().nodeName())
-                .contains(text);
-    }
-
-    /** Otherwise the service would enforce on its own node instead of the machines. */
-    @Test
-    void aListWithoutAMachineStillMeansOtherMachines(@TempDir Path folder) throws Exception {
-        var known = Files.createFile(folder.resolve("known_hosts")).toString();
-        var settings = read(Map.of("GENV_ENFORCER_REMOTE_HOSTS", ",", "GENV_ENFORCER_REMOTE_KNOWN_HOSTS", known));
-
-        assertThat(settings.isRemote()).isTrue();
+        var both = new HashMap<>(file);
+        both.put("WEBHOOK_URL", "https://example.org/");
+        assertThat(errors(both))
+                .containsExactly("GENV_ENFORCER_WEBHOOK_URL_FILE: expected to be unset with GENV_ENFORCER_WEBHOOK_URL");
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"audit", "AUDIT", "aUdIt", " audit "})
-    void aWordIsReadInAnyCase(String text) throws InvalidSettingsException {
-        assertThat(read(Map.of("GENV_ENFORCER_MODE", text)).general().mode()).isEqualTo(ServiceMode.AUDIT);
+    @CsvSource(delimiter = '|', textBlock = """
+            MODE                     | enforec              | expected enforce or audit
+            INTERVAL                 | abc                  | expected 0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m
+            INTERVAL                 | -1                   | expected 0 for a single cycle
+            INTERVAL                 | 1x                   | expected 0 for a single cycle
+            INTERVAL                 | 500ms                | expected 0 for a single cycle
+            INTERVAL                 | 25h                  | expected 0 for a single cycle
+            INTERVAL                 | 10 s s               | expected 0 for a single cycle
+            INTERVAL                 | PT10S                | expected 0 for a single cycle
+            INTERVAL                 | 99999999999          | expected 0 for a single cycle
+            COMPLIANCE_PERIOD        | 0                    | expected a time from 1s to 24h, such as 60s or 10m
+            PROTECTED_EXECUTABLES    | Xorg                 | expected absolute paths
+            PROTECTED_EXECUTABLES    | opt/a                | expected absolute paths
+            PROTECTED_EXECUTABLES    | /opt/a@              | expected absolute paths
+            PROTECTED_EXECUTABLES    | /opt/a,b@alice       | expected absolute paths
+            PROTECTED_EXECUTABLES    | @alice               | expected absolute paths
+            EXEMPT_USERS             | @                    | expected names or uids of users, such as alice,1003
+            EXEMPT_USERS             | alice@host           | expected names or uids
+            EXEMPT_USERS             | 4294967295           | expected names or uids
+            EXEMPT_USERS             | 9999999999           | expected names or uids
+            EXEMPT_USERS             | 12345678901          | expected names or uids
+            EXEMPT_USERS             | a=b                  | expected names or uids
+            EXEMPT_USERS             | *                    | expected names or uids
+            EXEMPT_USERS             | /home/alice          | expected names or uids
+            EXEMPT_USERS             | a=b" threw an Exception whilst being converted c | expected names or uids
+            MAX_DEVICES_PER_USER     | -1                   | expected a whole number from 0
+            MAX_DEVICES_FOR_USER     | john                 | expected users with a limit each, each once, such as john=3,paul=2
+            ENV_OWNER                | maybe                | expected off, audit or enforce
+            UNLISTED_PROCESSES       | enforce              | expected off or audit, because this rule only reports
+            UNLISTED_PROCESSES       | true                 | expected off or audit, because this rule only reports
+            STATE_DIR                | relative             | expected an absolute path
+            GENV_METRICS             | some                 | expected off, hosts or all
+            REQUIRE_HOST_PID         | maybe                | expected true or false
+            GENV_TERMINATE_PROCESSES | no                   | expected 0 or 1
+            DATA_MAX_SIZE            | 4095KiB              | expected a size from 4MiB to 1024GiB, such as 256MiB or 2GiB
+            QUARKUS_HTTP_PORT        | $PORT                | expected a port, 0 to 65535
+            QUARKUS_MANAGEMENT_PORT  | $PORT                | expected a port, 0 to 65535
+            TERMINAL_MESSAGES        | maybe                | expected on or off
+            MAIL_HOST                | a b                  | expected the name or the address of a host
+            MAIL_PORT                | 65536                | expected a port, 0 to 65535
+            MAIL_TLS                 | maybe                | expected required, opportunistic or none
+            MAIL_FROM                | gpu                  | expected a mail address
+            MAIL_FROM                | GPU <gpu@example.org> | expected a mail address
+            MAIL_TO                  | user@example.org     | expected a mail address with {user}
+            MAIL_TO                  | {user}               | expected a mail address with {user}
+            MAIL_CC                  | a@b.org,c@d.org      | expected a mail address
+            MAIL_DELAY               | 25h                  | expected a time from 0s to 24h
+            MAIL_MAX_PER_HOUR        | 0                    | expected a whole number from 1 to 60
+            MAIL_MAX_PER_HOUR        | 61                   | expected a whole number from 1 to 60
+            WEBHOOK_FORMAT           | xml                  | expected cloudevents or text
+            WEBHOOK_PLAIN_HTTP       | perhaps              | expected true or false
+            REMOTE_HOSTS             | gpu-1,@              | "@" is not a user name
+            REMOTE_HOSTS             | gpu-1:99999          | "gpu-1:99999" is not a port
+            REMOTE_HOSTFILE          | relative             | expected an absolute path
+            REMOTE_HOSTFILE          | /does/not/exist      | /does/not/exist: there is no such file
+            REMOTE_KNOWN_HOSTS       | /does/not/exist      | expected a file that can be read
+            REMOTE_USERNAME          | -oProxyCommand       | expected the name of a user
+            REMOTE_USERNAME          | a b                  | expected the name of a user
+            REMOTE_IDENTITY_FILE     | /does/not/exist      | expected a file that can be read
+            REMOTE_IDENTITY_FILE     | /                    | expected a file that can be read
+            REMOTE_SSH_CONFIG        | relative             | expected an absolute path
+            REMOTE_TIMEOUT           | 0                    | expected a time from 1ms to 24h
+            REMOTE_TIMEOUT           | soon                 | expected a time from 1ms to 24h
+            REMOTE_SUDO              | maybe                | expected true or false
+            REMOTE_STATE_DIR         | genv                 | expected an absolute path
+            REMOTE_EXIT_ON_ERROR     | 1                    | expected true or false
+            REMOTE_QUIET             | yes                  | expected true or false
+            """)
+    void refusesAnInvalidValue(String variable, String value, String reason) {
+        assertThat(errors(Map.of(variable, value)))
+                .singleElement()
+                .asString()
+                .startsWith("%s=%s: %s".formatted(nameOf(variable), value, reason));
+    }
+
+    /** The service reads the files at its start, because a later error makes machines unreachable. */
+    @ParameterizedTest
+    @CsvSource({
+        "IDENTITY_FILE,no key,invalid privatekey",
+        "KNOWN_HOSTS,gpu-1 ssh-ed25519 AAAA!,is not a valid known_hosts file",
+        "HOSTFILE,'gpu-1\n# fine\nbad host\n',line 3"
+    })
+    void refusesInvalidFilesOfTheSshConnections(String name, String content, String reason) throws IOException {
+        var path = file("spoilt", content);
+        assertThat(errors(Map.of("REMOTE_" + name, path)))
+                .singleElement()
+                .asString()
+                .startsWith("GENV_ENFORCER_REMOTE_%s=%s: ".formatted(name, path))
+                .contains(reason);
+    }
+
+    @Test
+    void requiresAValidTokenFileAtTheStart() throws Exception {
+        var variable = Map.of("API_TOKEN_FILE", file("token", "s3cret\n"));
+        assertThat(read(variable).http().apiTokenFile()).contains(folder.resolve("token"));
+
+        file("token", "top s3cret");
+        assertThat(errors(variable))
+                .containsExactly("GENV_ENFORCER_API_TOKEN_FILE: expected a file with one token of at most 4096 ASCII"
+                        + " characters without blanks");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "API_TOKEN|s3cret|there is no such setting; did you mean GENV_ENFORCER_API_TOKEN_FILE?",
+                "REMOTE_PASSPHRASE|s3cret|there is no such setting; did you mean GENV_ENFORCER_REMOTE_PASSPHRASE_FILE?",
+                "API_TOKEN_FILE|s3cret|expected an absolute path",
+                "API_TOKEN_FILE|/s3cret|expected a file with a token, and it cannot be read",
+                "REMOTE_PASSPHRASE_FILE|s3cret|expected an absolute path",
+                "REMOTE_PASSPHRASE_FILE|/s3cret|expected a file that can be read",
+                "MAIL_PASSWORD_FILE|/s3cret|expected a file",
+                "WEBHOOK_SECRET_FILE|/s3cret|expected a file",
+                "WEBHOOK_URL_FILE|/s3cret|expected a file",
+                "WEBHOOK_URL|hooks.example.org/s3cret|expected an address",
+                "WEBHOOK_URL|ftp://hooks.example.org/s3cret|expected an address",
+                "WEBHOOK_URL|https:///s3cret|expected an address",
+                "WEBHOOK_URL|https://user:s3cret@hooks.example.org/|expected an address",
+                "WEBHOOK_URL|https://hooks.example.org/s3cret#x|expected an address",
+                "WEBHOOK_URL|https://hooks.example.org/ s3cret|expected an address",
+                "WEBHOOK_URL|http://hooks.example.org/s3cret|expected https, or http on localhost",
+            })
+    void reportsAnErrorWithoutASecret(String variable, String value, String reason) {
+        assertThat(errors(Map.of(variable, value)))
+                .noneMatch(line -> line.contains(SECRET))
+                .anyMatch(line -> line.startsWith("%s: %s".formatted(nameOf(variable), reason)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("contradictions")
+    void reportsEveryContradiction(Map<String, String> variables, List<String> expected) {
+        var errors = errors(variables);
+        assertThat(errors).hasSameSizeAs(expected);
+        for (var i = 0; i < expected.size(); i++) {
+            assertThat(errors.get(i)).startsWith("GENV_ENFORCER_" + expected.get(i));
+        }
+    }
+
+    static Stream<Arguments> contradictions() {
+        var noMachines = ": has no effect without machines";
+        var noMail = ": has no effect without GENV_ENFORCER_MAIL_HOST";
+        var noMessages =
+                ": expected to be unset with GENV_ENFORCER_INTERVAL=0, because a single cycle sends no messages";
+        return Stream.of(
+                arguments(
+                        Map.ofEntries(
+                                entry("REMOTE_HOSTS", ""),
+                                entry("REMOTE_KNOWN_HOSTS", ""),
+                                entry("REMOTE_PASSPHRASE_FILE", "/etc/passwd"),
+                                entry("REMOTE_QUIET", "true"),
+                                entry("REMOTE_STATE_DIR", "/x"),
+                                entry("REMOTE_SUDO", "false"),
+                                entry("REMOTE_TIMEOUT", "3s"),
+                                entry("REMOTE_USERNAME", "raz")),
+                        List.of(
+                                "REMOTE_PASSPHRASE_FILE" + noMachines, // without the value, which may be the passphrase
+                                "REMOTE_QUIET=true" + noMachines,
+                                "REMOTE_STATE_DIR=/x" + noMachines,
+                                "REMOTE_SUDO=false" + noMachines,
+                                "REMOTE_TIMEOUT=3s" + noMachines,
+                                "REMOTE_USERNAME=raz" + noMachines)),
+                // A machine with an unknown key is refused, so without keys every machine would be.
+                arguments(Map.of("REMOTE_KNOWN_HOSTS", ""), List.of("REMOTE_KNOWN_HOSTS=: expected a file")),
+                arguments(
+                        Map.of("TERMINAL_MESSAGES", "on"),
+                        List.of("TERMINAL_MESSAGES=on: expected off with machines over SSH")),
+                arguments(
+                        Map.of("MAIL_HOST", ""),
+                        List.of("MAIL_FROM=gpu@example.org" + noMail, "MAIL_TO={user}@example.org" + noMail)),
+                arguments(
+                        Map.of("MAIL_FROM", "", "MAIL_TO", ""),
+                        List.of("MAIL_FROM=: expected a mail address", "MAIL_TO=: expected an address with {user}")),
+                arguments(Map.of("MAIL_USER", "gpu"), List.of("MAIL_PASSWORD_FILE: expected a value")),
+                arguments(
+                        Map.of("WEBHOOK_FORMAT", "text"),
+                        List.of("WEBHOOK_FORMAT=text: has no effect without GENV_ENFORCER_WEBHOOK_URL")),
+                arguments(
+                        with(WITHOUT_MAIL, Map.of("AUDIT_MESSAGES", "on")),
+                        List.of("AUDIT_MESSAGES=on: has no effect without GENV_ENFORCER_TERMINAL_MESSAGES")),
+                arguments(
+                        with(WITHOUT_MACHINES, Map.of("INTERVAL", "0", "TERMINAL_MESSAGES", "on")),
+                        List.of("MAIL_HOST=mail.example.org" + noMessages, "TERMINAL_MESSAGES=on" + noMessages)),
+                arguments(
+                        with(
+                                with(WITHOUT_MACHINES, WITHOUT_MAIL),
+                                Map.of(
+                                        "INTERVAL", "0",
+                                        "DATA_DIR", "/data",
+                                        "MODE", "x",
+                                        "REMOTE_QUIET", "true",
+                                        "REMOTE_SUDO", "x")),
+                        List.of(
+                                "DATA_DIR=/data: expected no value with GENV_ENFORCER_INTERVAL=0",
+                                "MODE=x: expected",
+                                "REMOTE_QUIET=true" + noMachines,
+                                "REMOTE_SUDO=x: expected")));
+    }
+
+    @Test
+    void loginNeedsUserPasswordAndTls() throws Exception {
+        var login = new HashMap<>(Map.of("MAIL_USER", "gpu", "MAIL_PASSWORD_FILE", file("password", SECRET)));
+        assertThat(read(login).notification().mailUser()).contains("gpu");
+        login.put("MAIL_TLS", "none");
+        assertThat(errors(login)).singleElement().asString().startsWith("GENV_ENFORCER_MAIL_TLS=none");
+        login.remove("MAIL_USER");
+        assertThat(errors(login)).singleElement().asString().startsWith("GENV_ENFORCER_MAIL_USER");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "MAX_DEVICES_PER_USR,did you mean GENV_ENFORCER_MAX_DEVICES_PER_USER?",
+        "QQQQQQQQQQQQQQQ,",
+        "GRACE_PERIOD,GENV_ENFORCER_GRACE replaces it",
+        "STATE_CHANGE_GRACE,GENV_ENFORCER_GRACE replaces it",
+        "JOURNAL_DIR,GENV_ENFORCER_DATA_DIR replaces it",
+        "JOURNAL_MAX_SIZE,GENV_ENFORCER_DATA_MAX_SIZE replaces it",
+        "JOURNAL_MAX_AGE,GENV_ENFORCER_DATA_MAX_AGE replaces it",
+        "GPU_SOURCE,the service reads the GPUs with nvidia-smi only",
+        "NVML_LIBRARY,the service reads the GPUs with nvidia-smi only",
+        "NVML_HOLD,the service reads the GPUs with nvidia-smi only",
+        "REMOTE_AGENT,the service's own Python program replaces it"
+    })
+    void refusesAnUnknownVariableAndNamesItsReplacement(String name, String hint) {
+        assertThat(errors(Map.of(name, "x")))
+                .containsExactly(nameOf(name) + ": there is no such setting" + (hint == null ? "" : "; " + hint));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "PORT=tcp://10.0.0.1:8080",
+                "PORT_8080_TCP=tcp://10.0.0.1:8080",
+                "PORT_8080_TCP_ADDR=10.0.0.1",
+                "SERVICE_HOST=10.0.0.1",
+                "SERVICE_PORT=8080",
+                "SERVICE_PORT_HTTP=8080",
+                "METRICS_SERVICE_HOST=10.0.0.2",
+                "METRICS_PORT=tcp://10.0.0.2:8080",
+                "METRICS_PORT_8080_TCP_PROTO=tcp"
+            })
+    void ignoresVariablesThatKubernetesAdds(String variable) throws InvalidSettingsException {
+        var parts = variable.split("=", 2);
+        assertThat(read(Map.of(parts[0], parts[1])).isRemote()).isTrue();
+    }
+
+    @Test
+    void refusesAPortThatIsNotOfKubernetes() {
+        assertThat(errors(Map.of("PORT", "8080")))
+                .singleElement()
+                .asString()
+                .startsWith("GENV_ENFORCER_PORT: there is no such setting");
+    }
+
+    /** Reads these variables beside valid ones for machines and for mails. A blank one is unset. */
+    private Settings read(Map<String, String> variables) throws InvalidSettingsException {
+        var all = new HashMap<String, String>();
+        var base = Map.of(
+                "REMOTE_HOSTS", "gpu-1",
+                "REMOTE_KNOWN_HOSTS", knownHosts,
+                "MAIL_HOST", "mail.example.org",
+                "MAIL_FROM", "gpu@example.org",
+                "MAIL_TO", "{user}@example.org");
+        with(base, variables).forEach((name, value) -> all.put(nameOf(name), value));
+        return SettingsReader.read(new Variables(all));
+    }
+
+    private List<String> errors(Map<String, String> variables) {
+        return catchThrowableOfType(InvalidSettingsException.class, () -> read(variables))
+                .lines();
+    }
+
+    private String file(String name, String content) throws IOException {
+        return Files.writeString(folder.resolve(name), content).toString();
+    }
+
+    private static String nameOf(String variable) {
+        return variable.matches("(GENV_T|QUARKUS_).*") ? variable : "GENV_ENFORCER_" + variable;
+    }
+
+    private static Map<String, String> with(Map<String, String> variables, Map<String, String> others) {
+        var all = new HashMap<>(variables);
+        all.putAll(others);
+        return all;
     }
 }

@@ -1,0 +1,205 @@
+package dev.genv.enforcer.telemetry;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerFactory;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** The metrics of hosts, violations and actions after complete cycles. */
+class EnforcerMetricsTest {
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    private final FakeTime time = new FakeTime();
+    private final HostBuilder used = host("gpu-1")
+            .devices(2)
+            .with(env("a").attached(0))
+            .with(process(1).inEnvironment("a").uses(0));
+    private final FakeHost first = new FakeHost(used);
+    private final FakeHost second = new FakeHost(host("gpu-2"));
+    private final List<Host> hosts = new ArrayList<>(List.of(first, second));
+    private final ViolationRegistry violations = new ViolationRegistry(10);
+    private final Enforcer enforcer = EnforcerFactory.create(
+            EnforcerConfigBuilder.enforcerConfig(() -> new ArrayList<>(hosts))
+                    .remote(true)
+                    .rules(
+                            Map.of(
+                                    KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                    KnownRules.ENV_DEVICES, RuleMode.AUDIT,
+                                    KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                            new Limits(1, Map.of()))
+                    .safetyLimits(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(30), 0))
+                    .build(),
+            NoStore.records(violations),
+            time.ticker(),
+            List.of(new HostMetrics(registry), new CycleMetrics(registry, violations)));
+
+    @Test
+    void reportsTheStateOfEachHost() {
+        first.observeWith(() -> {
+            time.pass(Duration.ofMillis(1500));
+            return used.snapshot();
+        });
+        second.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+        enforcer.runCycle();
+        assertThat(ofHost("up", "gpu-1")).hasValue(1);
+        assertThat(ofHost("complete", "gpu-1")).hasValue(1);
+        assertThat(ofHost("gpu.processes", "gpu-1")).hasValue(1);
+        assertThat(ofHost("devices", "gpu-1")).hasValue(2);
+        assertThat(ofHost("environments", "gpu-1")).hasValue(1);
+        assertThat(ofHost("observation", "gpu-1")).hasValue(1.5);
+        assertThat(ofHost("up", "gpu-2")).hasValue(0);
+        assertThat(ofHost("complete", "gpu-2")).hasValue(0);
+        assertThat(problem("gpu-2")).hasValue(1);
+        assertThat(problem("gpu-1")).isEmpty();
+
+        second.setSnapshot(host("gpu-2"));
+        enforcer.runCycle();
+        enforcer.runCycle();
+        assertThat(ofHost("up", "gpu-2")).hasValue(1);
+        assertThat(problem("gpu-2")).isEmpty();
+    }
+
+    @Test
+    void removesTheSeriesOfARemovedHost() {
+        enforcer.runCycle();
+        assertThat(ofHost("up", "gpu-2")).hasValue(1);
+        hosts.remove(second);
+        enforcer.runCycle();
+        assertThat(ofHost("up", "gpu-1")).hasValue(1);
+        assertThat(ofHost("up", "gpu-2")).isEmpty();
+    }
+
+    @Test
+    void noHostIsUpAfterAFailedCycle() {
+        enforcer.runCycle();
+        hosts.add(null); // ends the cycle with an exception
+        enforcer.runCycle();
+        assertThat(ofHost("up", "gpu-1")).hasValue(0);
+        assertThat(ofHost("complete", "gpu-2")).hasValue(0);
+        assertThat(ofHost("devices", "gpu-1")).isEmpty();
+
+        hosts.removeLast();
+        enforcer.runCycle();
+        assertThat(ofHost("up", "gpu-1")).hasValue(1);
+        assertThat(ofHost("devices", "gpu-1")).hasValue(2);
+    }
+
+    @Test
+    void removesTheSeriesOfAGrantedPrivilege() {
+        first.setMissingPrivileges("KILL", "SYS_PTRACE");
+        second.setMissingPrivileges("KILL");
+        enforcer.runCycle();
+        assertThat(find("missing.privileges", "privilege", "KILL")).hasValue(2);
+        assertThat(find("missing.privileges", "privilege", "SYS_PTRACE")).hasValue(1);
+
+        first.setMissingPrivileges();
+        enforcer.runCycle();
+        assertThat(find("missing.privileges", "privilege", "KILL")).hasValue(1);
+        assertThat(find("missing.privileges", "privilege", "SYS_PTRACE")).isEmpty();
+    }
+
+    @Test
+    void recordsTheLockWaitOnlyWhenThereWasOne() {
+        first.setLockWait(Duration.ofMillis(1500));
+        enforcer.runCycle();
+        var wait = registry.get("genv.enforcer.lock.wait").timer();
+        assertThat(wait.count()).isEqualTo(1);
+        assertThat(wait.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(1500);
+    }
+
+    @Test
+    void countsTerminationsByRuleSignalAndOutcome() {
+        first.setSnapshot(host("gpu-1").devices(2).with(process(1).uses(0)));
+        cycle(0);
+        cycle(10);
+        assertThat(terminations("TERM", "signalled")).as("it is asked once").hasValue(1);
+        cycle(30);
+        assertThat(terminations("KILL", "signalled")).hasValue(1);
+        assertThat(violations("active.violations", "non-env-processes", "enforce"))
+                .hasValue(1);
+        first.setSnapshot(host("gpu-1").devices(2)).setExited(process(1).build().id());
+        cycle(31);
+
+        assertThat(terminations("KILL", "exited")).hasValue(1);
+        assertThat(violations("active.violations", "non-env-processes", "enforce"))
+                .hasValue(0);
+        assertThat(violations("violations", "non-env-processes", "enforce")).hasValue(1);
+    }
+
+    @Test
+    void countsSkippedActionsByReason() {
+        first.setSnapshot(host("gpu-1")
+                .devices(2)
+                .with(env("a").attached(0))
+                .with(
+                        process(1).inEnvironment("a").uses(1),
+                        process(2).uses(0).immune(Immunity.Kind.PROTECTED, "it runs the screen")));
+        cycle(0);
+        cycle(10);
+
+        assertThat(find("skipped", "reason", "audit")).hasValue(2);
+        assertThat(find("skipped", "reason", "protected")).hasValue(2);
+        assertThat(violations("active.violations", "env-devices", "audit")).hasValue(1);
+    }
+
+    @Test
+    void countsDetachments() {
+        first.setSnapshot(host("gpu-1").devices(2).with(env("a").attached(0, 1)));
+        cycle(0);
+
+        assertThat(find("detachments", "outcome", "detached")).hasValue(1);
+    }
+
+    private void cycle(long atSecond) {
+        time.passTo(Duration.ofSeconds(atSecond));
+        enforcer.runCycle();
+    }
+
+    private OptionalDouble terminations(String signal, String outcome) {
+        return find("terminations", "rule", "non-env-processes", "signal", signal, "outcome", outcome);
+    }
+
+    private OptionalDouble violations(String name, String rule, String mode) {
+        return find(name, "rule", rule, "mode", mode);
+    }
+
+    private OptionalDouble problem(String host) {
+        return find("host.problems", "host", host, "code", ProblemCode.HOST_UNREACHABLE.label());
+    }
+
+    private OptionalDouble ofHost(String name, String host) {
+        return find("host." + name, "host", host);
+    }
+
+    private OptionalDouble find(String name, String... labels) {
+        return registry.find("genv.enforcer." + name).tags(labels).meters().stream()
+                .mapToDouble(meter -> meter.measure().iterator().next().getValue())
+                .findAny();
+    }
+}
