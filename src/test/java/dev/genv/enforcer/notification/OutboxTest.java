@@ -55,6 +55,8 @@ class OutboxTest {
     void collectsABurstInOneMessage() {
         outbox.collect("raz", acted("a"));
         time.pass(Duration.ofSeconds(9));
+        assertThat(waiting()).isEqualTo(1);
+        assertThat(outbox.oldest()).isEqualTo(Duration.ofSeconds(9));
         outbox.collect("raz", acted("b"));
         assertThat(due()).isEmpty();
         assertThat(outbox.untilDue()).contains(Duration.ofSeconds(1));
@@ -64,6 +66,7 @@ class OutboxTest {
                 .satisfies(batch -> assertThat(batch.notices()).hasSize(2));
         assertThat(outbox.untilDue()).isEmpty();
         assertThat(waiting()).isZero();
+        assertThat(outbox.oldest()).isZero();
     }
 
     @Test
@@ -160,16 +163,6 @@ class OutboxTest {
         outbox.collect("user-7", acted("b"));
         assertThat(outbox.dropped.count()).isEqualTo(1);
         assertThat(waiting()).isEqualTo(201);
-    }
-
-    @Test
-    void oldestIsTheFirstThatWaits() {
-        time.pass(Duration.ofSeconds(3)); // the notices are of the start
-        assertThat(waiting()).isZero();
-        assertThat(outbox.oldest()).isZero();
-        outbox.collect("raz", acted("a"));
-        assertThat(waiting()).isEqualTo(1);
-        assertThat(outbox.oldest()).isEqualTo(Duration.ofSeconds(3));
     }
 
     /** A defect that concerns one event must not hold back the later ones. */
