@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The image with all flags of the README, and once without each; and the pods of the chart. They need a container engine. */
@@ -56,7 +57,7 @@ class ContainerIT {
         stateDirectory = Files.createDirectory(directory.resolve("genv"));
         Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
         state = new StateFiles(stateDirectory);
-        gpus = new FakeNvidiaSmi(Docker.DRIVER).gpus(3).noFault().noProcesses();
+        gpus = new FakeNvidiaSmi(ServiceContainer.DRIVER).gpus(3).noFault().noProcesses();
     }
 
     private Flags flags() throws IOException {
@@ -85,8 +86,7 @@ class ContainerIT {
             try (var service = ServiceContainer.start(flags().without("--cap-add", capability))) {
                 service.awaitReady(false);
                 service.awaitCycles(2);
-                assertThat(service.json("/hosts").getList("[0].missing_privileges"))
-                        .containsExactly(capability);
+                assertThat(service.ofHost("missing_privileges")).containsExactly(capability);
                 assertThat(service.log()).contains("run as root with --cap-add " + capability);
                 assertThat(stray.isAlive()).isTrue();
                 assertThat(member.isAlive()).isTrue();
@@ -105,7 +105,7 @@ class ContainerIT {
             try (var service = ServiceContainer.start(flags().add("--user", "65532"))) {
                 service.awaitReady(false);
                 service.awaitCycles(2);
-                assertThat(service.json("/hosts").getList("[0].missing_privileges"))
+                assertThat(service.ofHost("missing_privileges"))
                         .containsExactly("SYS_PTRACE", "DAC_READ_SEARCH", "KILL");
                 assertThat(stray.isAlive()).isTrue();
             }
@@ -120,7 +120,7 @@ class ContainerIT {
             service.awaitReady(false);
             gpus.process(FakeNvidiaSmi.uuid(2), service.startProcessInside(OTHER_UID), "10");
             service.awaitCycles(2);
-            assertThat(service.json("/hosts").getList("[0].missing_privileges")).containsExactly("HOST_PID");
+            assertThat(service.ofHost("missing_privileges")).containsExactly("HOST_PID");
             assertThat(service.json("/q/health/ready").getString("checks[0].data.reason"))
                     .isNotEmpty();
             assertThat(service.log()).contains("run with --pid=host");
@@ -140,7 +140,7 @@ class ContainerIT {
                 "run on a machine that has it");
         try (var service = ServiceContainer.start(flags().without("--security-opt", "apparmor=unconfined"))) {
             service.awaitReady(false);
-            assertThat(service.json("/hosts").getList("[0].missing_privileges")).containsExactly("APPARMOR");
+            assertThat(service.ofHost("missing_privileges")).containsExactly("APPARMOR");
             assertThat(service.log()).contains("--security-opt apparmor=unconfined");
         }
     }
@@ -152,7 +152,7 @@ class ContainerIT {
             try (var service = ServiceContainer.start(flags().without("--gpus", "all"))) {
                 service.awaitReady(false);
                 service.awaitCycles(2);
-                assertThat(service.json("/hosts").getList("[0].problems.code")).contains("gpu_tool_failed");
+                assertThat(service.ofHost("problems.code")).contains("gpu_tool_failed");
                 assertThat(stray.isAlive()).isTrue();
             }
         }
@@ -207,7 +207,7 @@ class ContainerIT {
             assertThat(Files.readString(Path.of("/proc", Long.toString(service.pid()), "maps")))
                     .contains("/opt/genv-enforcer/native/libsqlitejdbc.so");
             assertThat(service.execute("ls", "/dev/shm").output()).doesNotContain("sqlite");
-            assertThat(service.json("/hosts").getList("[0].problems.code")).isEmpty();
+            assertThat(service.ofHost("problems.code")).isEmpty();
         }
     }
 
@@ -217,10 +217,10 @@ class ContainerIT {
             first.awaitReady(true);
             try (var second = ServiceContainer.start(flags())) {
                 second.awaitReady(true);
-                assertThat(second.json("/hosts").getList("[0].problems.code")).contains("second_enforcer");
+                assertThat(second.ofHost("problems.code")).contains("second_enforcer");
                 first.stop();
                 second.awaitCycles(2);
-                assertThat(second.json("/hosts").getList("[0].problems.code")).isEmpty();
+                assertThat(second.ofHost("problems.code")).isEmpty();
             }
         }
     }
@@ -245,20 +245,16 @@ class ContainerIT {
     }
 
     /** With AOTMode=on, a cache that does not match aborts the start. */
-    @Test
-    void usesTheAotCacheOfTheImage() throws IOException {
+    @ParameterizedTest
+    @CsvSource({
+        "JAVA_TOOL_OPTIONS=-XX:AOTMode=on,''",
+        "JAVA_OPTS=-Xmx300m -XX:+PrintCommandLineFlags,-XX:MaxHeapSize=314572800",
+    })
+    void usesTheAotCacheOfTheImageAndTheJvmOptions(String variable, String shown) throws IOException {
         var cycle = ServiceContainer.runOnce(
-                flags().set("INTERVAL", 0).set("MODE", "audit").add("-e", "JAVA_TOOL_OPTIONS=-XX:AOTMode=on"));
+                flags().set("INTERVAL", 0).set("MODE", "audit").add("-e", variable));
         assertThat(cycle.exitCode()).as(cycle.text()).isZero();
-    }
-
-    @Test
-    void jvmOptionsOverrideTheDefaults() throws IOException {
-        var cycle = ServiceContainer.runOnce(flags().set("INTERVAL", 0)
-                .set("MODE", "audit")
-                .add("-e", "JAVA_OPTS=-Xmx300m -XX:+PrintCommandLineFlags"));
-        assertThat(cycle.exitCode()).as(cycle.text()).isZero();
-        assertThat(cycle.text()).contains("-XX:MaxHeapSize=%d".formatted(300 << 20));
+        assertThat(cycle.text()).contains(shown);
     }
 
     /** The folder of the database, which the pod's init container creates. */
