@@ -18,6 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ChartPodTest {
     private static final RenderedChart NODE = RenderedChart.of("");
     private static final RenderedChart REMOTE = RenderedChart.ofExample("remote");
+    private static final String ENFORCES = "workload/spec/template/metadata/labels/genv-enforcer~1enforces";
     private static final Map<String, RenderedChart> CHARTS = new HashMap<>();
 
     /** A chart of an example or of values, a place in one of its objects, and what is there; nothing if it is missing. */
@@ -86,6 +87,10 @@ class ChartPodTest {
                         + " {matchExpressions: [{key: nvidia.com/gpu.present, operator: In, values: [\"true\"]}]}]}",
                 "{}|pod/tolerations|[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]",
                 "affinity: {}|pod/affinity/nodeAffinity|",
+                "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}|pod/affinity/nodeAffinity|",
+                "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}|pod/affinity/podAffinity"
+                        + "|{preferredDuringSchedulingIgnoredDuringExecution: []}",
+                "remote|" + ENFORCES + "|",
                 "tolerations: []|pod/tolerations|",
                 "runtimeClassName: ''|pod/runtimeClassName|",
                 "priorityClassName: ''|pod/priorityClassName|",
@@ -196,37 +201,24 @@ class ChartPodTest {
     }
 
     /** Of any release in any namespace; a pod that enforces over SSH may run on the same node. */
-    @Test
-    void podAntiAffinityAllowsOneEnforcerPerNode() {
-        var alone = """
-                labelSelector: {matchLabels: {genv-enforcer/enforces: node}}
-                namespaceSelector: {}
-                topologyKey: kubernetes.io/hostname
-                """;
-        for (var values : new String[] {"", "affinity: {}", "affinity: {nodeAffinity: {}}", "nameOverride: other"}) {
-            var chart = RenderedChart.of(values);
-            var anti = chart.pod().at("/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution");
-            assertThat(anti).hasSize(1);
-            assertSame(anti.path(0), alone);
-            assertThat(chart.workload()
-                            .at("/spec/template/metadata/labels/genv-enforcer~1enforces")
-                            .asText())
-                    .isEqualTo("node");
-        }
-        var affinity = RenderedChart.of("""
-                affinity:
-                  podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}
-                  podAntiAffinity:
-                    requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]
-                """).pod().path("affinity");
-        assertThat(affinity.has("podAffinity")).isTrue();
-        assertThat(affinity.has("nodeAffinity")).isFalse();
-        var config = affinity.at("/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution");
-        assertThat(config).hasSize(2);
-        assertSame(config.path(0), "topologyKey: zone");
-        assertSame(config.path(1), alone);
-        assertThat(REMOTE.workload().at("/spec/template/metadata/labels").has("genv-enforcer/enforces"))
-                .isFalse();
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{}|[ALONE]",
+                "affinity: {}|[ALONE]",
+                "affinity: {nodeAffinity: {}}|[ALONE]",
+                "nameOverride: other|[ALONE]",
+                "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}"
+                        + "|[{topologyKey: zone}, ALONE]",
+            })
+    void podAntiAffinityAllowsOneEnforcerPerNode(String values, String rules) {
+        var alone = "{labelSelector: {matchLabels: {genv-enforcer/enforces: node}}, namespaceSelector: {},"
+                + " topologyKey: kubernetes.io/hostname}";
+        var chart = RenderedChart.of(values);
+        var anti = "pod/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+        assertSame(at(chart, anti), rules.replace("ALONE", alone));
+        assertSame(at(chart, ENFORCES), "node");
     }
 
     /** The service reads it only at the start; it reads the others again after a change. */

@@ -2,7 +2,7 @@ package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
 import static dev.genv.enforcer.notification.NoticeFixture.fleet;
-import static dev.genv.enforcer.notification.NoticeFixture.personal;
+import static dev.genv.enforcer.notification.NoticeFixture.onlyPersonal;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -23,7 +23,6 @@ import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -79,8 +78,8 @@ class AddressesTest {
     /** The same uid may belong to different people on different machines. */
     @Test
     void ambiguousUserHasNoAddress() throws IOException {
-        var both = only(
-                personal(action(violationOf(process(812).uid(1003)).hosts("gpu-1", "gpu-2"), 812, Outcome.SIGNALLED)));
+        var both = onlyPersonal(
+                action(violationOf(process(812).uid(1003)).hosts("gpu-1", "gpu-2"), 812, Outcome.SIGNALLED));
         assertThat(byName().of(both)).isEmpty();
         assertThat(byNameOrFile(file("raz=a@b.org\neve=c@d.org\n")).of(both)).isEmpty();
         assertThat(byNameOrFile(file("1003=team@b.org\n")).of(both)).contains("team@b.org");
@@ -145,12 +144,7 @@ class AddressesTest {
     }
 
     private static PersonalNotice noticeOf(long uid) {
-        return only(personal(action(violationOf(process(812).uid(uid)), 812, Outcome.SIGNALLED)));
-    }
-
-    private static PersonalNotice only(List<PersonalNotice> notices) {
-        assertThat(notices).hasSize(1);
-        return notices.getFirst();
+        return onlyPersonal(action(violationOf(process(812).uid(uid)), 812, Outcome.SIGNALLED));
     }
 
     /** Images often run as uid 1000, which can be that of any user of the machine. */

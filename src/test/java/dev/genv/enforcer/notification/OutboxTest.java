@@ -1,6 +1,7 @@
 package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
+import static dev.genv.enforcer.notification.NoticeFixture.onlyPersonal;
 import static dev.genv.enforcer.notification.NoticeFixture.personal;
 import static dev.genv.enforcer.notification.NoticeFixture.resolved;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -217,23 +218,18 @@ class OutboxTest {
     }
 
     private static PersonalNotice warned(String id) {
-        return only(personal(action(violation(id), 812, Outcome.SKIPPED_GRACE)));
+        return onlyPersonal(action(violation(id), 812, Outcome.SKIPPED_GRACE));
     }
 
     private static PersonalNotice acted(String id) {
-        return only(personal(action(violation(id), 812, Outcome.SIGNALLED)));
+        return onlyPersonal(action(violation(id), 812, Outcome.SIGNALLED));
     }
 
     private static PersonalNotice ended(String id) {
-        return only(personal(resolved(violation(id).action(812, Outcome.SKIPPED_GRACE))));
+        return onlyPersonal(resolved(violation(id).action(812, Outcome.SKIPPED_GRACE)));
     }
 
     private static ViolationBuilder violation(String id) {
         return violationOf(process(812).uid(1003)).id(id);
-    }
-
-    private static PersonalNotice only(List<PersonalNotice> notices) {
-        assertThat(notices).hasSize(1);
-        return notices.getFirst();
     }
 }
