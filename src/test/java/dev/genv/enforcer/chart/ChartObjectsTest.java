@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.marcnuri.helm.DryRun;
+import com.marcnuri.helm.Helm;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import io.kubernetes.client.openapi.models.V1ConfigMap;
 import io.kubernetes.client.openapi.models.V1DaemonSet;
@@ -15,17 +17,23 @@ import io.kubernetes.client.openapi.models.V1Pod;
 import io.kubernetes.client.openapi.models.V1Service;
 import io.kubernetes.client.openapi.models.V1ServiceAccount;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Kubernetes knows every rendered object and every field of it. */
+/** Kubernetes knows every rendered object and every field of it; and Helm accepts the chart, its test and its notes. */
 class ChartObjectsTest {
+    @TempDir
+    Path folder;
+
     private static final Map<String, Model> MODELS = Map.of(
             "ConfigMap", text -> V1ConfigMap.fromJson(text).toJson(),
             "DaemonSet", text -> V1DaemonSet.fromJson(text).toJson(),
@@ -120,7 +128,7 @@ class ChartObjectsTest {
     }
 
     /** All rendered objects. */
-    static void check(RenderedChart chart) throws IOException {
+    private static void check(RenderedChart chart) throws IOException {
         check(chart, RenderedChart.NAME);
     }
 
@@ -213,5 +221,85 @@ class ChartObjectsTest {
         var names = new HashSet<String>();
         object.fieldNames().forEachRemaining(names::add);
         return names;
+    }
+
+    @Test
+    void lintReportsNothing() {
+        var result = new Helm(RenderedChart.CHART).lint().strict().call();
+        assertThat(result.isFailed()).as("%s", result.getMessages()).isFalse();
+        assertThat(result.getMessages()).allMatch(message -> message.equals("[INFO] Chart.yaml: icon is recommended"));
+    }
+
+    /** Helm prints no hooks, so the pod is an ordinary one here. */
+    private RenderedChart chartWithTestHook(String values) throws IOException {
+        var copy = folder.resolve("genv-enforcer");
+        try (var files = Files.walk(RenderedChart.CHART)) {
+            for (var file : files.toList()) {
+                Files.copy(
+                        file, copy.resolve(RenderedChart.CHART.relativize(file).toString()));
+            }
+        }
+        var health = copy.resolve("templates/tests/health.yaml");
+        var hook = Files.readString(health);
+        assertThat(hook).contains("    helm.sh/hook: test\n");
+        Files.writeString(health, hook.replaceAll("(?m)^ +(annotations:|helm\\.sh/hook.*)\n", ""));
+        return RenderedChart.ofCopy(copy, values);
+    }
+
+    @Test
+    void testHookChecksTheHealthOfTheService() throws IOException {
+        var chart = chartWithTestHook(RenderedChart.example("full"));
+        assertThat(chart.only("Pod").at("/spec/securityContext/runAsUser").asInt())
+                .isEqualTo(65_532);
+        var pod = chart.only("Pod");
+        assertThat(pod.at("/spec/containers/0/command").valueStream().map(each -> each.asText()))
+                .containsExactly(
+                        "/usr/local/bin/genv-enforcer-health",
+                        chart.only("Service").at("/metadata/name").asText(),
+                        "81",
+                        "/q/health/live");
+        assertThat(pod.at("/spec/containers/0/image"))
+                .isEqualTo(chart.container().path("image"));
+        assertThat(pod.at("/metadata/labels/app.kubernetes.io~1component").asText())
+                .as("the Service must not find the test")
+                .isEqualTo("test");
+        assertThat(chart.only("NetworkPolicy")
+                        .at("/spec/ingress/0/from/0/podSelector/matchLabels")
+                        .properties())
+                .allMatch(
+                        label -> pod.at("/metadata/labels").path(label.getKey()).equals(label.getValue()));
+        check(chart);
+    }
+
+    @Test
+    void notesWarnThatProcessesAreTerminated() throws IOException {
+        assertThat(notes("{}"))
+                .contains(
+                        "WARNING: it ENFORCES",
+                        "settings.mode=audit",
+                        "pod-security",
+                        "apiToken",
+                        "RuntimeClass nvidia");
+        assertThat(notes("settings: {mode: audit}"))
+                .doesNotContain("WARNING")
+                .contains("AUDIT MODE", "settings.mode=enforce");
+        assertThat(notes(RenderedChart.example("remote")))
+                .contains("3 machine(s) over SSH")
+                .doesNotContain("pod-security");
+        assertThat(notes(RenderedChart.example("full"))).contains("Bearer", "8080:9090");
+    }
+
+    private String notes(String values) throws IOException {
+        var file = Files.writeString(folder.resolve("values.yaml"), values);
+        return new Helm(RenderedChart.CHART)
+                .install()
+                .withName("genv-enforcer")
+                .withNamespace(RenderedChart.NAMESPACE)
+                .withKubeVersion("1.33.0")
+                .clientOnly()
+                .withDryRunOption(DryRun.CLIENT)
+                .withValuesFile(file)
+                .call()
+                .getOutput();
     }
 }

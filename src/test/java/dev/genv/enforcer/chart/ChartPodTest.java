@@ -4,7 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.RenderedChart;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -13,27 +18,127 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ChartPodTest {
     private static final RenderedChart NODE = RenderedChart.of("");
     private static final RenderedChart REMOTE = RenderedChart.ofExample("remote");
+    private static final String ENFORCES = "workload/spec/template/metadata/labels/genv-enforcer~1enforces";
+    private static final Map<String, RenderedChart> CHARTS = new HashMap<>();
 
-    @Test
-    void nodePodIsRootWithThreeCapabilities() {
-        assertThat(NODE.pod().path("hostPID").asBoolean()).isTrue();
-        assertThat(NODE.pod().path("runtimeClassName").asText()).isEqualTo("nvidia");
-        assertThat(NODE.pod().path("priorityClassName").asText()).isEqualTo("system-node-critical");
-        assertThat(NODE.pod().has("securityContext")).isFalse();
-        assertSame(NODE.container().path("securityContext"), """
-                allowPrivilegeEscalation: false
-                readOnlyRootFilesystem: true
-                runAsUser: 0
-                capabilities: {drop: [ALL], add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]}
-                seccompProfile: {type: RuntimeDefault}
-                appArmorProfile: {type: Unconfined}
-                """);
+    /** A chart of an example or of values, a place in one of its objects, and what is there; nothing if it is missing. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                // On a node, root with three capabilities.
+                "{}|pod/hostPID|true",
+                "{}|pod/runtimeClassName|nvidia",
+                "{}|pod/priorityClassName|system-node-critical",
+                "{}|pod/securityContext|",
+                "{}|container/securityContext|{allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, runAsUser: 0,"
+                        + " capabilities: {drop: [ALL], add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]},"
+                        + " seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: Unconfined}}",
+                // The group tty, which may write to terminals that accept messages.
+                "full|pod/securityContext|supplementalGroups: [5]",
+                // Over SSH, no privileges.
+                "remote|pod/hostPID|",
+                "remote|pod/hostNetwork|",
+                "remote|pod/runtimeClassName|",
+                "remote|pod/affinity|",
+                "remote|pod/priorityClassName|",
+                "remote|pod/tolerations|",
+                "remote|pod/securityContext|{runAsNonRoot: true, runAsUser: 20001, runAsGroup: 20001, fsGroup: 20001,"
+                        + " seccompProfile: {type: RuntimeDefault}}",
+                "remote|container/securityContext|{allowPrivilegeEscalation: false, readOnlyRootFilesystem: true,"
+                        + " capabilities: {drop: [ALL]}}",
+                "remote|workload/spec/strategy|type: Recreate",
+                "remote|workload/spec/replicas|1",
+                // It reaches only its machines and DNS, and is reached on its ports.
+                "remote|NetworkPolicy/spec/policyTypes|[Ingress, Egress]",
+                "remote|NetworkPolicy/spec/ingress/0/ports|[{port: http, protocol: TCP}, {port: management, protocol: TCP}]",
+                "remote|NetworkPolicy/spec/egress|[{ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP},"
+                        + " {port: 5353, protocol: UDP}, {port: 5353, protocol: TCP}]},"
+                        + " {ports: [{port: 22, protocol: TCP}, {port: 2222, protocol: TCP}],"
+                        + " to: [{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: \"2001:db8::/32\"}}]}]",
+                // Administrators need to reach the pod that is not ready, and a client of a stream stays with one pod.
+                "{}|Service/spec/publishNotReadyAddresses|true",
+                "{}|Service/spec/sessionAffinity|ClientIP",
+                "{}|Service/spec/type|ClusterIP",
+                // The state directory has the same path on the node.
+                "full|pod/volumes/0/hostPath/path|/srv/genv",
+                "full|container/volumeMounts/0/mountPath|/srv/genv",
+                // In audit mode the kubelet must not create it, because only root could write to it.
+                "settings: {mode: null}|pod/volumes/0/hostPath/type|DirectoryOrCreate",
+                "settings: {mode: enforce}|pod/volumes/0/hostPath/type|DirectoryOrCreate",
+                "settings: {mode: audit}|pod/volumes/0/hostPath/type|Directory",
+                // The emptyDir has room for a damaged database too.
+                "{}|data|{name: data, emptyDir: {sizeLimit: 640Mi}}",
+                "data: {maxSize: '1GiB'}|data/emptyDir/sizeLimit|2176Mi",
+                "data: {maxSize: '4194304'}|data/emptyDir/sizeLimit|136Mi",
+                "data: {maxSize: '1G'}|data/emptyDir/sizeLimit|2035Mi",
+                "data: {maxSize: '5mb'}|data/emptyDir/sizeLimit|137Mi",
+                // A volume of the administrator needs no preparation.
+                "full|data|{name: data, hostPath: {path: /var/lib/enforcer-data, type: DirectoryOrCreate}}",
+                "full|pod/initContainers|",
+                "remote|data|{name: data, persistentVolumeClaim: {claimName: genv-enforcer-data}}",
+                "remote|pod/initContainers|",
+                // The same nodes as those of NVIDIA's device plugin.
+                "{}|pod/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution|{nodeSelectorTerms: ["
+                        + "{matchExpressions: [{key: feature.node.kubernetes.io/pci-10de.present, operator: In,"
+                        + " values: [\"true\"]}]},"
+                        + " {matchExpressions: [{key: feature.node.kubernetes.io/cpu-model.vendor_id, operator: In,"
+                        + " values: [NVIDIA]}]},"
+                        + " {matchExpressions: [{key: nvidia.com/gpu.present, operator: In, values: [\"true\"]}]}]}",
+                "{}|pod/tolerations|[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]",
+                "affinity: {}|pod/affinity/nodeAffinity|",
+                "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}|pod/affinity/nodeAffinity|",
+                "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}|pod/affinity/podAffinity"
+                        + "|{preferredDuringSchedulingIgnoredDuringExecution: []}",
+                "remote|" + ENFORCES + "|",
+                "tolerations: []|pod/tolerations|",
+                "runtimeClassName: ''|pod/runtimeClassName|",
+                "priorityClassName: ''|pod/priorityClassName|",
+                "image: {tag: 1.2.3}|container/image|ghcr.io/genv-enforcer/genv-enforcer:1.2.3",
+                "image: {digest: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}|container/image"
+                        + "|ghcr.io/genv-enforcer/genv-enforcer"
+                        + "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+            })
+    void aPlaceOfTheChartHasItsContent(String values, String place, @Nullable String content) {
+        var actual = at(CHARTS.computeIfAbsent(values, ChartPodTest::chart), place);
+        if (content == null) {
+            assertThat(actual.isMissingNode()).isTrue();
+        } else {
+            assertSame(actual, content);
+        }
     }
 
-    /** The group tty, which may write to terminals that accept messages. */
+    private static RenderedChart chart(String values) {
+        return Set.of("full", "remote").contains(values) ? RenderedChart.ofExample(values) : RenderedChart.of(values);
+    }
+
+    private static JsonNode at(RenderedChart chart, String place) {
+        var slash = place.contains("/") ? place.indexOf('/') : place.length();
+        var object = switch (place.substring(0, slash)) {
+            case "pod" -> chart.pod();
+            case "container" -> chart.container();
+            case "workload" -> chart.workload();
+            case "data" -> volume(chart);
+            default -> chart.only(place.substring(0, slash));
+        };
+        return object.at(place.substring(slash));
+    }
+
     @Test
-    void aPodThatWritesToTerminalsHasTheirGroup() {
-        assertSame(RenderedChart.ofExample("full").pod().path("securityContext"), "supplementalGroups: [5]");
+    void theImageIsThatOfTheVersionOfTheChart() {
+        var version = NODE.workload()
+                .at("/metadata/labels/app.kubernetes.io~1version")
+                .asText();
+        assertThat(NODE.container().path("image").asText()).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:" + version);
+        assertThat(REMOTE.text()).doesNotContain("hostPath");
+    }
+
+    @Test
+    void volumesOfTheAdministratorAreMountedAsTheyAre() {
+        for (var chart : List.of(RenderedChart.ofExample("full"), REMOTE)) {
+            assertThat(mounts(chart.container()))
+                    .contains("{\"name\":\"data\",\"mountPath\":\"/var/lib/genv-enforcer\"}");
+        }
     }
 
     /** The field of AppArmor exists since Kubernetes 1.30. */
@@ -51,29 +156,6 @@ class ChartPodTest {
     }
 
     @Test
-    void remotePodHasNoPrivileges() {
-        var pod = REMOTE.pod();
-        assertThat(pod.has("hostPID") || pod.has("hostNetwork") || pod.has("runtimeClassName") || pod.has("affinity"))
-                .isFalse();
-        assertThat(pod.has("priorityClassName") || pod.has("tolerations")).isFalse();
-        assertSame(pod.path("securityContext"), """
-                runAsNonRoot: true
-                runAsUser: 20001
-                runAsGroup: 20001
-                fsGroup: 20001
-                seccompProfile: {type: RuntimeDefault}
-                """);
-        assertSame(REMOTE.container().path("securityContext"), """
-                allowPrivilegeEscalation: false
-                readOnlyRootFilesystem: true
-                capabilities: {drop: [ALL]}
-                """);
-        assertThat(REMOTE.text()).doesNotContain("hostPath");
-        assertSame(REMOTE.workload().at("/spec/strategy"), "type: Recreate");
-        assertThat(REMOTE.workload().at("/spec/replicas").asInt()).isEqualTo(1);
-    }
-
-    @Test
     void podsHaveNoAccessToTheCluster() {
         for (var chart : new RenderedChart[] {NODE, REMOTE}) {
             assertThat(chart.pod().path("automountServiceAccountToken").asBoolean(true))
@@ -86,39 +168,6 @@ class ChartPodTest {
             assertThat(chart.documents())
                     .noneMatch(each -> each.path("kind").asText().contains("Role"));
         }
-    }
-
-    @Test
-    void aRemotePodMayReachOnlyItsMachinesAndDnsAndIsReachedOnItsPorts() {
-        var policy = REMOTE.only("NetworkPolicy").path("spec");
-        assertSame(policy.path("policyTypes"), "[Ingress, Egress]");
-        assertSame(policy.at("/ingress/0/ports"), "[{port: http, protocol: TCP}, {port: management, protocol: TCP}]");
-        assertSame(policy.path("egress"), """
-                - ports:
-                  - {port: 53, protocol: UDP}
-                  - {port: 53, protocol: TCP}
-                  - {port: 5353, protocol: UDP}
-                  - {port: 5353, protocol: TCP}
-                - ports: [{port: 22, protocol: TCP}, {port: 2222, protocol: TCP}]
-                  to: [{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: "2001:db8::/32"}}]
-                """);
-    }
-
-    /** Administrators need to reach the pod that is not ready, and a client of a stream stays with one pod. */
-    @Test
-    void theServiceKeepsAClientAtOnePodEvenIfItIsNotReady() {
-        var service = NODE.only("Service").path("spec");
-        assertThat(service.path("publishNotReadyAddresses").asBoolean()).isTrue();
-        assertThat(service.path("sessionAffinity").asText()).isEqualTo("ClientIP");
-        assertThat(service.path("type").asText()).isEqualTo("ClusterIP");
-    }
-
-    @Test
-    void mountsTheStateDirectoryAtItsNodePath() {
-        var chart = RenderedChart.ofExample("full");
-        assertThat(chart.pod().at("/volumes/0/hostPath/path").asText()).isEqualTo("/srv/genv");
-        assertThat(chart.container().at("/volumeMounts/0/mountPath").asText()).isEqualTo("/srv/genv");
-        assertThat(chart.environment()).containsEntry("GENV_ENFORCER_STATE_DIR", "/srv/genv");
     }
 
     /** An emptyDir is open to all users, and the service refuses such a folder. */
@@ -138,28 +187,6 @@ class ChartPodTest {
         }
     }
 
-    @ParameterizedTest
-    @CsvSource({"1GiB, 2176Mi", "4194304, 136Mi", "1G, 2035Mi", "5mb, 137Mi"})
-    void emptyDirHasRoomForADamagedDatabase(String maxSize, String limit) {
-        assertThat(volume(RenderedChart.of("data: {maxSize: '%s'}".formatted(maxSize)))
-                        .at("/emptyDir/sizeLimit")
-                        .asText())
-                .isEqualTo(limit);
-    }
-
-    @Test
-    void volumesOfTheAdministratorNeedNoPreparation() {
-        for (var chart : new RenderedChart[] {RenderedChart.ofExample("full"), REMOTE}) {
-            assertThat(chart.pod().has("initContainers")).isFalse();
-            assertThat(mounts(chart.container()))
-                    .contains("{\"name\":\"data\",\"mountPath\":\"/var/lib/genv-enforcer\"}");
-        }
-        assertSame(
-                volume(RenderedChart.ofExample("full")),
-                "{name: data, hostPath: {path: /var/lib/enforcer-data, type: DirectoryOrCreate}}");
-        assertSame(volume(REMOTE), "{name: data, persistentVolumeClaim: {claimName: genv-enforcer-data}}");
-    }
-
     private static JsonNode volume(RenderedChart chart) {
         return chart.pod()
                 .path("volumes")
@@ -173,87 +200,25 @@ class ChartPodTest {
         return container.path("volumeMounts").valueStream().map(JsonNode::toString);
     }
 
-    /** In audit mode the kubelet must not create the state directory, because only root could write to it. */
-    @Test
-    void onlyEnforceModeCreatesTheStateDirectory() {
-        assertThat(hostPathType("mode: null")).isEqualTo("DirectoryOrCreate");
-        assertThat(hostPathType("mode: enforce")).isEqualTo("DirectoryOrCreate");
-        assertThat(hostPathType("mode: audit")).isEqualTo("Directory");
-    }
-
-    private static String hostPathType(String settings) {
-        return RenderedChart.of("settings: {%s}".formatted(settings))
-                .pod()
-                .at("/volumes/0/hostPath/type")
-                .asText();
-    }
-
     /** Of any release in any namespace; a pod that enforces over SSH may run on the same node. */
-    @Test
-    void podAntiAffinityAllowsOneEnforcerPerNode() {
-        var alone = """
-                labelSelector: {matchLabels: {genv-enforcer/enforces: node}}
-                namespaceSelector: {}
-                topologyKey: kubernetes.io/hostname
-                """;
-        for (var values : new String[] {"", "affinity: {}", "affinity: {nodeAffinity: {}}", "nameOverride: other"}) {
-            var chart = RenderedChart.of(values);
-            var anti = chart.pod().at("/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution");
-            assertThat(anti).hasSize(1);
-            assertSame(anti.path(0), alone);
-            assertThat(chart.workload()
-                            .at("/spec/template/metadata/labels/genv-enforcer~1enforces")
-                            .asText())
-                    .isEqualTo("node");
-        }
-        var affinity = RenderedChart.of("""
-                affinity:
-                  podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}
-                  podAntiAffinity:
-                    requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]
-                """).pod().path("affinity");
-        assertThat(affinity.has("podAffinity")).isTrue();
-        assertThat(affinity.has("nodeAffinity")).isFalse();
-        var config = affinity.at("/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution");
-        assertThat(config).hasSize(2);
-        assertSame(config.path(0), "topologyKey: zone");
-        assertSame(config.path(1), alone);
-        assertThat(REMOTE.workload().at("/spec/template/metadata/labels").has("genv-enforcer/enforces"))
-                .isFalse();
-    }
-
-    /** The same nodes as those of NVIDIA's device plugin. */
-    @Test
-    void nodeAffinitySelectsNodesWithAGpu() {
-        assertSame(NODE.pod().at("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution"), """
-                nodeSelectorTerms:
-                - matchExpressions: [{key: feature.node.kubernetes.io/pci-10de.present, operator: In, values: ["true"]}]
-                - matchExpressions: [{key: feature.node.kubernetes.io/cpu-model.vendor_id, operator: In, values: [NVIDIA]}]
-                - matchExpressions: [{key: nvidia.com/gpu.present, operator: In, values: ["true"]}]
-                """);
-        assertSame(NODE.pod().path("tolerations"), "[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]");
-        var anywhere = RenderedChart.of("{affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''}")
-                .pod();
-        assertThat(anywhere.path("affinity").has("nodeAffinity")).isFalse();
-        assertThat(anywhere.has("tolerations") || anywhere.has("runtimeClassName"))
-                .isFalse();
-        assertThat(anywhere.has("priorityClassName")).isFalse();
-    }
-
     @ParameterizedTest
-    @CsvSource({
-        "'{}', :VERSION",
-        "'{tag: 1.2.3}', :1.2.3",
-        "'{digest: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}',"
-                + " @sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-    })
-    void theImageIsThatOfTheVersionTheTagOrTheDigest(String image, String suffix) {
-        var version = NODE.workload()
-                .at("/metadata/labels/app.kubernetes.io~1version")
-                .asText();
-        var container = RenderedChart.of("image: " + image).container();
-        assertThat(container.path("image").asText())
-                .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer" + suffix.replace("VERSION", version));
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{}|[ALONE]",
+                "affinity: {}|[ALONE]",
+                "affinity: {nodeAffinity: {}}|[ALONE]",
+                "nameOverride: other|[ALONE]",
+                "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}"
+                        + "|[{topologyKey: zone}, ALONE]",
+            })
+    void podAntiAffinityAllowsOneEnforcerPerNode(String values, String rules) {
+        var alone = "{labelSelector: {matchLabels: {genv-enforcer/enforces: node}}, namespaceSelector: {},"
+                + " topologyKey: kubernetes.io/hostname}";
+        var chart = RenderedChart.of(values);
+        var anti = "pod/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+        assertSame(at(chart, anti), rules.replace("ALONE", alone));
+        assertSame(at(chart, ENFORCES), "node");
     }
 
     /** The service reads it only at the start; it reads the others again after a change. */

@@ -1,23 +1,65 @@
 package dev.genv.enforcer.container;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.RenderedChart;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The image with all flags of the README, and once without each. */
+/** The image with all flags of the README, and once without each; and the pods of the chart. They need a container engine. */
 @Tag("container")
 @Timeout(600)
-class ContainerIT extends EngineTest {
+class ContainerIT {
+    private static final String CHART_SETTINGS = """
+            settings:
+              interval: 1s
+              nonEnvProcesses: enforce
+              grace: 0s
+            """;
+
+    private static final long OWNER_UID = 2001;
+    private static final long OTHER_UID = 2002;
+
+    @TempDir
+    Path directory;
+
+    private Path stateDirectory;
+    private StateFiles state;
+    private FakeNvidiaSmi gpus;
+
+    @BeforeEach
+    void prepareMachine() throws IOException {
+        assertThat(CurrentProcess.isRoot()).as("an engine's state is root's").isTrue();
+        stateDirectory = Files.createDirectory(directory.resolve("genv"));
+        Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        state = new StateFiles(stateDirectory);
+        gpus = new FakeNvidiaSmi(ServiceContainer.DRIVER).gpus(3).noFault().noProcesses();
+    }
+
     private Flags flags() throws IOException {
         return Flags.ofReadme(stateDirectory)
                 .set("INTERVAL", "1s")
@@ -33,7 +75,25 @@ class ContainerIT extends EngineTest {
     @ParameterizedTest
     @ValueSource(strings = {"KILL", "SYS_PTRACE", "DAC_READ_SEARCH"})
     void reportsMissingCapabilityAndTerminatesNothing(String capability) throws IOException {
-        assertCapabilityMissing(flags().without("--cap-add", capability), capability);
+        try (var stray = Child.ofUser(OTHER_UID);
+                var member = Child.ofUser(OWNER_UID, Map.of("GENV_ENVIRONMENT_ID", "a"))) {
+            state.env("a", OWNER_UID, null, null, member.pid())
+                    .device(0, "a")
+                    .device(1)
+                    .device(2)
+                    .write();
+            gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
+            try (var service = ServiceContainer.start(flags().without("--cap-add", capability))) {
+                service.awaitReady(false);
+                service.awaitCycles(2);
+                assertThat(service.ofHost("missing_privileges")).containsExactly(capability);
+                assertThat(service.log()).contains("run as root with --cap-add " + capability);
+                assertThat(stray.isAlive()).isTrue();
+                assertThat(member.isAlive()).isTrue();
+                // Its information about the stray process depends on its privileges.
+                assertThat(service.json("/violations").getList("rule")).hasSize(capability.equals("KILL") ? 1 : 0);
+            }
+        }
     }
 
     /** Docker gives added capabilities only to root. */
@@ -45,16 +105,29 @@ class ContainerIT extends EngineTest {
             try (var service = ServiceContainer.start(flags().add("--user", "65532"))) {
                 service.awaitReady(false);
                 service.awaitCycles(2);
-                assertThat(service.json("/hosts").getList("[0].missing_privileges"))
+                assertThat(service.ofHost("missing_privileges"))
                         .containsExactly("SYS_PTRACE", "DAC_READ_SEARCH", "KILL");
                 assertThat(stray.isAlive()).isTrue();
             }
         }
     }
 
+    /** The pids that the driver reports are those of other processes in the container. */
     @Test
     void isReadOnlyWithoutHostPid() throws IOException {
-        assertReadOnly(flags().without("--pid=host"));
+        state.device(0).device(1).device(2).write();
+        try (var service = ServiceContainer.start(flags().without("--pid=host"))) {
+            service.awaitReady(false);
+            gpus.process(FakeNvidiaSmi.uuid(2), service.startProcessInside(OTHER_UID), "10");
+            service.awaitCycles(2);
+            assertThat(service.ofHost("missing_privileges")).containsExactly("HOST_PID");
+            assertThat(service.json("/q/health/ready").getString("checks[0].data.reason"))
+                    .isNotEmpty();
+            assertThat(service.log()).contains("run with --pid=host");
+            assertThat(service.json("/violations").getList("$")).isEmpty();
+            assertThat(service.status("/q/health/live")).isEqualTo(200);
+            assertThat(service.processesInside()).isNotEmpty();
+        }
     }
 
     /** Docker's AppArmor profile exists on Ubuntu and not on Debian. */
@@ -67,7 +140,7 @@ class ContainerIT extends EngineTest {
                 "run on a machine that has it");
         try (var service = ServiceContainer.start(flags().without("--security-opt", "apparmor=unconfined"))) {
             service.awaitReady(false);
-            assertThat(service.json("/hosts").getList("[0].missing_privileges")).containsExactly("APPARMOR");
+            assertThat(service.ofHost("missing_privileges")).containsExactly("APPARMOR");
             assertThat(service.log()).contains("--security-opt apparmor=unconfined");
         }
     }
@@ -79,7 +152,7 @@ class ContainerIT extends EngineTest {
             try (var service = ServiceContainer.start(flags().without("--gpus", "all"))) {
                 service.awaitReady(false);
                 service.awaitCycles(2);
-                assertThat(service.json("/hosts").getList("[0].problems.code")).contains("gpu_tool_failed");
+                assertThat(service.ofHost("problems.code")).contains("gpu_tool_failed");
                 assertThat(stray.isAlive()).isTrue();
             }
         }
@@ -134,7 +207,7 @@ class ContainerIT extends EngineTest {
             assertThat(Files.readString(Path.of("/proc", Long.toString(service.pid()), "maps")))
                     .contains("/opt/genv-enforcer/native/libsqlitejdbc.so");
             assertThat(service.execute("ls", "/dev/shm").output()).doesNotContain("sqlite");
-            assertThat(service.json("/hosts").getList("[0].problems.code")).isEmpty();
+            assertThat(service.ofHost("problems.code")).isEmpty();
         }
     }
 
@@ -144,10 +217,10 @@ class ContainerIT extends EngineTest {
             first.awaitReady(true);
             try (var second = ServiceContainer.start(flags())) {
                 second.awaitReady(true);
-                assertThat(second.json("/hosts").getList("[0].problems.code")).contains("second_enforcer");
+                assertThat(second.ofHost("problems.code")).contains("second_enforcer");
                 first.stop();
                 second.awaitCycles(2);
-                assertThat(second.json("/hosts").getList("[0].problems.code")).isEmpty();
+                assertThat(second.ofHost("problems.code")).isEmpty();
             }
         }
     }
@@ -172,19 +245,191 @@ class ContainerIT extends EngineTest {
     }
 
     /** With AOTMode=on, a cache that does not match aborts the start. */
-    @Test
-    void usesTheAotCacheOfTheImage() throws IOException {
+    @ParameterizedTest
+    @CsvSource({
+        "JAVA_TOOL_OPTIONS=-XX:AOTMode=on,''",
+        "JAVA_OPTS=-Xmx300m -XX:+PrintCommandLineFlags,-XX:MaxHeapSize=314572800",
+    })
+    void usesTheAotCacheOfTheImageAndTheJvmOptions(String variable, String shown) throws IOException {
         var cycle = ServiceContainer.runOnce(
-                flags().set("INTERVAL", 0).set("MODE", "audit").add("-e", "JAVA_TOOL_OPTIONS=-XX:AOTMode=on"));
+                flags().set("INTERVAL", 0).set("MODE", "audit").add("-e", variable));
         assertThat(cycle.exitCode()).as(cycle.text()).isZero();
+        assertThat(cycle.text()).contains(shown);
     }
 
+    /** The folder of the database, which the pod's init container creates. */
+    private Path dataFolder(int owner) throws IOException {
+        var folder = directory.resolve("data");
+        if (!Files.exists(folder)) {
+            Files.createDirectory(folder);
+        }
+        Files.setAttribute(folder, "unix:mode", 0700);
+        Files.setAttribute(folder, "unix:uid", owner);
+        return folder;
+    }
+
+    /** {@code ShippedFlagsTest} shows that its privileges are those of the README, each of which {@code ContainerIT} requires. */
     @Test
-    void jvmOptionsOverrideTheDefaults() throws IOException {
-        var cycle = ServiceContainer.runOnce(flags().set("INTERVAL", 0)
-                .set("MODE", "audit")
-                .add("-e", "JAVA_OPTS=-Xmx300m -XX:+PrintCommandLineFlags"));
-        assertThat(cycle.exitCode()).as(cycle.text()).isZero();
-        assertThat(cycle.text()).contains("-XX:MaxHeapSize=%d".formatted(300 << 20));
+    void nodePodTerminatesAndDetaches() throws IOException {
+        var chart = RenderedChart.of(CHART_SETTINGS + "  maxDevicesPerUser: 1\n");
+        var flags = PodFlags.of(chart, Map.of("state", stateDirectory, "data", dataFolder(0)))
+                .add("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
+        assertEnforces(flags, "node-of-the-cluster");
+    }
+
+    /** The folder contains the chart's files for the pod, which only its group can read. */
+    @Test
+    void remotePodNeedsNoPrivileges() throws IOException {
+        RealHosts.assumePossible();
+        try (var hosts = new RealHosts(directory.resolve("hosts"));
+                var stray = Child.ofUser(OTHER_UID)) {
+            var host = hosts.start("gpu-1");
+            host.gpus().gpus(1).process(0, stray.pid(), "10");
+            host.state().device(0).write();
+            var port = freePort();
+            var management = freePort();
+            var chart =
+                    RenderedChart.of(CHART_SETTINGS + """
+                      httpPort: %d
+                      managementPort: %d
+                    mode: remote
+                    remote:
+                      hosts: ["%s"]
+                      username: %s
+                      identity:
+                        existingSecret: key
+                      knownHosts:
+                        existingConfigMap: known
+                    """.formatted(port, management, host.target(), RealSshd.ADMIN));
+            var group = chart.pod().at("/securityContext/fsGroup").asInt();
+            var files = writeFiles(hosts, host, group);
+            // The fake machine listens on loopback.
+            var flags = PodFlags.of(chart, Map.of("files", files, "data", dataFolder(group)))
+                    .add(
+                            "--network=host",
+                            "-e",
+                            "QUARKUS_HTTP_HOST=127.0.0.1",
+                            "-e",
+                            "QUARKUS_MANAGEMENT_HOST=127.0.0.1");
+            assertThat(PodFlags.privileges(flags))
+                    .containsExactlyInAnyOrder(
+                            "--cap-drop ALL",
+                            "--security-opt no-new-privileges",
+                            "--read-only",
+                            "--user 65532:65532",
+                            "--mount type=bind,source=%s,target=/etc/genv-enforcer,readonly".formatted(files),
+                            "--network=host");
+            try (var service = ServiceContainer.start(flags).withPorts(port, management)) {
+                assertThat(stray.awaitExit()).isEqualTo(143);
+                service.awaitReady(true);
+                assertThat(service.json("/hosts").getList("status")).containsExactly("ok");
+                service.stop();
+                assertThat(service.inspect("{{.State.ExitCode}}")).isEqualTo("143");
+            }
+        }
+    }
+
+    private Path writeFiles(RealHosts hosts, RealSshd host, int group) throws IOException {
+        var files = Files.createDirectory(directory.resolve("files"));
+        Files.copy(hosts.identity(), files.resolve("identity"));
+        Files.copy(hosts.knownHosts(), files.resolve("known_hosts"));
+        Files.writeString(files.resolve("hosts"), host.target() + "\n");
+        for (var name : new String[] {"identity", "known_hosts", "hosts"}) {
+            Files.setAttribute(files.resolve(name), "unix:gid", group);
+            Files.setAttribute(files.resolve(name), "unix:mode", 0440);
+        }
+        Files.setAttribute(files, "unix:mode", 0755);
+        Files.setAttribute(directory, "unix:mode", 0755);
+        return files;
+    }
+
+    private static int freePort() throws IOException {
+        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    /**
+     * Shows that a container with these flags, under which a user may have one device, ends a process of another user on
+     * the machine outside, detaches under the lock that others hold there, answers, and stops in time.
+     *
+     * @param name what it is told to be called; null where it finds that out by itself
+     */
+    private void assertEnforces(Flags flags, @Nullable String name) throws IOException {
+        var lock = stateDirectory.resolve("genv.lock");
+        try (var shell = Child.ofUser(OWNER_UID);
+                var member = Child.ofUser(OWNER_UID, Map.of("GENV_ENVIRONMENT_ID", "a"));
+                var stray = Child.ofUser(OTHER_UID)) {
+            state.env("a", OWNER_UID, null, null, shell.pid())
+                    .device(0, "a")
+                    .device(1, "a")
+                    .device(2)
+                    .write();
+            gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
+            var before = devicesJson();
+            var held = RealFlock.take(lock);
+            try (var service = ServiceContainer.start(flags.set("LOCK_TIMEOUT", "3m"))) {
+                try (held) {
+                    await().until(() -> hasOpen(service.pid(), lock));
+                    // The service waits for the lock, and does nothing meanwhile.
+                    await().during(Duration.ofSeconds(1))
+                            .until(() ->
+                                    hasOpen(service.pid(), lock) && before.equals(devicesJson()) && stray.isAlive());
+                }
+                assertThat(stray.awaitExit()).isEqualTo(143);
+                await().until(() -> detachments() == 1);
+                service.awaitReady(true);
+                assertThat(member.isAlive()).isTrue();
+                assertThat(shell.isAlive()).isTrue();
+
+                var violations = service.json("/violations");
+                assertThat(violations.getList("rule"))
+                        .containsExactlyInAnyOrder("non-env-processes", "max-devices-per-user");
+                assertThat(service.json("/hosts").getString("[0].host"))
+                        .isEqualTo(name == null ? nodeName(service) : name);
+                assertThat(service.status("/q/health/live")).isEqualTo(200);
+                assertThat(service.log()).contains("outcome=signalled", "outcome=detached");
+
+                service.stop();
+                assertThat(service.inspect("{{.State.ExitCode}}")).isEqualTo("143");
+            }
+        }
+    }
+
+    private long detachments() throws IOException {
+        return 2
+                - devicesJson()
+                        .lines()
+                        .filter(line -> line.contains("\"eid\": \"a\""))
+                        .count();
+    }
+
+    private String devicesJson() throws IOException {
+        return Files.readString(stateDirectory.resolve("devices.json"));
+    }
+
+    /** The machine's; the container's where even root may not look at the machine's first process, as in some sandboxes. */
+    private static String nodeName(ServiceContainer service) throws IOException {
+        var machines = Path.of("/proc/1/root/etc/hostname");
+        return Files.isReadable(machines)
+                ? Files.readString(machines).strip()
+                : service.inspect("{{.Config.Hostname}}");
+    }
+
+    private static boolean hasOpen(long pid, Path file) throws IOException {
+        if (!Files.exists(file)) {
+            return false;
+        }
+        try (var descriptors = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
+            return descriptors.anyMatch(descriptor -> isSame(descriptor, file));
+        }
+    }
+
+    private static boolean isSame(Path descriptor, Path file) {
+        try {
+            return Files.isSameFile(descriptor, file);
+        } catch (IOException e) {
+            return false; // it was closed meanwhile, or is not a file
+        }
     }
 }

@@ -5,11 +5,20 @@ import static org.awaitility.Awaitility.await;
 
 import io.restassured.path.json.JsonPath;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
-/** The service in a container. */
+/** The service in a container of the engine of the tests, at DOCKER_HOST. */
 final class ServiceContainer implements AutoCloseable {
+    /** The tested image. */
+    private static final String IMAGE = requiredProperty("tests.image");
+    /** The folder that the engine's fake of NVIDIA's runtime mounts into containers. */
+    static final Path DRIVER = Path.of(requiredProperty("tests.driver"));
+
     private static final String API = "8080/tcp";
     private static final String MANAGEMENT = "9000/tcp";
 
@@ -29,25 +38,24 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     /** Starts the container in the background. */
-    static ServiceContainer start(Flags flags, String... arguments) throws IOException {
+    static ServiceContainer start(Flags flags) throws IOException {
         var command = new ArrayList<>(List.of("run"));
         command.addAll(flags.arguments());
-        command.add(Docker.IMAGE);
-        command.addAll(List.of(arguments));
-        return new ServiceContainer(Docker.run(command));
+        command.add(IMAGE);
+        return new ServiceContainer(docker(command));
     }
 
     /** Runs a container that exits by itself, such as a single cycle. */
-    static Docker.Answer runOnce(Flags flags) throws IOException {
+    static Answer runOnce(Flags flags) throws IOException {
         var command = new ArrayList<>(List.of("run", "--rm"));
         command.addAll(
                 flags.without("-d").without("--restart", "unless-stopped").arguments());
-        command.add(Docker.IMAGE);
-        return Docker.tryToRun(command);
+        command.add(IMAGE);
+        return tryDocker(command);
     }
 
     String log() throws IOException {
-        return Docker.tryToRun(List.of("logs", id)).text();
+        return tryDocker(List.of("logs", id)).text();
     }
 
     /** The pid of the program in the machine's PID namespace. */
@@ -56,18 +64,18 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     String inspect(String format) throws IOException {
-        return Docker.run("inspect", "--format", format, id);
+        return docker("inspect", "--format", format, id);
     }
 
-    Docker.Answer execute(String... command) throws IOException {
+    Answer execute(String... command) throws IOException {
         var arguments = new ArrayList<>(List.of("exec", id));
         arguments.addAll(List.of(command));
-        return Docker.tryToRun(arguments);
+        return tryDocker(arguments);
     }
 
     /** Starts a {@code sleep} of another user in the container, and returns its pid in the container. */
     String startProcessInside(long uid) throws IOException {
-        Docker.run("exec", "--detach", "--user", Long.toString(uid), id, "sleep", "3600");
+        docker("exec", "--detach", "--user", Long.toString(uid), id, "sleep", "3600");
         await().until(() -> !processesInside().isEmpty());
         return processesInside();
     }
@@ -88,6 +96,11 @@ final class ServiceContainer implements AutoCloseable {
 
     JsonPath json(String path) throws IOException {
         return given().port(port(path)).get(path).jsonPath();
+    }
+
+    /** Returns a list of the only host, such as its missing privileges. */
+    List<String> ofHost(String list) throws IOException {
+        return json("/hosts").getList("[0]." + list);
     }
 
     /** Waits for the first observation and the result of readiness. */
@@ -128,11 +141,55 @@ final class ServiceContainer implements AutoCloseable {
 
     /** Stops the container: the engine kills it after a minute, and then its exit code is 137. */
     void stop() throws IOException {
-        Docker.run("stop", "--time", "60", id);
+        docker("stop", "--time", "60", id);
     }
 
     @Override
     public void close() throws IOException {
-        Docker.run("rm", "--force", "--volumes", id);
+        docker("rm", "--force", "--volumes", id);
+    }
+
+    /** The exit code and the output of the client. Its own warnings are in the errors. */
+    record Answer(int exitCode, String output, String errors) {
+        /** Output and errors. */
+        String text() {
+            return output + "\n" + errors;
+        }
+    }
+
+    /** Runs a command that must succeed. */
+    private static String docker(String... arguments) throws IOException {
+        return docker(List.of(arguments));
+    }
+
+    private static String docker(List<String> arguments) throws IOException {
+        var answer = tryDocker(arguments);
+        if (answer.exitCode != 0) {
+            throw new IOException("docker %s ended with %d: %s"
+                    .formatted(String.join(" ", arguments), answer.exitCode, answer.text()));
+        }
+        return answer.output;
+    }
+
+    private static Answer tryDocker(List<String> arguments) throws IOException {
+        var command = new ArrayList<>(List.of("docker"));
+        command.addAll(arguments);
+        var errors = Files.createTempFile("docker", "errors");
+        try {
+            var process =
+                    new ProcessBuilder(command).redirectError(errors.toFile()).start();
+            var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            return new Answer(
+                    process.waitFor(), output.strip(), Files.readString(errors).strip());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted", e);
+        } finally {
+            Files.delete(errors);
+        }
+    }
+
+    private static String requiredProperty(String property) {
+        return Objects.requireNonNull(System.getProperty(property), () -> "these tests want -D" + property);
     }
 }

@@ -2,7 +2,8 @@ package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
 import static dev.genv.enforcer.notification.NoticeFixture.fleet;
-import static dev.genv.enforcer.notification.NoticeFixture.personal;
+import static dev.genv.enforcer.notification.NoticeFixture.onlyPersonal;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
@@ -10,21 +11,29 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.TargetAttachment;
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
+import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** Which account and which address a user has. */
 class AddressesTest {
     @TempDir
     Path folder;
@@ -69,8 +78,8 @@ class AddressesTest {
     /** The same uid may belong to different people on different machines. */
     @Test
     void ambiguousUserHasNoAddress() throws IOException {
-        var both = only(
-                personal(action(violationOf(process(812).uid(1003)).hosts("gpu-1", "gpu-2"), 812, Outcome.SIGNALLED)));
+        var both = onlyPersonal(
+                action(violationOf(process(812).uid(1003)).hosts("gpu-1", "gpu-2"), 812, Outcome.SIGNALLED));
         assertThat(byName().of(both)).isEmpty();
         assertThat(byNameOrFile(file("raz=a@b.org\neve=c@d.org\n")).of(both)).isEmpty();
         assertThat(byNameOrFile(file("1003=team@b.org\n")).of(both)).contains("team@b.org");
@@ -135,11 +144,63 @@ class AddressesTest {
     }
 
     private static PersonalNotice noticeOf(long uid) {
-        return only(personal(action(violationOf(process(812).uid(uid)), 812, Outcome.SIGNALLED)));
+        return onlyPersonal(action(violationOf(process(812).uid(uid)), 812, Outcome.SIGNALLED));
     }
 
-    private static PersonalNotice only(List<PersonalNotice> notices) {
-        assertThat(notices).hasSize(1);
-        return notices.getFirst();
+    /** Images often run as uid 1000, which can be that of any user of the machine. */
+    @Test
+    void uidInAContainerOfRootIsNoPersonUnlessItIsSubordinate() {
+        users.update(fleet(
+                new FakeHost(host("gpu-1").subordinate(1003, 100_000, 65_536)).setAccounts(Map.of("raz", 1003L))));
+        var ofRoot = container(WorkloadSource.CGROUP);
+        assertThat(isPerson(1003, ofRoot)).isFalse();
+        assertThat(isPerson(100_007, ofRoot)).isTrue();
+        assertThat(isPerson(1003, container(WorkloadSource.DELEGATED_CGROUP))).isTrue();
+        assertThat(isPerson(1003, new Workload(null, null, new Pod("u"), null))).isFalse();
+        assertThat(isPerson(1003, new Workload(null, null, null, new SlurmJob("7", WorkloadSource.CGROUP))))
+                .isTrue();
+        assertThat(isPerson(1003, null)).isTrue();
+    }
+
+    private boolean isPerson(long uid, @Nullable Workload workload) {
+        return users.isPerson(
+                Set.of("gpu-1"), process(812).uid(uid).workload(workload).build());
+    }
+
+    private static Workload container(WorkloadSource by) {
+        return new Workload(null, new Container("0".repeat(64), "docker", by), null, null);
+    }
+
+    @Test
+    void attachmentIsThatOfTheLivePidsOfItsEnvironment() {
+        users.update(fleet(new FakeHost(host("gpu-1")
+                .with(env("a").uid(1003).livePidsOf(1003), env("b").uid(1004), env("c").disputed("two owners")))));
+        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "a", 2))).containsExactly(1003L);
+        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "b", 2))).isEmpty();
+        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "c", 2))).isEmpty();
+        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "gone", 2))).isEmpty();
+        assertThat(users.ownersOf(new TargetAttachment("gpu-2", "a", 2))).isEmpty();
+    }
+
+    /** The message of one person must not reach the other one. */
+    @Test
+    void ambiguousUidHasNoName() {
+        users.update(fleet(
+                machine("gpu-1", Map.of("raz", 1003L, "paul", 1004L, "toor", 0L, "root", 0L)),
+                machine("gpu-2", Map.of("eve", 1003L, "paul", 1004L))));
+        assertThat(users.nameOf(Set.of("gpu-1", "gpu-2"), 1003)).isEmpty();
+        assertThat(users.nameOf(Set.of("gpu-1"), 0)).isEmpty();
+        assertThat(users.nameOf(Set.of("gpu-1", "gpu-2"), 1004)).contains("paul");
+    }
+
+    @Test
+    void updateForgetsFormerMachines() {
+        users.update(fleet(machine("gpu-1", Map.of("raz", 1003L))));
+        users.update(fleet());
+        assertThat(users.nameOf(Set.of("gpu-1"), 1003)).isEmpty();
+    }
+
+    private static FakeHost machine(String name, Map<String, Long> accounts) {
+        return new FakeHost(host(name)).setAccounts(accounts);
     }
 }

@@ -163,16 +163,8 @@ class DeliveryTest {
                 .isEqualTo(List.of(5L, 10L, 20L, 40L, 80L, 160L, 320L, 640L, 1280L, 2560L, 3600L, 3600L));
     }
 
-    @Test
-    void staysWithinTheLimitsForAnyNumberOfFailures() {
-        var delays = new RetryDelay(SHORTEST, LONGEST, new Random(1));
-        for (var failures = 1; failures < 100_000; failures += 7) {
-            assertThat(delays.after(failures)).isBetween(SHORTEST, LONGEST);
-        }
-    }
-
     @ParameterizedTest
-    @CsvSource({"3, 20, 24", "20, 2880, 3600"})
+    @CsvSource({"3, 20, 24", "20, 2880, 3600", "64, 2880, 3600", "99999, 2880, 3600"})
     void differsFromNodeToNode(int failures, int shortest, int longest) {
         var delays = new RetryDelay(SHORTEST, LONGEST, new Random(1));
         assertThat(IntStream.range(0, 100).mapToObj(_ -> delays.after(failures)).distinct())

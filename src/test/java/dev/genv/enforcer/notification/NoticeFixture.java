@@ -47,6 +47,14 @@ public final class NoticeFixture {
         return personal(content, new UserDirectory(), false);
     }
 
+    public static PersonalNotice onlyPersonal(EventContent content) {
+        var notices = personal(content);
+        if (notices.size() != 1) {
+            throw new AssertionError("not one notice: " + notices);
+        }
+        return notices.getFirst();
+    }
+
     /** The notices if the live pids of the environment a have this uid. */
     public static List<PersonalNotice> personal(EventContent content, long owner) {
         var users = new UserDirectory();

@@ -19,19 +19,31 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
+import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
+import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,7 +51,18 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
+/** Who is informed of which events, and with which words. */
 class NoticeTest {
+    private static final NoticeText TEXT =
+            new NoticeText(Optional.of(Duration.ofSeconds(30)), new ViolationRegistry(10));
+    private static final String ADVICE = " " + KnownRules.NON_ENV_PROCESSES.advice();
+
+    private static final String DETACHMENT =
+            "The service detached GPU 0 from environment \"a\" on gpu-1 at 2026-11-20 09:22:28 UTC, because of the rule"
+                    + " max-devices-per-user: User raz is using 3 devices which is 1 more than the maximum allowed.";
+
+    private final ViolationBuilder violation = violationOf(process(812).uid(1003));
+
     @Test
     void otherEventsThanThoseOfViolationsAreNoNotices() {
         assertThat(kind(opened(violationOf(process(812))))).isEqualTo(NoticeKind.OPENED);
@@ -159,5 +182,159 @@ class NoticeTest {
     private static ActionNote detachment(Outcome outcome) {
         return new ActionNote(
                 new ActionNote.TargetAttachment("here", "a", 2), Optional.empty(), FakeTime.START, outcome, null);
+    }
+
+    @Test
+    void warningSaysWhatIsWrongWhatHappensAndWhatToDo() {
+        assertThat(text(personal(action(violation, 812, SKIPPED_GRACE))))
+                .isEqualTo("Process 812 (python) on gpu-1 breaks the rule non-env-processes:"
+                        + " Process 812 is not running in a GPU environment."
+                        + " The service may terminate it later."
+                        + " It does not act yet, because it has not yet lasted 60 s." + ADVICE);
+    }
+
+    @Test
+    void firstSignalAnnouncesTheSecondOne() {
+        assertThat(text(personal(action(violation, 812, SIGNALLED))))
+                .isEqualTo("The service sent SIGTERM to process 812 (python) on gpu-1, because of the rule"
+                        + " non-env-processes: Process 812 is not running in a GPU environment."
+                        + " If it still breaks a rule after 30 s, it gets SIGKILL." + ADVICE);
+    }
+
+    @Test
+    void secondSignalIsNamed() {
+        var kill = new ActionNote(
+                new ActionNote.TargetProcess("here", 812), Optional.of(Signal.KILL), FakeTime.START, SIGNALLED, null);
+        assertThat(text(personal(lastAction(violation.action(kill)))))
+                .startsWith("The service sent SIGKILL to process 812")
+                .doesNotContain("after 30 s");
+    }
+
+    @Test
+    void detachmentNamesEnvironmentAndGpu() {
+        assertThat(text(personal(lastAction(overQuota(DETACHED)), 1003)))
+                .isEqualTo(DETACHMENT + " " + KnownRules.MAX_DEVICES_PER_USER.advice());
+    }
+
+    @Test
+    void warningAndEndOfADetachmentWithoutAProcessNameTheEnvironment() {
+        assertThat(text(personal(lastAction(overQuota(SKIPPED_GRACE)), 1003)))
+                .startsWith(
+                        "Your environments on gpu-1 break the rule max-devices-per-user: User raz is using 3 devices"
+                                + " which is 1 more than the maximum allowed."
+                                + " The service may detach GPU 0 from environment \"a\" later.");
+        assertThat(text(personal(resolved(overQuota(SKIPPED_GRACE)), 1003)))
+                .startsWith("Your environments on gpu-1 no longer break the rule max-devices-per-user.");
+    }
+
+    /** Otherwise the user attaches the GPU again, and the service detaches it again. */
+    @Test
+    void nextJobOnADetachedGpuLearnsWhichGpuWasDetachedWhenAndWhy() {
+        var registry = new ViolationRegistry(10);
+        registry.restore(
+                List.of(),
+                List.of(overQuota(DETACHED).id("before").resolved().build()),
+                new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0),
+                false);
+        var texts = new NoticeText(Optional.empty(), registry);
+        var next = violationOf(process(813).uid(1003)).rule(KnownRules.ENV_DEVICES);
+        assertThat(texts.paragraph(
+                        personal(action(next.environment("a"), 813, SIGNALLED)).getFirst()))
+                .endsWith(" " + DETACHMENT + " " + KnownRules.ENV_DEVICES.advice());
+        assertThat(texts.paragraph(
+                        personal(action(next.environment("b"), 813, SIGNALLED)).getFirst()))
+                .doesNotContain("detached GPU 0");
+    }
+
+    @Test
+    void titleAnnouncesOnlyWhatTheTextAnnounces() {
+        assertThat(title(personal(action(violation, 812, SKIPPED_GRACE)))).isEqualTo("process 812 may be terminated");
+        var later = violationOf(process(812).uid(1003))
+                .next(813, FakeTime.START.plusSeconds(9))
+                .next(812, FakeTime.START.plusSeconds(60));
+        var known = personal(action(later, 812, SKIPPED_GRACE));
+        assertThat(title(known)).isEqualTo("process 812 will be terminated");
+        assertThat(text(known))
+                .contains(
+                        "The service will terminate it soon after 2026-11-20 09:23:28 UTC, unless the violation ends");
+        assertThat(title(personal(action(violation, 812, SIGNALLED)))).isEqualTo("process 812: the service acted");
+        assertThat(title(personal(lastAction(overQuota(SKIPPED_GRACE)), 1003))).isEqualTo("GPU 0 may be detached");
+        assertThat(title(personal(lastAction(overQuota(DETACHED)), 1003))).isEqualTo("GPU 0 was detached");
+        assertThat(title(personal(resolved(overQuota(SKIPPED_GRACE)), 1003)))
+                .isEqualTo("your environments break no rule any more");
+        assertThat(title(personalInAudit(opened(violation.audited())))).isEqualTo("process 812 breaks a rule");
+    }
+
+    private static String title(List<PersonalNotice> personal) {
+        return NoticeText.title(personal.getFirst());
+    }
+
+    /** A violation of a quota without a process, with an action on GPU 0 of the environment a. */
+    private static ViolationBuilder overQuota(Outcome outcome) {
+        return violationOf()
+                .rule(KnownRules.MAX_DEVICES_PER_USER)
+                .message("User raz is using 3 devices which is 1 more than the maximum allowed")
+                .action(new ActionNote(
+                        new ActionNote.TargetAttachment("gpu-1", "a", 0),
+                        Optional.empty(),
+                        FakeTime.START,
+                        outcome,
+                        null));
+    }
+
+    @Test
+    void auditSaysThatNothingIsDone() {
+        assertThat(text(personalInAudit(opened(violation.audited()))))
+                .contains("breaks the rule non-env-processes")
+                .contains(" The service only reports this and takes no action.");
+    }
+
+    @Test
+    void endOfAWarnedViolationSaysThatNothingWasDone() {
+        assertThat(text(personal(resolved(violation.action(812, SKIPPED_GRACE)))))
+                .isEqualTo("Process 812 (python) on gpu-1 no longer breaks the rule non-env-processes."
+                        + " The service took no action.");
+    }
+
+    @Test
+    void textOfUsersIsEscapedAndBounded() {
+        var evil = violationOf(process(812).uid(1003)).message("\u001b[2J\r\n\u202e" + "x".repeat(10_000));
+        assertThat(text(personal(action(evil, 812, SIGNALLED))))
+                .doesNotContainPattern("\\p{Cntrl}|\\u202e")
+                .contains("\\u001b[2J")
+                .hasSizeLessThan(1_000);
+    }
+
+    @Test
+    void manyProcessesAreCounted() {
+        var seven = IntStream.rangeClosed(1, 7)
+                .mapToObj(pid -> process(pid).uid(1003))
+                .toArray(GpuProcessBuilder[]::new);
+        assertThat(text(personalInAudit(opened(violationOf(seven).audited()))))
+                .startsWith("Your processes 1 (python), 2 (python)")
+                .contains("5 (python) and 2 more on gpu-1 break the rule");
+    }
+
+    @Test
+    void workloadIsNamed() {
+        var container = new Container("0123456789abcdef", "docker", WorkloadSource.CGROUP);
+        assertThat(textWith(new Workload(null, container, null, null)))
+                .contains("812 (python, container 0123456789ab)");
+        assertThat(textWith(new Workload(null, container, new Pod("uid"), null)))
+                .contains("812 (python, container 0123456789ab)");
+        assertThat(textWith(new Workload(null, null, null, new SlurmJob("4711", WorkloadSource.CGROUP))))
+                .contains("812 (python, Slurm job 4711)");
+    }
+
+    private static String textWith(Workload workload) {
+        var noticed = personal(action(violationOf(process(812).uid(1003)), 812, SIGNALLED))
+                .getFirst();
+        var attributed = process(812).uid(1003).workload(workload).build();
+        return TEXT.paragraph(new PersonalNotice(noticed.notice(), noticed.uid(), List.of(attributed)));
+    }
+
+    private static String text(List<PersonalNotice> personal) {
+        assertThat(personal).hasSize(1);
+        return TEXT.paragraph(personal.getFirst());
     }
 }

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.notification;
 
 import static dev.genv.enforcer.notification.NoticeFixture.action;
+import static dev.genv.enforcer.notification.NoticeFixture.onlyPersonal;
 import static dev.genv.enforcer.notification.NoticeFixture.personal;
 import static dev.genv.enforcer.notification.NoticeFixture.resolved;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -55,6 +56,8 @@ class OutboxTest {
     void collectsABurstInOneMessage() {
         outbox.collect("raz", acted("a"));
         time.pass(Duration.ofSeconds(9));
+        assertThat(waiting()).isEqualTo(1);
+        assertThat(outbox.oldest()).isEqualTo(Duration.ofSeconds(9));
         outbox.collect("raz", acted("b"));
         assertThat(due()).isEmpty();
         assertThat(outbox.untilDue()).contains(Duration.ofSeconds(1));
@@ -64,6 +67,7 @@ class OutboxTest {
                 .satisfies(batch -> assertThat(batch.notices()).hasSize(2));
         assertThat(outbox.untilDue()).isEmpty();
         assertThat(waiting()).isZero();
+        assertThat(outbox.oldest()).isZero();
     }
 
     @Test
@@ -162,16 +166,6 @@ class OutboxTest {
         assertThat(waiting()).isEqualTo(201);
     }
 
-    @Test
-    void oldestIsTheFirstThatWaits() {
-        time.pass(Duration.ofSeconds(3)); // the notices are of the start
-        assertThat(waiting()).isZero();
-        assertThat(outbox.oldest()).isZero();
-        outbox.collect("raz", acted("a"));
-        assertThat(waiting()).isEqualTo(1);
-        assertThat(outbox.oldest()).isEqualTo(Duration.ofSeconds(3));
-    }
-
     /** A defect that concerns one event must not hold back the later ones. */
     @Test
     void eventThatFailsIsNotReadAgain() throws InterruptedException {
@@ -224,23 +218,18 @@ class OutboxTest {
     }
 
     private static PersonalNotice warned(String id) {
-        return only(personal(action(violation(id), 812, Outcome.SKIPPED_GRACE)));
+        return onlyPersonal(action(violation(id), 812, Outcome.SKIPPED_GRACE));
     }
 
     private static PersonalNotice acted(String id) {
-        return only(personal(action(violation(id), 812, Outcome.SIGNALLED)));
+        return onlyPersonal(action(violation(id), 812, Outcome.SIGNALLED));
     }
 
     private static PersonalNotice ended(String id) {
-        return only(personal(resolved(violation(id).action(812, Outcome.SKIPPED_GRACE))));
+        return onlyPersonal(resolved(violation(id).action(812, Outcome.SKIPPED_GRACE)));
     }
 
     private static ViolationBuilder violation(String id) {
         return violationOf(process(812).uid(1003)).id(id);
-    }
-
-    private static PersonalNotice only(List<PersonalNotice> notices) {
-        assertThat(notices).hasSize(1);
-        return notices.getFirst();
     }
 }

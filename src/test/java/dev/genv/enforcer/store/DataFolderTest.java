@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.Set;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,48 +30,48 @@ class DataFolderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0, 0, 755", // what Kubernetes creates for a hostPath
-        "0, 0, 775",
-        "0, 5, 755",
+        "ROOT, 0, 0, 755,", // what Kubernetes creates for a hostPath
+        "ROOT, 0, 0, 775,",
+        "ROOT, 0, 5, 755,",
+        "ROOT, 0, 0, 757, every user can write to /var/lib/genv-enforcer",
+        "ROOT, 0, 0, 1777, every user can write to /var/lib/genv-enforcer",
+        "ROOT, 0, 5, 775, gid 5 can write to /var/lib/genv-enforcer",
+        "ROOT, 0, 100, 2770, gid 100 can write to /var/lib/genv-enforcer",
+        "ROOT, 1000, 0, 700, /var/lib/genv-enforcer belongs to uid 1000",
+        "POD, 0, 65532, 2775,",
+        "POD, 65532, 65532, 2770,",
+        "POD, 0, 5, 2775,",
+        "POD, 65532, 0, 775,",
+        "POD, 0, 100, 2775, gid 100 can write to /var/lib/genv-enforcer",
+        "POD, 0, 65532, 2777, every user can write to /var/lib/genv-enforcer",
+        "POD, 1000, 65532, 2770, /var/lib/genv-enforcer belongs to uid 1000",
     })
-    void rootAcceptsAFolderThatOnlyRootCanWriteTo(long uid, long gid, String permissions) {
-        assertThatCode(() -> ROOT.checkFolder(PATH, folder(uid, gid, permissions)))
-                .doesNotThrowAnyException();
+    void folderIsRefusedIfOthersThanTheServiceAndItsGroupsCanWriteToIt(
+            String user, long uid, long gid, String permissions, @Nullable String refusal) {
+        var access = user.equals("ROOT") ? ROOT : POD;
+        assertRefused(refusal, () -> access.checkFolder(PATH, status(0040000, uid, gid, permissions)));
     }
 
     @ParameterizedTest
     @CsvSource({
-        "0, 0, 757, every user can write to /var/lib/genv-enforcer",
-        "0, 0, 1777, every user can write to /var/lib/genv-enforcer",
-        "0, 5, 775, gid 5 can write to /var/lib/genv-enforcer",
-        "0, 100, 2770, gid 100 can write to /var/lib/genv-enforcer",
-        "1000, 0, 700, /var/lib/genv-enforcer belongs to uid 1000",
+        "65532, 65532, 660,",
+        "65532, 5, 660,",
+        "65532, 0, 660,",
+        "65532, 100, 660, '/var/lib/genv-enforcer is open to other users, or has a second name'",
+        "65532, 65532, 664, '/var/lib/genv-enforcer is open to other users, or has a second name'",
+        "0, 65532, 660, /var/lib/genv-enforcer belongs to uid 0",
     })
-    void rootRefusesAFolderThatOthersCanWriteTo(long uid, long gid, String permissions, String message) {
-        assertThatThrownBy(() -> ROOT.checkFolder(PATH, folder(uid, gid, permissions)))
-                .hasMessage(message);
+    void fileIsRefusedIfOthersThanTheServiceAndItsGroupsCanReadIt(
+            long uid, long gid, String permissions, @Nullable String refusal) {
+        assertRefused(refusal, () -> POD.checkFile(PATH, status(0100000, uid, gid, permissions)));
     }
 
-    @ParameterizedTest
-    @CsvSource({"0, 65532, 2775", "65532, 65532, 2770", "0, 5, 2775", "65532, 0, 775"})
-    void aPodAcceptsAVolumeOfItsGroup(long uid, long gid, String permissions) {
-        assertThatCode(() -> POD.checkFolder(PATH, folder(uid, gid, permissions)))
-                .doesNotThrowAnyException();
-        assertThatCode(() -> POD.checkFile(PATH, file(65_532, gid, "660"))).doesNotThrowAnyException();
-    }
-
-    @ParameterizedTest
-    @CsvSource({"0, 100, 2775", "0, 65532, 2777", "1000, 65532, 2770"})
-    void aPodRefusesAVolumeOfOthers(long uid, long gid, String permissions) {
-        assertThatThrownBy(() -> POD.checkFolder(PATH, folder(uid, gid, permissions)))
-                .isInstanceOf(StoreException.class);
-    }
-
-    @ParameterizedTest
-    @CsvSource({"65532, 100, 660", "65532, 65532, 664", "0, 65532, 660"})
-    void aFileOfOthersIsRefused(long uid, long gid, String permissions) {
-        assertThatThrownBy(() -> POD.checkFile(PATH, file(uid, gid, permissions)))
-                .isInstanceOf(StoreException.class);
+    private static void assertRefused(@Nullable String refusal, ThrowingCallable check) {
+        if (refusal == null) {
+            assertThatCode(check).doesNotThrowAnyException();
+        } else {
+            assertThatThrownBy(check).isInstanceOf(StoreException.class).hasMessage(refusal);
+        }
     }
 
     @Test
@@ -91,14 +93,6 @@ class DataFolderTest {
                 .map(Long::valueOf)
                 .toList();
         assertThat(FileCalls.groups()).containsAll(expected);
-    }
-
-    private static FileStatus folder(long uid, long gid, String permissions) {
-        return status(0040000, uid, gid, permissions);
-    }
-
-    private static FileStatus file(long uid, long gid, String permissions) {
-        return status(0100000, uid, gid, permissions);
     }
 
     private static FileStatus status(int type, long uid, long gid, String permissions) {

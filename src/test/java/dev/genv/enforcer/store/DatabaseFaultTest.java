@@ -5,11 +5,13 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
@@ -19,23 +21,31 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A database that cannot be used costs the memory of the service, and nothing else. */
 class DatabaseFaultTest extends StoreFixture {
     private static final Set<Thread.State> WAITS =
             Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING, Thread.State.TERMINATED);
+
+    private static final Duration LIMIT = Duration.ofMillis(100);
+
+    private final CountDownLatch release = new CountDownLatch(1);
 
     @BeforeEach
     void findAStray() {
@@ -45,6 +55,7 @@ class DatabaseFaultTest extends StoreFixture {
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
     void aDamagedDatabaseIsRestoredOrSetAside(long seed) throws IOException {
+        Files.writeString(directory.resolve("notes.txt"), "of somebody else");
         cycle();
         var id = only().id();
         cycle();
@@ -60,6 +71,7 @@ class DatabaseFaultTest extends StoreFixture {
         restart();
         cycle();
         assertThat(only().cycles()).isGreaterThanOrEqualTo(2);
+        assertThat(directory.resolve("notes.txt")).hasContent("of somebody else");
     }
 
     private static void damage(Path file, Random random) throws IOException {
@@ -163,25 +175,26 @@ class DatabaseFaultTest extends StoreFixture {
         assertThat(node.executed).as("no second SIGTERM").hasSize(1);
     }
 
-    @Test
-    void aStartThatCannotReadTheDatabaseLeavesItAsItIs() throws Exception {
+    /** What the earlier boot left cannot be deleted, and the format is that of a newer version. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "CREATE TRIGGER broken BEFORE DELETE ON history BEGIN SELECT RAISE(ABORT, 'broken'); END|boot 2",
+                "PRAGMA user_version = 99|boot 1"
+            })
+    void aDatabaseThatCannotBeUsedStaysAsItIs(String damage, String boot) throws Exception {
         cycle();
         var shown = events.latest();
         stop();
-        query("CREATE TRIGGER broken BEFORE DELETE ON history BEGIN SELECT RAISE(ABORT, 'broken'); END");
-        processes = "boot 2"; // what the earlier boot left would be deleted
+        query(damage);
+        var version = query("PRAGMA user_version");
+        processes = boot;
         start();
         assertStartsWith(ProblemCode.DATA_UNWRITABLE);
         stop();
         assertThat(query("SELECT MAX(sequence) FROM event")).isEqualTo(shown);
-    }
-
-    @Test
-    void otherFilesStayAsTheyAre() throws IOException {
-        Files.writeString(directory.resolve("notes.txt"), "of somebody else");
-        cycle();
-        restart();
-        assertThat(directory.resolve("notes.txt")).hasContent("of somebody else");
+        assertThat(query("PRAGMA user_version")).isEqualTo(version);
     }
 
     @ParameterizedTest
@@ -282,17 +295,6 @@ class DatabaseFaultTest extends StoreFixture {
         assertThat(problems()).contains(ProblemCode.DATA_UNWRITABLE);
         restart();
         assertThat(events.after(0, 100).events()).containsSubsequence(others);
-    }
-
-    @Test
-    void theDatabaseOfANewerVersionStaysAsItIs() throws Exception {
-        cycle();
-        stop();
-        query("PRAGMA user_version = 99");
-        start();
-        assertStartsWith(ProblemCode.DATA_UNWRITABLE);
-        stop();
-        assertThat(query("PRAGMA user_version")).isEqualTo(99);
     }
 
     @Test
@@ -413,5 +415,60 @@ class DatabaseFaultTest extends StoreFixture {
 
     private static void setPermissions(Path file, String permissions) throws IOException {
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions));
+    }
+
+    // A disk that hangs: the thread of the database waits inside of a write.
+
+    @Test
+    void tasksFailAtOnceUntilAHangingDiskAnswers() {
+        stop();
+        try (var database =
+                new Database(new Database.Config(Optional.of(directory), maxBytes), LIMIT, TestTimeouts.HANG)) {
+            assertThat(database.start(DatabaseFaultTest::count)).contains(0L);
+            assertThatThrownBy(() -> database.write(_ -> {
+                        awaitRelease();
+                        return true;
+                    }))
+                    .hasMessageContaining("no answer within 100 ms");
+            assertThat(database.problems()).extracting(Problem::code).containsExactly(ProblemCode.DATA_UNWRITABLE);
+            for (var number = 0; number < 1_000; number++) {
+                assertThatThrownBy(() -> database.call(DatabaseFaultTest::count))
+                        .as("does not wait, and takes no memory")
+                        .isInstanceOf(StoreException.class);
+            }
+            release.countDown();
+            await().untilAsserted(() -> {
+                assertThat(database.call(DatabaseFaultTest::count)).isZero();
+                assertThat(database.problems()).isEmpty();
+            });
+        }
+    }
+
+    @Test
+    void aStartThatIsTooLateRunsWithoutWhatEarlierRunsLeft() {
+        stop();
+        try (var database = new Database(new Database.Config(Optional.of(directory), maxBytes), LIMIT, LIMIT)) {
+            assertThat(database.start(_ -> {
+                        awaitRelease();
+                        return true;
+                    }))
+                    .isEmpty();
+            assertThat(database.hasLost()).isTrue();
+            release.countDown();
+            await().untilAsserted(() -> assertThatThrownBy(() -> database.call(DatabaseFaultTest::count))
+                    .hasMessageContaining("another run"));
+        }
+    }
+
+    private static long count(Connection connection) throws SQLException {
+        return new Sql(connection).number("SELECT COUNT(*) FROM event");
+    }
+
+    private void awaitRelease() {
+        try {
+            release.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

@@ -5,13 +5,10 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
-import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
@@ -19,18 +16,16 @@ import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.Store.ActionChanges;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.TestTimeouts;
-import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
-import dev.genv.enforcer.testsupport.fake.Records;
+import dev.genv.enforcer.testsupport.fake.NoStore;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -38,19 +33,18 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A service that is restarted at random acts on the same processes as one that is not, never earlier and never more often. */
-class RestartPropertyTest {
-    private static final Duration INTERVAL = Duration.ofSeconds(10);
+class RestartPropertyTest extends StoreFixture {
     /** The default start time of processes. */
     private static final long FIRST_TICKS = 991_232;
 
@@ -58,11 +52,31 @@ class RestartPropertyTest {
     private static final int STABLE = 60;
 
     @TempDir
-    Path directory;
+    Path folder;
+
+    private WatchedStore store = new WatchedStore(new NoStore());
+
+    @BeforeEach
+    void enforceEveryRule() {
+        stop();
+        rules = Map.of(
+                KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                KnownRules.INACTIVE_ENV_PROCESSES, RuleMode.ENFORCE,
+                KnownRules.ENV_DEVICES, RuleMode.ENFORCE,
+                KnownRules.ENV_OWNER, RuleMode.ENFORCE);
+        limits = new SafetyLimits(Duration.ofSeconds(20), Duration.ofSeconds(30), Duration.ofHours(20), 0);
+        ticks = FIRST_TICKS;
+    }
+
+    @Override
+    Store watched(Store opened) {
+        store = new WatchedStore(opened);
+        return store;
+    }
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
-    void aRestartOnlyDelays(long seed) {
+    void aRestartOnlyDelays(long seed) throws IOException {
         var snapshots = snapshots(new Random(seed));
         var restarts = new Random(-seed);
         var without = run(snapshots, "without", _ -> false);
@@ -91,75 +105,40 @@ class RestartPropertyTest {
      */
     private record Run(List<Map<String, Integer>> counts, long opened, Set<String> violating) {}
 
-    private Run run(List<HostBuilder> snapshots, String name, IntPredicate restartsAfter) {
-        var time = new FakeTime();
-        var node = new FakeHost(snapshots.getFirst());
+    private Run run(List<HostBuilder> snapshots, String name, IntPredicate restartsAfter) throws IOException {
+        time = new FakeTime();
+        node = new FakeHost(snapshots.getFirst());
+        directory = Files.createDirectory(folder.resolve(name));
         var opened = 0L;
         var latest = 0L;
         var counts = new ArrayList<Map<String, Integer>>();
-        var folder = directory.resolve(name);
-        folder.toFile().mkdir();
-        var service = new RunningService(node, time, folder);
+        start();
         for (var cycle = 0; cycle < snapshots.size(); cycle++) {
-            time.pass(INTERVAL);
-            node.setSnapshot(snapshots.get(cycle)).setTicks(ticks(cycle));
-            service.enforcer.runCycle();
+            node.setSnapshot(snapshots.get(cycle));
+            cycle();
             var count = new HashMap<String, Integer>();
             node.executed.forEach(action -> count.merge(text(action), 1, Integer::sum));
             counts.add(count);
-            var news = service.events.after(latest, 10_000).events();
-            opened += news.stream()
+            opened += events.after(latest, 10_000).events().stream()
                     .map(Event::content)
                     .filter(EventContent.ViolationOpened.class::isInstance)
                     .count();
-            latest = service.events.latest();
+            latest = events.latest();
             if (restartsAfter.test(cycle)) {
-                service.database.close();
-                var last = service.store.last;
-                service = new RunningService(node, time, folder);
-                assertThat(service.store.restored.cycle()).hasValue(last.cycle());
-                assertThat(present(service.store.restored.state())).isEqualTo(present(last.state()));
+                var last = store.last;
+                restart();
+                assertThat(store.restored.cycle()).hasValue(last.cycle());
+                assertThat(present(store.restored.state())).isEqualTo(present(last.state()));
             }
         }
-        service.database.close();
-        var violating = service.enforcer.latest().orElseThrow().plan().violations().stream()
+        stop();
+        var violating = enforcer.latest().orElseThrow().plan().violations().stream()
                 .filter(violation ->
                         !violation.rule().equals(KnownRules.ENV_OWNER)) // its grace depends on the whole past
                 .flatMap(violation -> violation.processes().stream())
                 .map(each -> Integer.toString(each.pid()))
                 .collect(Collectors.toSet());
         return new Run(counts, opened, violating);
-    }
-
-    private static final class RunningService {
-        final EventLog events = new EventLog();
-        final Database database;
-        final WatchedStore store;
-        final Enforcer enforcer;
-
-        RunningService(FakeHost node, FakeTime time, Path folder) {
-            database = new Database(
-                    new Database.Config(Optional.of(folder), 64 << 20), TestTimeouts.HANG, TestTimeouts.HANG);
-            store = new WatchedStore(new DatabaseStore(
-                    database, "boot", Enforcer.savedKinds(), new Retention(64 << 20, Duration.ofDays(90))));
-            var config = EnforcerConfigBuilder.enforcerConfig(node)
-                    .rules(
-                            Map.of(
-                                    KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                                    KnownRules.INACTIVE_ENV_PROCESSES, RuleMode.ENFORCE,
-                                    KnownRules.ENV_DEVICES, RuleMode.ENFORCE,
-                                    KnownRules.ENV_OWNER, RuleMode.ENFORCE),
-                            Limits.NONE)
-                    .interval(INTERVAL)
-                    .safetyLimits(
-                            new SafetyLimits(Duration.ofSeconds(20), Duration.ofSeconds(30), Duration.ofHours(20), 0))
-                    .build();
-            enforcer = EnforcerFactory.create(
-                    config,
-                    new Records(new ViolationRegistry(1_000), events, store, List.of()),
-                    time.ticker(),
-                    List.of());
-        }
     }
 
     private static Map<SavedKind<?, ?>, Object> present(SavedState state) {
@@ -215,10 +194,6 @@ class RestartPropertyTest {
         return action instanceof Action.Terminate terminate
                 ? "%d %s".formatted(terminate.process().pid(), terminate.signal())
                 : action.toString();
-    }
-
-    private static long ticks(int cycle) {
-        return FIRST_TICKS + 1_000L * (cycle + 1);
     }
 
     /** States that change at random: environments, attachments, owners, and processes that come and go. */

@@ -24,6 +24,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** A restart is the same as a suspension between two cycles. */
 class RestartTest extends StoreFixture {
@@ -124,22 +126,6 @@ class RestartTest extends StoreFixture {
         assertThat(events.latest()).as("the position is used again").isGreaterThanOrEqualTo(shown);
         assertThat(events.isKnown(ofRun, shown)).isFalse();
         assertThat(events.isKnown(stream, stored)).isTrue();
-    }
-
-    @Test
-    void killFollowsWhenItsTimeIsOver() throws IOException {
-        node.setSnapshot(STRAY);
-        for (var cycle = 0; cycle < 7; cycle++) {
-            cycle();
-            restart();
-        }
-        assertThat(signals())
-                .as("no time counts while the service does not run")
-                .containsExactly(Signal.TERM);
-        for (var cycle = 0; cycle < 5; cycle++) {
-            cycle();
-        }
-        assertThat(signals()).containsExactly(Signal.TERM, Signal.KILL);
     }
 
     @Test
@@ -255,26 +241,17 @@ class RestartTest extends StoreFixture {
                 .toList();
     }
 
+    /** The events of earlier runs are restored, although the processes of another boot are not. */
     @Test
-    void positionOfTheLastCycleIsRestored() throws IOException {
-        cycle();
+    void positionOfTheLastCycleIsRestoredAlsoAfterABoot() throws IOException {
         deliveries.store("webhook", 7);
         deliveries.store("other", 9);
         cycle();
         deliveries.store("webhook", 8); // no cycle ends after that
-        restart();
-        assertThat(deliveries.load("webhook")).hasValue(7);
-        assertThat(deliveries.load("other")).hasValue(9);
-    }
-
-    /** The events of earlier runs are restored, although the processes of another boot are not. */
-    @Test
-    void positionSurvivesABootOfTheMachine() throws IOException {
-        deliveries.store("webhook", 7);
-        cycle();
         processes = "boot 2";
         restart();
         assertThat(deliveries.load("webhook")).hasValue(7);
+        assertThat(deliveries.load("other")).hasValue(9);
     }
 
     @Test
@@ -297,34 +274,20 @@ class RestartTest extends StoreFixture {
         assertThat(node.executed).hasSize(1);
     }
 
-    @Test
-    void aGraceIsNotContinuedAfterALongStop() throws IOException {
+    /** The stop, how far the wall clock is set back, and the cycles until the grace period is over. */
+    @ParameterizedTest
+    @CsvSource({"PT59M, PT0M, 2", "PT61M, PT0M, 7", "PT0M, PT1M, 7"})
+    void aGraceIsNotContinuedAfterALongStopOrWithAWallClockThatWasSetBack(Duration stop, Duration back, int cycles)
+            throws IOException {
         limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
         restart();
         node.setSnapshot(STRAY);
         cycles(6); // 50 s
         stop();
-        time.pass(Duration.ofMinutes(61));
+        time.pass(stop);
+        time.setWallBack(back);
         start();
-        cycles(6);
-        assertThat(node.executed).isEmpty();
-        stop();
-        time.pass(Duration.ofMinutes(59));
-        start();
-        cycles(2);
-        assertThat(node.executed).hasSize(1);
-    }
-
-    @Test
-    void aGraceIsNotContinuedIfTheWallClockWasSetBack() throws IOException {
-        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
-        restart();
-        node.setSnapshot(STRAY);
-        cycles(6);
-        stop();
-        time.setWallBack(Duration.ofMinutes(1));
-        start();
-        cycles(6);
+        cycles(cycles - 1);
         assertThat(node.executed).isEmpty();
         cycles(1);
         assertThat(node.executed).hasSize(1);

@@ -11,6 +11,7 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
@@ -43,8 +44,11 @@ abstract class StoreFixture {
     @TempDir
     Path directory;
 
-    final FakeTime time = new FakeTime();
-    final FakeHost node = new FakeHost(host().devices(2)).setTicks(1_000);
+    FakeTime time = new FakeTime();
+    FakeHost node = new FakeHost(host().devices(2));
+    /** The time since the boot of the machine when the service starts. */
+    long ticks = 1_000;
+
     SafetyLimits limits = new SafetyLimits(Duration.ZERO, Duration.ofSeconds(30), 0);
     ServiceMode mode = ServiceMode.ENFORCE;
     String processes = "boot 1";
@@ -69,8 +73,8 @@ abstract class StoreFixture {
 
     final void start(Database opened) {
         database = opened;
-        var store = new DatabaseStore(
-                opened, processes, Enforcer.savedKinds(), new Retention(maxBytes, Duration.ofDays(90)));
+        var store = watched(new DatabaseStore(
+                opened, processes, Enforcer.savedKinds(), new Retention(maxBytes, Duration.ofDays(90))));
         registry = new ViolationRegistry(100);
         events = new EventLog();
         var config = EnforcerConfigBuilder.enforcerConfig(node)
@@ -82,6 +86,10 @@ abstract class StoreFixture {
         var records = new Records(registry, events, store, List.of(new EventContent.ServiceStarted("1", "enforce")));
         deliveries = records.deliveries();
         enforcer = EnforcerFactory.create(config, records, advancingTicker(), List.of());
+    }
+
+    Store watched(Store store) {
+        return store;
     }
 
     /** The monotonic clock advances with every reading, as a real one does. */
@@ -104,7 +112,7 @@ abstract class StoreFixture {
 
     final CycleReport cycle() {
         time.pass(INTERVAL);
-        node.setTicks(1_000 + time.passed().toMillis() / 10);
+        node.setTicks(ticks + time.passed().toMillis() / 10);
         var report = enforcer.runCycle().orElseThrow();
         latestProblems = report.fleet().snapshots().getFirst().problems().stream()
                 .map(Problem::code)
