@@ -85,7 +85,8 @@ public class ScrapeBenchmark {
         }
         var status = new ArrayList<DeviceStatus>();
         for (var device = 0; device < DEVICES; device++) {
-            status.add(new DeviceStatus(device, 61, 87, Memory.ofMebibytes(1700), Memory.ofMebibytes(16384)));
+            status.add(
+                    new DeviceStatus(device, 61, 87, Memory.ofMebibytes(1700), Memory.ofMebibytes(16384), null, null));
         }
         return new FakeHost(host).setStatus(true, status);
     }

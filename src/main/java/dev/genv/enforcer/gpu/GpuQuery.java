@@ -24,7 +24,8 @@ public final class GpuQuery {
     public static final String DEVICES = "--query-gpu=index,uuid,memory.used";
 
     /** A query of its own, so that a driver that does not know one of these fields still answers the others. */
-    public static final String STATUS = "--query-gpu=index,memory.used,memory.total,temperature.gpu,utilization.gpu";
+    public static final String STATUS =
+            "--query-gpu=index,memory.used,memory.total,temperature.gpu,utilization.gpu,power.draw,name";
 
     public static final String PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory";
     private static final String NO_DEVICES = "No devices were found";

@@ -70,17 +70,21 @@ public record Device(int index, @Nullable String totalMemory, List<Attachment> a
     }
 
     /**
-     * What the driver measures on a device. No rule uses it.
+     * What the driver measures on a device.
      *
      * @param temperature in degrees Celsius; null if unknown
      * @param utilization the share of the time in which a kernel ran, in percent; null if unknown, as with MIG
      * @param used the used memory of the whole device, which can be more than its processes use; null if unknown
      * @param total its memory; null if unknown
+     * @param power in watts; null if unknown
+     * @param model such as {@code NVIDIA A100-SXM4-80GB}; null if unknown
      */
     public record DeviceStatus(
             int index,
             @Nullable Integer temperature,
             @Nullable Integer utilization,
             @Nullable Memory used,
-            @Nullable Memory total) {}
+            @Nullable Memory total,
+            @Nullable Integer power,
+            @Nullable String model) {}
 }

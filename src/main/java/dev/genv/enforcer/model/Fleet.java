@@ -1,6 +1,7 @@
 package dev.genv.enforcer.model;
 
 import dev.genv.enforcer.model.ProcessId.HostProcess;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
@@ -16,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * @param remote whether the machines are reached over SSH; then reports name the machine
  * @param at when all hosts had answered or exceeded the time limit
  * @param appearances the attachments that appeared after the first observation; empty without a history
+ * @param idleness for how long devices and processes were idle; empty without a history
  */
-public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appearances appearances) {
+public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appearances appearances, Idleness idleness) {
     public Fleet {
         snapshots =
                 snapshots.stream().sorted(Comparator.comparing(Snapshot::host)).toList();
@@ -28,7 +30,7 @@ public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appear
     }
 
     public Fleet(List<Snapshot> snapshots, boolean remote, Instant at) {
-        this(snapshots, remote, at, Appearances.NONE);
+        this(snapshots, remote, at, Appearances.NONE, Idleness.NONE);
     }
 
     /** Returns the snapshot of a host; empty if it is not in the list. */
@@ -52,11 +54,15 @@ public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appear
     }
 
     public Fleet with(List<Snapshot> others) {
-        return new Fleet(others, remote, at, appearances);
+        return new Fleet(others, remote, at, appearances, idleness);
     }
 
     public Fleet with(Appearances other) {
-        return new Fleet(snapshots, remote, at, other);
+        return new Fleet(snapshots, remote, at, other, idleness);
+    }
+
+    public Fleet with(Idleness other) {
+        return new Fleet(snapshots, remote, at, appearances, other);
     }
 
     /**
@@ -79,6 +85,33 @@ public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appear
         /** Returns a number that is larger for a later attachment; null if the first reading found it. */
         public @Nullable Long of(String host, String eid, int device) {
             return since.get(new Key(host, eid, device));
+        }
+    }
+
+    /**
+     * For how long devices and processes were idle: observed time up to this observation. Time in which the host, or what the duration depends on,
+     * could not be observed does not count. What is not idle has no entry.
+     *
+     * @param unused devices on which no process ran and no memory was used that no process explains
+     * @param quiet devices that were unused, or whose utilization was at most the idle utilization in every sample
+     * @param attachments for how long an attached device was unused while it was attached
+     * @param processes for how long a process was on a device while that was quiet
+     */
+    public record Idleness(
+            Map<HostDevice, Duration> unused,
+            Map<HostDevice, Duration> quiet,
+            Map<Appearances.Key, Duration> attachments,
+            Map<HostProcess, Duration> processes) {
+        public static final Idleness NONE = new Idleness(Map.of(), Map.of(), Map.of(), Map.of());
+
+        /** A device of a host. */
+        public record HostDevice(String host, int device) {}
+
+        public Idleness {
+            unused = Map.copyOf(unused);
+            quiet = Map.copyOf(quiet);
+            attachments = Map.copyOf(attachments);
+            processes = Map.copyOf(processes);
         }
     }
 }

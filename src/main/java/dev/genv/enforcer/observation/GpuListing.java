@@ -232,7 +232,8 @@ public record GpuListing(
 
     /** Interprets what nvidia-smi answered about the temperature, the utilization and the memory of the GPUs. Nothing else depends on it. */
     static final class DeviceStatuses {
-        private static final int FIELDS = 5;
+        private static final int FIELDS = 7;
+        private static final int LONGEST_MODEL = 100;
         private static final int PERCENT = 100;
 
         private DeviceStatuses() {}
@@ -257,8 +258,8 @@ public record GpuListing(
         }
 
         /**
-         * Parses lines of {@code index, memory.used, memory.total, temperature.gpu, utilization.gpu}. An invalid line is left out, and so is a
-         * second line for a device. A field such as {@code [N/A]} is unknown.
+         * Parses lines of {@code index, memory.used, memory.total, temperature.gpu, utilization.gpu, power.draw, name}. An invalid line is left
+         * out, and so is a second line for a device. A field such as {@code [N/A]} is unknown.
          */
         static List<DeviceStatus> parse(List<String> lines) {
             var byIndex = new TreeMap<Integer, DeviceStatus>();
@@ -269,7 +270,7 @@ public record GpuListing(
         }
 
         private static Optional<DeviceStatus> parse(String line) {
-            var fields = line.split(",", -1);
+            var fields = line.split(",", FIELDS);
             var index = fields.length == FIELDS ? number(fields[0], "[0-9]{1,6}") : null;
             if (index == null) {
                 return Optional.empty();
@@ -280,7 +281,14 @@ public record GpuListing(
                     number(fields[3], "-?[0-9]{1,3}"),
                     utilization == null || utilization > PERCENT ? null : utilization,
                     GpuQuery.mebibytes(fields[1]),
-                    GpuQuery.mebibytes(fields[2])));
+                    GpuQuery.mebibytes(fields[2]),
+                    number(fields[5].replaceFirst("\\.[0-9]*\\s*$", ""), "[0-9]{1,6}"),
+                    model(fields[6])));
+        }
+
+        private static @Nullable String model(String field) {
+            var text = field.strip();
+            return text.isEmpty() || text.startsWith("[") || text.length() > LONGEST_MODEL ? null : text;
         }
 
         private static @Nullable Integer number(String field, String form) {

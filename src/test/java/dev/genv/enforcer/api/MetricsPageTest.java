@@ -74,7 +74,7 @@ class MetricsPageTest {
     /** The queries of the chart's alerts and dashboard. */
     @Test
     void everyMetricAndLabelOfAlertsAndDashboardExists() throws IOException {
-        new FakeNvidiaSmi(TokenProtectedNode.TOOLS).gpus(1).status("0, 1, 16384, 40, 0\n");
+        new FakeNvidiaSmi(TokenProtectedNode.TOOLS).gpus(1).status("0, 1, 16384, 40, 0, [N/A], [N/A]\n");
         enforcer.runCycle();
         SampleCycles.record(registry);
         var exported = labelsOfMetrics(exported());
@@ -103,7 +103,7 @@ class MetricsPageTest {
             new FakeNvidiaSmi(TokenProtectedNode.TOOLS)
                     .noProcesses()
                     .gpus(1)
-                    .status("0, 1700, 16384, 61, [N/A]\n")
+                    .status("0, 1700, 16384, 61, [N/A], [N/A], [N/A]\n")
                     .process(0, job.pid(), "1542");
             enforcer.runCycle();
             var answer = scrape(accepted);

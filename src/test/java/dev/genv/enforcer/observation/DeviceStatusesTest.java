@@ -24,8 +24,8 @@ class DeviceStatusesTest {
 
     @Test
     void areThoseOfTheAnswer() {
-        assertThat(DeviceStatuses.of(tool(0, "0, 0, 16384, 61, 87\n"), findings))
-                .containsExactly(new DeviceStatus(0, 61, 87, Memory.ZERO, TOTAL));
+        assertThat(DeviceStatuses.of(tool(0, "0, 0, 16384, 61, 87, 249.51, NVIDIA A100-SXM4-80GB\n"), findings))
+                .containsExactly(new DeviceStatus(0, 61, 87, Memory.ZERO, TOTAL, 249, "NVIDIA A100-SXM4-80GB"));
         assertThat(findings.problems()).isEmpty();
     }
 
@@ -62,23 +62,24 @@ class DeviceStatusesTest {
 
     @Test
     void readsEachField() {
-        assertThat(DeviceStatuses.parse(List.of("1, 220, 16384, -3, 100", "0,1,2,61,0")))
+        assertThat(DeviceStatuses.parse(List.of("1, 220, 16384, -3, 100, 70, A,B", "0,1,2,61,0,5.5,A")))
                 .containsExactly(
-                        new DeviceStatus(0, 61, 0, Memory.ofMebibytes(1), Memory.ofMebibytes(2)),
-                        new DeviceStatus(1, -3, 100, Memory.ofMebibytes(220), Memory.ofMebibytes(16384)));
+                        new DeviceStatus(0, 61, 0, Memory.ofMebibytes(1), Memory.ofMebibytes(2), 5, "A"),
+                        new DeviceStatus(1, -3, 100, Memory.ofMebibytes(220), Memory.ofMebibytes(16384), 70, "A,B"));
     }
 
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "0, [N/A], [N/A], [N/A], [N/A]",
-                "0, [Not Supported], [GPU is lost], [Unknown Error], [Insufficient Permissions]",
-                "0, -1, 1.5, 1000, 101",
-                "0, , , , ",
-                "0, 1234567890123, 99999999999999999999, 61 C, 5 %"
+                "0, [N/A], [N/A], [N/A], [N/A], [N/A], [N/A]",
+                "0, [Not Supported], [GPU is lost], [Unknown Error], [Insufficient Permissions], [N/A], [Unknown Error]",
+                "0, -1, 1.5, 1000, 101, -5.0, ",
+                "0, , , , , , ",
+                "0, 1234567890123, 99999999999999999999, 61 C, 5 %, 5 W, "
             })
     void anotherTextIsUnknown(String line) {
-        assertThat(DeviceStatuses.parse(List.of(line))).containsExactly(new DeviceStatus(0, null, null, null, null));
+        assertThat(DeviceStatuses.parse(List.of(line)))
+                .containsExactly(new DeviceStatus(0, null, null, null, null, null, null));
     }
 
     @ParameterizedTest
@@ -88,9 +89,9 @@ class DeviceStatusesTest {
                 "0",
                 "0, 1, 2, 3",
                 "0, 1, 2, 3, 4, 5",
-                "x, 1, 2, 3, 4",
-                "-1, 1, 2, 3, 4",
-                "[GPU is lost], 1, 2, 3, 4"
+                "x, 1, 2, 3, 4, 5, A",
+                "-1, 1, 2, 3, 4, 5, A",
+                "[GPU is lost], 1, 2, 3, 4, 5, A"
             })
     void anotherLineIsLeftOut(String line) {
         assertThat(DeviceStatuses.parse(List.of(line))).isEmpty();
@@ -98,7 +99,7 @@ class DeviceStatusesTest {
 
     @Test
     void theFirstLineOfADeviceCounts() {
-        assertThat(DeviceStatuses.parse(List.of("0, 1, 2, 3, 4", "0, 5, 6, 7, 8")))
-                .containsExactly(new DeviceStatus(0, 3, 4, Memory.ofMebibytes(1), Memory.ofMebibytes(2)));
+        assertThat(DeviceStatuses.parse(List.of("0, 1, 2, 3, 4, 5, A", "0, 5, 6, 7, 8, 9, B")))
+                .containsExactly(new DeviceStatus(0, 3, 4, Memory.ofMebibytes(1), Memory.ofMebibytes(2), 5, "A"));
     }
 }

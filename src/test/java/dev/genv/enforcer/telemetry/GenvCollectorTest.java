@@ -74,8 +74,8 @@ class GenvCollectorTest {
         machine.setStatus(
                 null,
                 List.of(
-                        new DeviceStatus(0, null, 5, null, Memory.ofMebibytes(1)),
-                        new DeviceStatus(1, null, null, null, null)));
+                        new DeviceStatus(0, null, 5, null, Memory.ofMebibytes(1), null, null),
+                        new DeviceStatus(1, null, null, null, null, null, null)));
         machine.setSnapshot(host("gpu-1").devices(1).with(process(7).usesUnknown(0)));
         assertThat(metrics.afterCycle().samples().keySet())
                 .filteredOn(series -> series.startsWith("genv_device") || series.startsWith("genv_is"))

@@ -98,6 +98,7 @@ final class GenvMetricsFixture {
     }
 
     static DeviceStatus status(int index, int temperature, int utilization, long used, long total) {
-        return new DeviceStatus(index, temperature, utilization, Memory.ofMebibytes(used), Memory.ofMebibytes(total));
+        return new DeviceStatus(
+                index, temperature, utilization, Memory.ofMebibytes(used), Memory.ofMebibytes(total), null, null);
     }
 }

@@ -21,7 +21,7 @@ class GenvMetricsIT extends NodeSuite {
 
     @Test
     void followTheMachine() throws IOException {
-        node.gpus.status("0, 1700, 16384, 61, 87\n1, 0, 16384, 35, 0\n");
+        node.gpus.status("0, 1700, 16384, 61, 87, [N/A], [N/A]\n1, 0, 16384, 35, 0, [N/A], [N/A]\n");
         var service = node.set("GENV_METRICS", "all").startService();
         try (var shell = Child.withEnvironment(Map.of());
                 var job = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", "a"))) {

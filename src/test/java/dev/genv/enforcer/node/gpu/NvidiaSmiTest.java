@@ -40,8 +40,8 @@ class NvidiaSmiTest {
     private static final String QUERY_DEVICES = "--query-gpu=index,uuid,memory.used";
     private static final String QUERY_PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory";
     private static final String QUERY_STATUS =
-            "--query-gpu=index,memory.used,memory.total,temperature.gpu,utilization.gpu";
-    private static final String STATUS = "0, 1700, 16384, 61, 87\n";
+            "--query-gpu=index,memory.used,memory.total,temperature.gpu,utilization.gpu,power.draw,name";
+    private static final String STATUS = "0, 1700, 16384, 61, 87, [N/A], [N/A]\n";
     private static final String COUNT = "echo \"$1\" >>\"$0.calls\"; ";
 
     private final FakeNvidiaSmi fake;

@@ -162,7 +162,7 @@ class PythonGpuTest extends PythonFixture {
 
     @Test
     void asksForTheStatusOnlyIfItIsAskedForAndTheOtherQueriesSucceed() throws Exception {
-        var query = "--query-gpu=index,memory.used,memory.total,temperature.gpu,utilization.gpu";
+        var query = "--query-gpu=index,memory.used,memory.total,temperature.gpu,utilization.gpu,power.draw,name";
         var calls = folder.resolve("calls");
         machine.nvidiaSmi.status("0, 1, 2, 61, 87\n").fault("echo \"$1\" >>%s; ".formatted(calls));
         assertStatusSkipped("");
