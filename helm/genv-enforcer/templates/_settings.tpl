@@ -11,6 +11,9 @@ GENV_ENFORCER_UNLISTED_PROCESSES: settings.unlistedProcesses
 GENV_ENFORCER_MAX_DEVICES_PER_USER: settings.maxDevicesPerUser
 GENV_ENFORCER_MAX_DEVICES_FOR_USER: settings.maxDevicesForUser
 GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE: settings.maxDevicesPerUserMode
+GENV_ENFORCER_MAX_MEMORY_PER_USER: settings.maxMemoryPerUser
+GENV_ENFORCER_MAX_MEMORY_FOR_USER: settings.maxMemoryForUser
+GENV_ENFORCER_MAX_MEMORY_PER_USER_MODE: settings.maxMemoryPerUserMode
 GENV_ENFORCER_GRACE: settings.grace
 GENV_ENFORCER_KILL_AFTER: settings.killAfter
 GENV_ENFORCER_COMPLIANCE_PERIOD: settings.compliancePeriod
@@ -63,7 +66,7 @@ The text of a value for the service; empty if the value is not set. Helm reads n
 ones with an exponent. It reads "off" without quotes as false.
 */ -}}
 {{- define "genv-enforcer.text" -}}
-{{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "maxDevicesPerUserMode" -}}
+{{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "maxDevicesPerUserMode" "maxMemoryPerUserMode" -}}
 {{- $name := .path | default "" | splitList "." | last -}}
 {{- if kindIs "invalid" .value -}}
 {{- else if kindIs "bool" .value -}}

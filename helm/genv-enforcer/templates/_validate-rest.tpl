@@ -5,8 +5,13 @@
 settings.exemptUsers names {{ $text }}, which is no uid: the highest one is 4294967294
 {{- end -}}
 {{- end -}}
-{{- if and (has (toString .Values.settings.maxDevicesPerUserMode) (list "audit" "enforce" "true")) (kindIs "invalid" .Values.settings.maxDevicesPerUser) (not .Values.settings.maxDevicesForUser) }}
-settings.maxDevicesPerUserMode is {{ .Values.settings.maxDevicesPerUserMode }}, but there is no limit: set settings.maxDevicesPerUser or settings.maxDevicesForUser, or remove it
+{{- range $what := list "Devices" "Memory" -}}
+{{- $limit := printf "max%sPerUser" $what -}}
+{{- $users := printf "max%sForUser" $what -}}
+{{- $mode := get $.Values.settings (printf "%sMode" $limit) -}}
+{{- if and (has (toString $mode) (list "audit" "enforce" "true")) (kindIs "invalid" (get $.Values.settings $limit)) (not (get $.Values.settings $users)) }}
+settings.{{ $limit }}Mode is {{ $mode }}, but there is no limit: set settings.{{ $limit }} or settings.{{ $users }}, or remove it
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

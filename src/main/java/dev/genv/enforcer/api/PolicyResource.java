@@ -60,8 +60,8 @@ public class PolicyResource {
          * @param advice what a user can do about a violation, with commands in backquotes
          * @param mode {@code off}, {@code audit} or {@code enforce}, by its own setting
          * @param limited whether the rule has a limit
-         * @param limit the limit of all users without their own; null for none
-         * @param limitsOfUsers the limits of single users
+         * @param limit the limit of all users without their own: a number of devices, or memory in MiB; null for none
+         * @param limitsOfUsers the limits of single users, in the same unit
          */
         public record Rule(
                 String name,

@@ -4,7 +4,7 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryShare;
@@ -46,11 +46,11 @@ final class EnvMemoryRule implements Rule {
         for (var snapshot : DEFINITION.checkable(fleet)) {
             var shares = MemoryShare.of(snapshot);
             var over = shares.stream().filter(MemoryShare::isExceeded).toList();
-            var overdue = ending.overdueOn(snapshot.host());
-            var gone = ending.on(snapshot.host()).and(overdue.negate());
-            var victims = new MemoryVictims(over, gone, overdue).choose();
+            var victims = new MemoryVictims(ending);
+            over.forEach(share -> victims.add(share.capacity(), share.uses()));
+            var chosen = victims.choose();
             for (var share : over) {
-                findings.add(finding(fleet, share, victims, ending));
+                findings.add(finding(fleet, share, chosen, ending));
             }
             snapshot.environments().stream()
                     .flatMap(environment -> problems(snapshot.host(), environment))
@@ -61,7 +61,7 @@ final class EnvMemoryRule implements Rule {
     }
 
     /** A process that another rule terminates also frees memory here, so its action names both rules. */
-    private static RuleFinding finding(Fleet fleet, MemoryShare share, Set<ProcessId> victims, ExpectedExits ending) {
+    private static RuleFinding finding(Fleet fleet, MemoryShare share, Set<HostProcess> victims, ExpectedExits ending) {
         var environment = share.environment();
         var message = Messages.on(fleet, share.host())
                 + "Environment %s is using %dm on device %d which is %dm over its capacity of %s"
@@ -82,7 +82,7 @@ final class EnvMemoryRule implements Rule {
                 List.of(share.device()),
                 share.processes());
         var actions = share.processes().stream()
-                .filter(process -> victims.contains(process.id())
+                .filter(process -> victims.contains(new HostProcess(share.host(), process.id()))
                         || (ending.isNow(share.host(), process)
                                 && share.known(process).compareTo(Memory.ZERO) > 0))
                 .<Action>map(process -> new Action.Terminate(share.host(), process))

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 
 /** Violated by a user whose environments hold more devices than allowed on all machines together. */
 final class MaxDevicesPerUserRule implements Rule {
-    private static final RuleDefinition DEFINITION = new RuleDefinition(
+    static final RuleDefinition DEFINITION = new RuleDefinition(
             "max-devices-per-user",
             "More GPUs than a user may hold",
             """

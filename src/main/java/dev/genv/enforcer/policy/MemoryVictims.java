@@ -3,9 +3,11 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -21,57 +23,66 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses the processes to terminate if environments of one machine exceed their memory capacity: as few and as small as possible,
- * and always the same ones. Sums are updated and not recomputed, because users choose the number of processes.
+ * Chooses the processes to terminate if more memory is used than allowed: as few and as small as possible, and always the same ones. Sums
+ * are updated and not recomputed, because users choose the number of processes.
  */
 public final class MemoryVictims {
     /** Among equals, the newest comes first, then the higher pid, so that the least work is lost. */
-    private static final Comparator<GpuProcess> NEWEST_FIRST = Comparator.comparingLong(
-                    (GpuProcess process) -> process.id().startTime())
-            .thenComparingInt(GpuProcess::pid)
-            .reversed();
+    private static final Comparator<MemoryUse> NEWEST_FIRST = Comparator.comparingLong(
+                    (MemoryUse use) -> use.process().id().startTime())
+            .thenComparingInt(use -> use.process().pid())
+            .reversed()
+            .thenComparing(MemoryUse::host);
 
     private final List<Load> loads = new ArrayList<>();
-    private final Map<ProcessId, List<Load>> loadsOf = new HashMap<>();
-    private final Map<ProcessId, GpuProcess> victims = new LinkedHashMap<>();
-    private final Predicate<GpuProcess> overdue;
+    private final Map<HostProcess, List<Load>> loadsOf = new HashMap<>();
+    private final Map<HostProcess, MemoryUse> victims = new LinkedHashMap<>();
+    private final ExpectedExits exits;
 
     /**
-     * Chooses among the processes of the exceeded shares of one machine. Ending processes are treated as gone. Overdue ones, which did not exit
-     * in time, are chosen before all others.
+     * Chooses among the processes that use more memory than allowed. Processes that are expected to exit are treated as gone; overdue ones,
+     * which did not exit in time, are not, and are chosen before all others.
      */
-    public MemoryVictims(List<MemoryShare> over, Predicate<GpuProcess> ending, Predicate<GpuProcess> overdue) {
-        this.overdue = overdue;
-        for (var share : over) {
-            var staying = share.processes().stream().filter(ending.negate()).toList();
-            var load = new Load(share, staying);
-            loads.add(load);
-            staying.forEach(process -> loadsOf.computeIfAbsent(process.id(), _ -> new ArrayList<>())
-                    .add(load));
-        }
+    public MemoryVictims(ExpectedExits exits) {
+        this.exits = exits;
     }
 
-    public Set<ProcessId> choose() {
+    /** Adds processes that together use more memory than allowed. */
+    public void add(Memory allowed, List<MemoryUse> uses) {
+        var staying = uses.stream()
+                .filter(use -> isOverdue(use) || !exits.on(use.host()).test(use.process()))
+                .toList();
+        var load = new Load(allowed, staying);
+        loads.add(load);
+        staying.forEach(use ->
+                loadsOf.computeIfAbsent(use.target(), _ -> new ArrayList<>()).add(load));
+    }
+
+    private boolean isOverdue(MemoryUse use) {
+        return exits.overdueOn(use.host()).test(use.process());
+    }
+
+    public Set<HostProcess> choose() {
         loads.forEach(this::relieve);
         prune();
         return Set.copyOf(victims.keySet());
     }
 
     private void relieve(Load load) {
-        relieve(load, overdue);
-        relieve(load, overdue.negate());
+        relieve(load, this::isOverdue);
+        relieve(load, use -> !isOverdue(use));
     }
 
     /** Takes the smallest process that frees enough; if there is none, the largest one, and repeats. */
-    private void relieve(Load load, Predicate<GpuProcess> candidates) {
-        var bySize = new TreeMap<Memory, TreeSet<GpuProcess>>();
-        for (var process : load.staying) {
-            var size = load.share.known(process);
-            if (candidates.test(process)
-                    && process.immunity() == null
-                    && size.compareTo(Memory.ZERO) > 0
-                    && !victims.containsKey(process.id())) {
-                bySize.computeIfAbsent(size, _ -> new TreeSet<>(NEWEST_FIRST)).add(process);
+    private void relieve(Load load, Predicate<MemoryUse> candidates) {
+        var bySize = new TreeMap<Memory, TreeSet<MemoryUse>>();
+        for (var use : load.staying) {
+            if (candidates.test(use)
+                    && use.isEndable()
+                    && use.memory().compareTo(Memory.ZERO) > 0
+                    && !victims.containsKey(use.target())) {
+                bySize.computeIfAbsent(use.memory(), _ -> new TreeSet<>(NEWEST_FIRST))
+                        .add(use);
             }
         }
         while (load.isOver() && !bySize.isEmpty()) { // immune processes alone may exceed the capacity
@@ -94,34 +105,50 @@ public final class MemoryVictims {
         }
     }
 
-    private void take(GpuProcess victim) {
-        victims.put(victim.id(), victim);
+    private void take(MemoryUse victim) {
+        victims.put(victim.target(), victim);
         loadsOf(victim).forEach(load -> load.used = load.used.subtract(load.sizeOf(victim)));
     }
 
-    private void giveBack(GpuProcess victim) {
-        victims.remove(victim.id());
+    private void giveBack(MemoryUse victim) {
+        victims.remove(victim.target());
         loadsOf(victim).forEach(load -> load.used = load.used.add(load.sizeOf(victim)));
     }
 
-    private List<Load> loadsOf(GpuProcess process) {
-        return loadsOf.getOrDefault(process.id(), List.of());
+    private List<Load> loadsOf(MemoryUse use) {
+        return loadsOf.getOrDefault(use.target(), List.of());
     }
 
-    /** The memory that the remaining processes use of a share. It may overflow a memory amount, because sums are also reduced. */
-    private static final class Load {
-        private final MemoryShare share;
-        private final List<GpuProcess> staying;
-        private BigInteger used = BigInteger.ZERO;
-
-        Load(MemoryShare share, List<GpuProcess> staying) {
-            this.share = share;
-            this.staying = staying;
-            staying.forEach(process -> used = used.add(sizeOf(process)));
+    /** The memory that a process uses, as far as it counts; zero if it is unknown, so that no process is terminated for it. */
+    public record MemoryUse(String host, GpuProcess process, Memory memory) {
+        HostProcess target() {
+            return new HostProcess(host, process.id());
         }
 
-        BigInteger sizeOf(GpuProcess process) {
-            return BigInteger.valueOf(share.known(process).bytes());
+        /** A process of which the environment cannot be read may be one that no rule should terminate. */
+        private boolean isEndable() {
+            return process.immunity() == null && !(process.membership() instanceof Membership.Unknown);
+        }
+    }
+
+    /** The memory that the remaining processes use. It may overflow a memory amount, because sums are also reduced. */
+    private static final class Load {
+        private final Memory allowed;
+        private final List<MemoryUse> staying;
+        private final Map<HostProcess, Memory> sizes = new HashMap<>();
+        private BigInteger used = BigInteger.ZERO;
+
+        Load(Memory allowed, List<MemoryUse> staying) {
+            this.allowed = allowed;
+            this.staying = staying;
+            staying.forEach(use -> sizes.put(use.target(), use.memory()));
+            staying.forEach(use -> used = used.add(sizeOf(use)));
+        }
+
+        /** A process uses different amounts of memory in different loads. */
+        BigInteger sizeOf(MemoryUse use) {
+            return BigInteger.valueOf(
+                    sizes.getOrDefault(use.target(), Memory.ZERO).bytes());
         }
 
         boolean isOver() {
@@ -133,7 +160,7 @@ public final class MemoryVictims {
         }
 
         private BigInteger excess() {
-            return used.subtract(BigInteger.valueOf(share.capacity().bytes()));
+            return used.subtract(BigInteger.valueOf(allowed.bytes()));
         }
     }
 
@@ -192,6 +219,12 @@ public final class MemoryVictims {
         /** Returns the used memory, as far as it is known. */
         public Memory used() {
             return processes.stream().map(this::known).reduce(Memory.ZERO, Memory::plus);
+        }
+
+        List<MemoryUse> uses() {
+            return processes.stream()
+                    .map(process -> new MemoryUse(host, process, known(process)))
+                    .toList();
         }
 
         /** Returns the memory of a process; zero if the driver does not report it, so that no process is terminated for it. */

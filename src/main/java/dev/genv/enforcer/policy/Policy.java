@@ -8,10 +8,10 @@ import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.Rule.RuleResult;
-import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -51,13 +51,11 @@ public final class Policy {
         return config.mode() == RuleMode.OFF ? Limits.NONE : config.limits();
     }
 
-    /** Whether a rule with this scope can find violations. */
-    public boolean checks(RuleScope scope) {
-        return configs.entrySet().stream()
-                .anyMatch(rule -> rule.getKey().scope() == scope
-                        && rule.getValue().mode() != RuleMode.OFF
-                        && !(rule.getKey().hasLimit()
-                                && rule.getValue().limits().equals(Limits.NONE)));
+    /** Whether one of these rules can find violations. */
+    public boolean checksAnyOf(RuleDefinition... rules) {
+        return Arrays.stream(rules)
+                .anyMatch(rule -> modeOf(rule) != RuleMode.OFF
+                        && !(rule.hasLimit() && configOf(rule).limits().equals(Limits.NONE)));
     }
 
     /** Checks the rules. The memory and the devices of signalled processes, which are expected to exit, count as freed. */

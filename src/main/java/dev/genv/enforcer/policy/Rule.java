@@ -103,7 +103,10 @@ public interface Rule {
     /** What a rule rests on. */
     enum RuleBasis {
         LISTED_PROCESSES,
+        /** The real uids of processes, and what genv's state says of the environments that they name. */
         UIDS,
+        /** The real uids of processes. Nothing that genv's state says matters. */
+        REAL_UIDS,
         UNLISTED_PROCESSES
     }
 
@@ -135,7 +138,16 @@ public interface Rule {
             /** A whole number from 0; unset for no limit. */
             LIMIT,
             /** A whole number from 0 for each of some users. */
-            LIMITS_OF_USERS
+            LIMITS_OF_USERS,
+            /** An amount of memory; unset for no limit. Its number is in MiB, in which nvidia-smi reports memory too. */
+            MEMORY_LIMIT,
+            /** An amount of memory for each of some users. */
+            MEMORY_LIMITS_OF_USERS;
+
+            /** Whether it is the limit of all users without their own. */
+            public boolean isLimit() {
+                return this == LIMIT || this == MEMORY_LIMIT;
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ public record RuleConfig(RuleMode mode, Limits limits) {
     }
 
     /**
-     * The limits of a rule that has a limit.
+     * The limits of a rule that has a limit: numbers of devices, or amounts of memory in MiB.
      *
      * @param general the limit, of all users without their own; null for none
      * @param perUser limits of single users, which apply even without a general limit

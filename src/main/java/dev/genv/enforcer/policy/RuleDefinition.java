@@ -6,7 +6,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
 import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
-import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import java.util.List;
 import java.util.Set;
 
@@ -41,7 +40,17 @@ public record RuleDefinition(
 
     /** Whether the rule acts only on the uids of processes, so that it cannot be enforced where they are not reported. */
     public boolean isEnforcedByUids() {
-        return basis == RuleBasis.UIDS;
+        return basis == RuleBasis.UIDS || basis == RuleBasis.REAL_UIDS;
+    }
+
+    /** Whether what genv's state says can make a process violate the rule. */
+    public boolean dependsOnState() {
+        return basis != RuleBasis.REAL_UIDS;
+    }
+
+    /** Whether a violation depends on the processes or the attachments of all hosts together. */
+    public boolean spansHosts() {
+        return hasLimit();
     }
 
     /** Whether the rule checks the processes that the GPU tool does not list, and no others. */
@@ -51,7 +60,7 @@ public record RuleDefinition(
 
     /** Whether the rule does nothing without a limit. */
     public boolean hasLimit() {
-        return settings.stream().anyMatch(setting -> setting.kind() == Kind.LIMIT);
+        return settings.stream().anyMatch(setting -> setting.kind().isLimit());
     }
 
     /** Returns the setting of its mode. */

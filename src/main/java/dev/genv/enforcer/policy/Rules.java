@@ -13,9 +13,12 @@ public final class Rules {
             new MaxDevicesPerUserRule(),
             new EnvMemoryRule(),
             new EnvOwnerRule(),
+            new MaxMemoryPerUserRule(),
             new UnlistedProcessesRule());
 
     public static final RuleDefinition INACTIVE_ENV_PROCESSES = InactiveEnvProcessesRule.DEFINITION;
+    public static final RuleDefinition MAX_DEVICES_PER_USER = MaxDevicesPerUserRule.DEFINITION;
+    public static final RuleDefinition MAX_MEMORY_PER_USER = MaxMemoryPerUserRule.DEFINITION;
     public static final RuleDefinition ENV_MEMORY = EnvMemoryRule.DEFINITION;
 
     private static final List<RuleDefinition> DEFINITIONS =

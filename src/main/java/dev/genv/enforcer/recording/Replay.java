@@ -17,7 +17,6 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Rules;
@@ -55,6 +54,11 @@ public final class Replay {
     private final Config config;
     private final Policy ofHosts;
     private final Policy ofFleet;
+    private final boolean checksHosts;
+    private final boolean checksFleet;
+    /** Whether a rule about the fleet depends on what processes use, not on attachments alone. */
+    private final boolean checksMemory;
+
     /** The present moment of the replay, and its mark in milliseconds. */
     private Instant at = Instant.EPOCH;
 
@@ -88,14 +92,18 @@ public final class Replay {
 
     public Replay(Config config) {
         this.config = config;
-        ofHosts = with(RuleScope.HOST);
-        ofFleet = with(RuleScope.FLEET);
+        ofHosts = with(false);
+        ofFleet = with(true);
+        var all = Rules.definitions().toArray(RuleDefinition[]::new);
+        checksHosts = ofHosts.checksAnyOf(all);
+        checksFleet = ofFleet.checksAnyOf(all);
+        checksMemory = ofFleet.checksAnyOf(Rules.MAX_MEMORY_PER_USER);
         fleet = history();
     }
 
-    private Policy with(RuleScope scope) {
+    private Policy with(boolean spansHosts) {
         return new Policy(Rules.definitions().stream()
-                .filter(rule -> rule.scope() == scope)
+                .filter(rule -> rule.spansHosts() == spansHosts)
                 .collect(Collectors.toMap(Function.identity(), config.policy::configOf)));
     }
 
@@ -114,7 +122,7 @@ public final class Replay {
         var host = hosts.computeIfAbsent(recorded.host(), _ -> new ReplayedHost(history()));
         host.repeatLast(host.history, mark, config.interval);
         host.repeatLast(fleet, mark, config.interval);
-        if (host.show(recorded.picture(), mark)) {
+        if (host.show(recorded.picture(), mark) || (checksMemory && host.due == mark)) {
             due = mark;
         }
         host.snapshot().ifPresent(names::add);
@@ -168,7 +176,7 @@ public final class Replay {
             instants++;
         }
         changed.forEach(host -> host.due = ReplayedHost.NEVER);
-        if (ofHosts.checks(RuleScope.HOST)) {
+        if (checksHosts) {
             changed.forEach(host -> host.due = Math.min(
                     host.due, check(host.history, host.observed(mark).stream().toList(), ofHosts)));
         }
@@ -179,7 +187,7 @@ public final class Replay {
 
     private void checkFleet() {
         due = ReplayedHost.NEVER;
-        if (ofFleet.checks(RuleScope.FLEET)) {
+        if (checksFleet) {
             var snapshots = hosts.values().stream()
                     .flatMap(host -> host.observed(mark).stream())
                     .toList();
@@ -225,7 +233,7 @@ public final class Replay {
             return false;
         }
         host.due = Math.min(host.due, after(Duration.ZERO));
-        if (planned.action() instanceof Action.Detach) {
+        if (planned.action() instanceof Action.Detach || checksMemory) {
             due = Math.min(due, after(Duration.ZERO));
         }
         var user = userOf(planned, names.on(host.snapshot().orElseThrow()));

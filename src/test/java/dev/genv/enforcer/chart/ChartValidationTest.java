@@ -96,6 +96,8 @@ class ChartValidationTest {
                 "settings: {nonEnvProcesses: sometimes}",
                 "settings: {maxDevicesPerUser: -1}",
                 "settings: {maxDevicesForUser: {john: many}}",
+                "settings: {maxMemoryPerUser: 80x}",
+                "settings: {maxMemoryForUser: {john: 80}}",
                 "settings: {maxDevicesForUser: {'a,b': 1}}",
                 "settings: {protectedExecutables: [bin/x]}",
                 "settings: {protectedExecutables: ['/a b']}",

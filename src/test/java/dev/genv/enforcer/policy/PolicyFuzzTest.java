@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
 import static dev.genv.enforcer.testsupport.KnownRules.INACTIVE_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.testsupport.KnownRules.MAX_MEMORY_PER_USER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -38,20 +39,24 @@ class PolicyFuzzTest {
     @Test
     void everyTerminationForMemoryIsNecessary() {
         RandomCase.forEach(given -> {
-            var wanting = new HashSet<>(Set.of(ENV_MEMORY));
-            wanting.addAll(given.enforced());
-            var gone = given.terminatedForOrPending(wanting);
-            for (var planned : given.terminations()) {
-                if (planned.rules().contains(ENV_MEMORY)
-                        && planned.rules().stream()
-                                .noneMatch(rule -> !rule.equals(ENV_MEMORY) && given.enforces(rule))) {
-                    var others = new HashSet<>(gone);
-                    others.remove(target(planned));
-                    assertThat(given.oracle()
-                                    .after(others, detached(given, true))
-                                    .isBroken(ENV_MEMORY))
-                            .as("%s is ended in vain", target(planned))
-                            .isTrue();
+            for (var rule : List.of(ENV_MEMORY, MAX_MEMORY_PER_USER)) {
+                var wanting = new HashSet<>(Set.of(rule)); // what later rules terminate is not known to this one
+                given.enforced().stream()
+                        .filter(earlier -> isBefore(earlier, rule))
+                        .forEach(wanting::add);
+                var gone = given.terminatedForOrPending(wanting);
+                for (var planned : given.terminations()) {
+                    if (planned.rules().contains(rule)
+                            && planned.rules().stream()
+                                    .noneMatch(other -> !other.equals(rule) && given.enforces(other))) {
+                        var others = new HashSet<>(gone);
+                        others.remove(target(planned));
+                        assertThat(given.oracle()
+                                        .after(others, detached(given, true))
+                                        .isBroken(rule))
+                                .as("%s is ended in vain", target(planned))
+                                .isTrue();
+                    }
                 }
             }
         });
@@ -114,7 +119,8 @@ class PolicyFuzzTest {
     void planDoesNotDependOnInputOrder() {
         RandomCase.forEach(given -> {
             var shuffled = given.random().shuffled(given.fleet());
-            assertThat(KnownRules.policy(given.modes(), given.limits()).check(shuffled, given.pending()))
+            assertThat(KnownRules.policy(given.modes(), given.limits(), given.memory())
+                            .check(shuffled, given.pending()))
                     .isEqualTo(given.plan());
         });
     }
@@ -163,9 +169,12 @@ class PolicyFuzzTest {
 
     private static Set<HostProcess> terminatedBeforeDeviceQuota(RandomCase given) {
         return given.terminatedForOrPending(given.enforced().stream()
-                .filter(rule ->
-                        Rules.definitions().indexOf(rule) < Rules.definitions().indexOf(MAX_DEVICES_PER_USER))
+                .filter(rule -> isBefore(rule, MAX_DEVICES_PER_USER))
                 .collect(Collectors.toSet()));
+    }
+
+    private static boolean isBefore(RuleDefinition first, RuleDefinition second) {
+        return Rules.definitions().indexOf(first) < Rules.definitions().indexOf(second);
     }
 
     /** Whether the rule may want this. The quota ends whoever names an environment where it is detached. */

@@ -20,7 +20,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Who breaks the rules: slow, simple, and written from the rules' words, not from their code. */
-record PolicyOracle(Fleet fleet, Limits limits) {
+record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
 
     /** The fleet once these processes are gone and these attachments are taken away. */
     PolicyOracle after(Collection<HostProcess> ended, Collection<Action.Detach> detached) {
@@ -42,7 +42,7 @@ record PolicyOracle(Fleet fleet, Limits limits) {
                         before.problems(),
                         HostDetails.NONE))
                 .toList();
-        return new PolicyOracle(new Fleet(snapshots, fleet.remote()), limits);
+        return new PolicyOracle(new Fleet(snapshots, fleet.remote()), limits, memory);
     }
 
     boolean isBroken(RuleDefinition rule) {
@@ -81,7 +81,7 @@ record PolicyOracle(Fleet fleet, Limits limits) {
                 : Objects.requireNonNullElse(environment.uid(), 0L) != 0 ? "" + environment.uid() : null;
     }
 
-    private static boolean breaks(RuleDefinition rule, Snapshot snapshot, GpuProcess process) {
+    private boolean breaks(RuleDefinition rule, Snapshot snapshot, GpuProcess process) {
         var environment = environmentOf(snapshot, process);
         return switch (rule.name()) {
             case "non-env-processes" ->
@@ -115,6 +115,11 @@ record PolicyOracle(Fleet fleet, Limits limits) {
                                 || (environment != null
                                         && process.usage().stream()
                                                 .allMatch(use -> isUnattached(snapshot, environment, use.device()))));
+            case "max-memory-per-user" ->
+                !snapshot.missing().contains(SnapshotPart.PROCESSES)
+                        && !(process.membership() instanceof Membership.Unknown)
+                        && known(process).signum() > 0
+                        && usesTooMuch(process.uid());
             case "max-devices-per-user" -> false;
             default -> throw new AssertionError("PolicyOracle does not know who breaks the rule " + rule);
         };
@@ -152,6 +157,32 @@ record PolicyOracle(Fleet fleet, Limits limits) {
             }
         }
         return used.compareTo(BigInteger.valueOf(capacity.get().bytes())) > 0;
+    }
+
+    private boolean usesTooMuch(@Nullable Long uid) {
+        var limit = memory.limitFor(String.valueOf(uid));
+        var used = BigInteger.ZERO;
+        for (var snapshot : fleet.snapshots()) {
+            for (var process : snapshot.processes()) {
+                if (!snapshot.missing().contains(SnapshotPart.PROCESSES) && Objects.equals(process.uid(), uid)) {
+                    used = used.add(known(process));
+                }
+            }
+        }
+        return uid != null
+                && uid != 0
+                && limit.isPresent()
+                && used.compareTo(BigInteger.valueOf(limit.getAsInt()).shiftLeft(20)) > 0;
+    }
+
+    private static BigInteger known(GpuProcess process) {
+        var known = BigInteger.ZERO;
+        for (var use : process.usage()) {
+            known = use.memory() == null
+                    ? known
+                    : known.add(BigInteger.valueOf(use.memory().bytes()));
+        }
+        return known;
     }
 
     /** The owner is known, not disputed, and confirmed by all live pids, and this is another user. */

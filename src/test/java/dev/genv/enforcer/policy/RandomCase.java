@@ -22,6 +22,7 @@ record RandomCase(
         Set<HostProcess> pending,
         Map<RuleDefinition, RuleMode> modes,
         Limits limits,
+        Limits memory,
         Plan plan) {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
     private static final int RUNS = Integer.getInteger("fuzz.runs", 1_500);
@@ -42,17 +43,19 @@ record RandomCase(
         var pending = random.pending(fleet);
         var modes = modes(random);
         var limits = limits(random);
+        var memory = memory(random);
         return new RandomCase(
                 random,
                 fleet,
                 pending,
                 modes,
                 limits,
-                KnownRules.policy(modes, limits).check(fleet, pending));
+                memory,
+                KnownRules.policy(modes, limits, memory).check(fleet, pending));
     }
 
     PolicyOracle oracle() {
-        return new PolicyOracle(fleet, limits);
+        return new PolicyOracle(fleet, limits, memory);
     }
 
     boolean enforces(RuleDefinition rule) {
@@ -106,5 +109,11 @@ record RandomCase(
             }
         }
         return new Limits(random.oneIn(4) ? null : random.random().nextInt(6), perUser);
+    }
+
+    private static Limits memory(RandomFleets random) {
+        return new Limits(
+                random.oneIn(3) ? null : random.random().nextInt(8_000),
+                random.oneIn(3) ? Map.of("1001", random.random().nextInt(4_000)) : Map.of());
     }
 }

@@ -17,6 +17,7 @@ public final class KnownRules {
     public static final RuleDefinition MAX_DEVICES_PER_USER = named("max-devices-per-user");
     public static final RuleDefinition ENV_MEMORY = named("env-memory");
     public static final RuleDefinition ENV_OWNER = named("env-owner");
+    public static final RuleDefinition MAX_MEMORY_PER_USER = named("max-memory-per-user");
     public static final RuleDefinition UNLISTED_PROCESSES = named("unlisted-processes");
 
     private KnownRules() {}
@@ -28,9 +29,15 @@ public final class KnownRules {
 
     /** Returns a policy with these modes, and with these limits of devices per user. */
     public static Policy policy(Map<RuleDefinition, RuleMode> modes, Limits limits) {
+        return policy(modes, limits, Limits.NONE);
+    }
+
+    /** Returns a policy with these modes, and with these limits of devices and of memory per user. */
+    public static Policy policy(Map<RuleDefinition, RuleMode> modes, Limits limits, Limits memory) {
         var configs = new HashMap<RuleDefinition, RuleConfig>();
+        var limitsOf = Map.of(MAX_DEVICES_PER_USER, limits, MAX_MEMORY_PER_USER, memory);
         modes.forEach((rule, mode) ->
-                configs.put(rule, new RuleConfig(mode, rule.equals(MAX_DEVICES_PER_USER) ? limits : Limits.NONE)));
+                configs.put(rule, new RuleConfig(mode, limitsOf.getOrDefault(rule, Limits.NONE))));
         return new Policy(configs);
     }
 

@@ -123,7 +123,7 @@ final class PlanRequest {
         for (var field : fields(rule).toList()) {
             var node = policy.path(name(field));
             var path = "policy." + name(field);
-            if (field.kind() == Kind.LIMIT) {
+            if (field.kind().isLimit()) {
                 limit = limit(node, path);
             } else {
                 limitsOfUsers = limitsOfUsers(node, path);

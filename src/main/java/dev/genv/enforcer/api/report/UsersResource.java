@@ -166,13 +166,9 @@ public class UsersResource {
                     || (host != null && violation.processes().stream().anyMatch(host::owns));
         }
 
-        /** Only one rule has limits. */
         private @Nullable Integer limit() {
-            return Rules.definitions().stream()
-                    .flatMapToInt(rule -> policy.limitsOf(rule).limitFor(user).stream())
-                    .boxed()
-                    .findFirst()
-                    .orElse(null);
+            var limit = policy.limitsOf(Rules.MAX_DEVICES_PER_USER).limitFor(user);
+            return limit.isPresent() ? limit.getAsInt() : null;
         }
 
         /** A device that several environments of the user share counts once. */

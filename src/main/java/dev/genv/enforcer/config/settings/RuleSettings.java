@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -23,7 +24,15 @@ public final class RuleSettings {
             SettingParser.ofChoices(List.of(RuleMode.OFF, RuleMode.AUDIT), Map.of("false", RuleMode.OFF));
     private static final SettingParser<Integer> LIMIT = SettingKind.limit();
     private static final SettingParser<Map<String, Integer>> LIMITS_OF_USERS = new SettingParser<>(
-            "users with a limit each, each once, such as john=3,paul=2", RuleSettings::limitsOfUsers);
+            "users with a limit each, each once, such as john=3,paul=2", value -> limitsOfUsers(value, LIMIT));
+    /** A part of a MiB makes no difference, because nvidia-smi reports whole ones. */
+    private static final SettingParser<Integer> MEMORY_LIMIT = new SettingParser<>(
+            "an amount of memory such as 40g or 512mi",
+            value -> Memory.parse(value).map(memory -> (int) Math.min(memory.bytes() >> 20, Integer.MAX_VALUE)));
+
+    private static final SettingParser<Map<String, Integer>> MEMORY_LIMITS_OF_USERS = new SettingParser<>(
+            "users with an amount of memory each, each once, such as john=40g,paul=512mi",
+            value -> limitsOfUsers(value, MEMORY_LIMIT));
 
     private final Variables variables;
     private final SettingErrors errors;
@@ -60,6 +69,8 @@ public final class RuleSettings {
             case REPORT_MODE -> REPORT_MODE.accepted();
             case LIMIT -> LIMIT.accepted();
             case LIMITS_OF_USERS -> LIMITS_OF_USERS.accepted();
+            case MEMORY_LIMIT -> MEMORY_LIMIT.accepted();
+            case MEMORY_LIMITS_OF_USERS -> MEMORY_LIMITS_OF_USERS.accepted();
         };
     }
 
@@ -74,6 +85,9 @@ public final class RuleSettings {
                 case LIMIT -> limit = read(setting, LIMIT);
                 case LIMITS_OF_USERS ->
                     limitsOfUsers = read(setting, LIMITS_OF_USERS).orElse(limitsOfUsers);
+                case MEMORY_LIMIT -> limit = read(setting, MEMORY_LIMIT);
+                case MEMORY_LIMITS_OF_USERS ->
+                    limitsOfUsers = read(setting, MEMORY_LIMITS_OF_USERS).orElse(limitsOfUsers);
             }
         }
         return new RuleConfig(mode, new Limits(limit.orElse(null), limitsOfUsers));
@@ -93,12 +107,12 @@ public final class RuleSettings {
         }
     }
 
-    private static Optional<Map<String, Integer>> limitsOfUsers(String value) {
+    private static Optional<Map<String, Integer>> limitsOfUsers(String value, SettingParser<Integer> limit) {
         var limits = new LinkedHashMap<String, Integer>();
         for (var entry : SettingKind.entries(value)) {
             var equals = entry.lastIndexOf('=');
             if (equals < 1
-                    || limits.put(entry.substring(0, equals), LIMIT.parse(entry.substring(equals + 1))) != null) {
+                    || limits.put(entry.substring(0, equals), limit.parse(entry.substring(equals + 1))) != null) {
                 return Optional.empty();
             }
         }

@@ -342,7 +342,8 @@ public final class History {
     /** Returns why what the state claims is not used against a process; empty if it is. */
     private Optional<String> shield(Violation cause, Action action) {
         if (!(action instanceof Action.Terminate(var host, var process, var _))
-                || enforcement.grace().isZero()) {
+                || enforcement.grace().isZero()
+                || !cause.rule().dependsOnState()) {
             return Optional.empty();
         }
         var claims = hosts.getOrDefault(host, HostHistory.EMPTY).claims;

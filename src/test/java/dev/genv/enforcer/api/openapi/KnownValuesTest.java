@@ -99,8 +99,8 @@ class KnownValuesTest {
     private static String type(RuleSetting setting) {
         return switch (setting.kind()) {
             case MODE, REPORT_MODE -> "\"boolean\"";
-            case LIMIT -> "[\"integer\",\"null\"]";
-            case LIMITS_OF_USERS -> "\"object\"";
+            case LIMIT, MEMORY_LIMIT -> "[\"integer\",\"null\"]";
+            case LIMITS_OF_USERS, MEMORY_LIMITS_OF_USERS -> "\"object\"";
         };
     }
 

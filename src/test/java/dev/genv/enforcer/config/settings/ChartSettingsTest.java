@@ -84,7 +84,10 @@ class ChartSettingsTest {
                 .containsEntry(KnownRules.ENV_OWNER, RuleConfig.of(RuleMode.OFF))
                 .containsEntry(
                         KnownRules.MAX_DEVICES_PER_USER,
-                        new RuleConfig(RuleMode.AUDIT, new Limits(2, Map.of("john", 3, "1003", 1_000_000))));
+                        new RuleConfig(RuleMode.AUDIT, new Limits(2, Map.of("john", 3, "1003", 1_000_000))))
+                .containsEntry(
+                        KnownRules.MAX_MEMORY_PER_USER,
+                        new RuleConfig(RuleMode.AUDIT, new Limits(76_293, Map.of("john", 512))));
         assertThat(settings.safetyLimits().grace()).isEqualTo(Duration.ofMinutes(2));
         assertThat(settings.safetyLimits().killAfter()).isNull();
         assertThat(settings.safetyLimits().compliancePeriod()).isEqualTo(Duration.ofMinutes(10));

@@ -133,6 +133,17 @@ class SettingsTest {
         assertThat(read(Map.of(variable, value)).rules()).containsEntry(rule, RuleConfig.of(mode));
     }
 
+    /** In MiB, rounded down, because nvidia-smi reports whole ones. */
+    @Test
+    void readsLimitsOfMemory() throws InvalidSettingsException {
+        var settings = read(Map.of("MAX_MEMORY_PER_USER", "40g", "MAX_MEMORY_FOR_USER", "john=512mi,paul=1.5GiB"));
+
+        assertThat(settings.rules())
+                .containsEntry(
+                        KnownRules.MAX_MEMORY_PER_USER,
+                        new RuleConfig(RuleMode.ENFORCE, new Limits(38_146, Map.of("john", 512, "paul", 1536))));
+    }
+
     @Test
     void readsListsAndVariablesThatTakePrecedence() throws InvalidSettingsException {
         var settings = read(Map.of(
@@ -230,6 +241,8 @@ class SettingsTest {
             EXEMPT_USERS             | a=b" threw an Exception whilst being converted c | expected names or uids
             MAX_DEVICES_PER_USER     | -1                   | expected a whole number from 0
             MAX_DEVICES_FOR_USER     | john                 | expected users with a limit each, each once, such as john=3,paul=2
+            MAX_MEMORY_PER_USER      | 40x                  | expected an amount of memory such as 40g or 512mi
+            MAX_MEMORY_FOR_USER      | john=1g,john=2g      | expected users with an amount of memory each, each once, such as john=40g,paul=512mi
             ENV_OWNER                | maybe                | expected off, audit or enforce
             UNLISTED_PROCESSES       | enforce              | expected off or audit, because this rule only reports
             UNLISTED_PROCESSES       | true                 | expected off or audit, because this rule only reports
