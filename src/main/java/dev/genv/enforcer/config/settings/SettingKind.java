@@ -94,10 +94,11 @@ public enum SettingKind {
     WEB_ADDRESS("an address with https or http and a host, such as https://example.org/hook", SettingKind::webAddress),
 
     /** Kinds of events. */
-    NOTICES("opened, warned, acted or resolved, such as acted,resolved", value -> {
-        var kinds = new Notices().convert(value);
-        return kinds.isEmpty() ? Optional.empty() : Optional.of(kinds);
-    }),
+    NOTICES(
+            "opened, warned, acted or resolved, such as acted,resolved",
+            value -> entries(value).stream().allMatch(word -> word.matches("(?i)opened|warned|acted|resolved"))
+                    ? Optional.of(new Notices().convert(value)).filter(kinds -> !kinds.isEmpty())
+                    : Optional.empty()),
 
     /** Users, by name or uid. */
     USER_NAMES(
