@@ -38,6 +38,7 @@ QUARKUS_MANAGEMENT_HOST: settings.httpHost
 QUARKUS_MANAGEMENT_PORT: settings.managementPort
 GENV_ENFORCER_TERMINAL_MESSAGES: messages.terminal
 GENV_ENFORCER_AUDIT_MESSAGES: messages.inAudit
+GENV_ENFORCER_PUBLIC_URL: messages.publicUrl
 GENV_ENFORCER_MAIL_HOST: messages.mail.host
 GENV_ENFORCER_MAIL_PORT: messages.mail.port
 GENV_ENFORCER_MAIL_TLS: messages.mail.tls
@@ -45,11 +46,13 @@ GENV_ENFORCER_MAIL_USER: messages.mail.user
 GENV_ENFORCER_MAIL_FROM: messages.mail.from
 GENV_ENFORCER_MAIL_TO: messages.mail.to
 GENV_ENFORCER_MAIL_CC: messages.mail.cc
+GENV_ENFORCER_MAIL_REPLY_TO: messages.mail.replyTo
 GENV_ENFORCER_MAIL_DELAY: messages.mail.delay
 GENV_ENFORCER_MAIL_MAX_PER_HOUR: messages.mail.maxPerHour
 GENV_ENFORCER_WEBHOOK_URL: messages.webhook.url
 GENV_ENFORCER_WEBHOOK_FORMAT: messages.webhook.format
 GENV_ENFORCER_WEBHOOK_PLAIN_HTTP: messages.webhook.plainHttp
+GENV_ENFORCER_WEBHOOK_EVENTS: messages.webhook.events
 {{- end -}}
 
 {{- /* The settings for machines over SSH: any of them makes the service enforce over SSH. */ -}}

@@ -36,9 +36,11 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
@@ -143,7 +145,8 @@ public class Notifications implements CycleListener {
     }
 
     private MessageSource messages() {
-        var text = new NoticeText(Optional.ofNullable(settings.safetyLimits().killAfter()), violations);
+        var killAfter = Optional.ofNullable(settings.safetyLimits().killAfter());
+        var text = new NoticeText(killAfter, violations, users, ZoneId.systemDefault(), page());
         return new MessageSource(users, text, notification.auditMessages());
     }
 
@@ -156,7 +159,8 @@ public class Notifications implements CycleListener {
                 messages(),
                 new Addresses(
                         notification.mailTo(), notification.mailAddressFile().map(AddressFile::new), users),
-                new MailSender(vertx, server, password, from, notification.mailCc(), TIMEOUT),
+                new MailSender(
+                        vertx, server, password, from, notification.mailCc(), notification.mailReplyTo(), TIMEOUT),
                 new Limits(notification.mailDelay(), notification.mailMaxPerHour()),
                 ticker,
                 random,
@@ -164,11 +168,23 @@ public class Notifications implements CycleListener {
     }
 
     private WebhookDelivery webhook(URI receiver) {
-        var bodies =
-                new WebhookBodies(notification.webhookFormat(), source(), mapper, ViolationView::of, ActionView::of);
+        var bodies = new WebhookBodies(
+                notification.webhookFormat(), source(), page(), mapper, ViolationView::of, ActionView::of);
         var secret = notification.webhookSecretFile().map(SecretFile::new);
         return new WebhookDelivery(
-                new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker), cursors, ticker, random, registry);
+                new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker),
+                Set.copyOf(notification.webhookEvents()),
+                cursors,
+                ticker,
+                random,
+                registry);
+    }
+
+    /** The address of the page without a slash at its end. */
+    private Optional<URI> page() {
+        return notification
+                .publicUrl()
+                .map(address -> URI.create(address.toString().replaceFirst("/+$", "")));
     }
 
     /** Identifies this service among others, as CloudEvents require it. */

@@ -93,7 +93,14 @@ public final class MailDelivery extends PersonalDelivery<String> {
             dropped.increment();
         } else {
             var oldest = batch.notices().getFirst().notice().at();
-            var mail = sender.message(batch.person(), subject(batch.notices()), text(batch));
+            var groups = NoticeText.groups(batch.notices());
+            var mail = sender.message(batch.person(), subject(groups), text(batch, groups));
+            sender.setThread(
+                    mail,
+                    batch.notices().stream()
+                            .map(personal -> personal.violation().id())
+                            .distinct()
+                            .toList());
             waiting.add(new Attempt(mail, oldest, 0, ticker.mark(), markAfter(LONGEST_AGE)));
         }
     }
@@ -125,8 +132,8 @@ public final class MailDelivery extends PersonalDelivery<String> {
         return waiting.stream().map(Attempt::oldest).toList();
     }
 
-    private String text(Batch<String> batch) {
-        var paragraphs = batch.notices().stream().map(this::paragraph).collect(Collectors.joining("\n\n"));
+    private String text(Batch<String> batch, List<List<PersonalNotice>> groups) {
+        var paragraphs = groups.stream().map(this::paragraph).collect(Collectors.joining("\n\n"));
         var more = batch.omitted() == 0 ? "" : "%n%nThere are %d more.".formatted(batch.omitted());
         return """
             %s%s
@@ -138,17 +145,15 @@ public final class MailDelivery extends PersonalDelivery<String> {
     }
 
     /** The subject has no text that users chose. */
-    private static String subject(List<PersonalNotice> notices) {
-        if (notices.size() > 1) {
-            return "genv-enforcer: %d messages about your GPU processes".formatted(notices.size());
-        }
-        return "genv-enforcer: " + NoticeText.title(notices.getFirst());
+    private static String subject(List<List<PersonalNotice>> groups) {
+        return groups.size() == 1
+                ? "genv-enforcer: " + NoticeText.title(groups.getFirst())
+                : "genv-enforcer: %d messages about your GPU processes".formatted(groups.size());
     }
 
-    private String paragraph(PersonalNotice personal) {
-        return "%s%n%s"
-                .formatted(
-                        NoticeText.time(personal.notice().at()), source.text().paragraph(personal));
+    private String paragraph(List<PersonalNotice> group) {
+        var text = source.text();
+        return "%s%n%s".formatted(text.time(group.getFirst().notice().at()), text.paragraph(group));
     }
 
     /**
@@ -158,6 +163,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
      * @param password the password of this user; empty to send without a login
      * @param from the sender of all mails
      * @param copyTo who also gets each mail
+     * @param replyTo who gets the answers of users; empty for the sender
      * @param timeout the longest time for a mail
      */
     public record MailSender(
@@ -166,6 +172,7 @@ public final class MailDelivery extends PersonalDelivery<String> {
             Optional<SecretFile> password,
             String from,
             Optional<String> copyTo,
+            Optional<String> replyTo,
             Duration timeout) {
         private static final int SUBMISSIONS_PORT = 465;
         private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
@@ -250,7 +257,18 @@ public final class MailDelivery extends PersonalDelivery<String> {
                     // No vacation notice answers such a mail (RFC 3834).
                     .addHeader("Auto-Submitted", "auto-generated");
             copyTo.map(List::of).ifPresent(message::setCc);
+            replyTo.ifPresent(address -> message.addHeader("Reply-To", address));
             return message;
+        }
+
+        /** Has mail programs show all mails about a violation together, as answers to a mail that does not exist (RFC 5322, 3.6.4). */
+        void setThread(MailMessage message, List<String> violations) {
+            var domain = Addresses.domainOf(from);
+            message.addHeader(
+                    "References",
+                    violations.stream()
+                            .map(id -> "<%s@%s>".formatted(id, domain))
+                            .collect(Collectors.joining(" ")));
         }
 
         private MailConfig config() throws IOException {

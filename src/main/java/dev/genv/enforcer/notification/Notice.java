@@ -48,6 +48,15 @@ public record Notice(
         };
     }
 
+    /** Whether both are about the same user, the same rule and the same hosts. */
+    boolean isOfSameIncident(Notice other) {
+        var one = violation.violation();
+        var another = other.violation.violation();
+        return one.rule().equals(another.rule())
+                && one.hosts().equals(another.hosts())
+                && Objects.equals(one.user(), another.user());
+    }
+
     private static Notice of(Event event, NoticeKind kind, ViolationRecord violation, @Nullable ActionNote action) {
         return new Notice(kind, event.sequence(), event.at(), violation, action);
     }

@@ -11,15 +11,20 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Violation;
+import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneOffset;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -29,63 +34,145 @@ import org.jspecify.annotations.Nullable;
  *
  * @param killAfter the time from SIGTERM to SIGKILL; empty if no SIGKILL follows
  * @param registry the violations, also earlier ones
+ * @param users knows when processes were started
+ * @param zone of the times
+ * @param page the address of the page, without a slash at its end; empty if users cannot open it
  */
-public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registry) {
+public record NoticeText(
+        Optional<Duration> killAfter,
+        ViolationRegistry registry,
+        UserDirectory users,
+        ZoneId zone,
+        Optional<URI> page) {
     private static final int LONGEST_MESSAGE = 300;
     private static final int MOST_LISTED = 5;
+    private static final int MOST_NUMBERS = 50;
     private static final int LONGEST_ID = 32;
     /** As many digits as docker ps shows. */
     private static final int SHORT_ID = 12;
 
     private static final DateTimeFormatter TIME =
-            DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'").withZone(ZoneOffset.UTC);
+            DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss zzz", Locale.ENGLISH);
 
-    public String paragraph(PersonalNotice personal) {
-        var notice = personal.notice();
-        var rule = notice.violation().violation().rule();
-        var subject = subject(personal);
-        var verb = personal.processes().size() == 1 ? "breaks" : "break";
-        var breaks = "%s %s the rule %s: %s.".formatted(subject, verb, rule.name(), message(notice.violation()));
-        var advice = sentences(Stream.of(earlierDetachment(notice.violation().violation()), rule.advice()));
+    /** Returns groups of notices that one paragraph can describe: the same happened to several processes for the same reason. */
+    static List<List<PersonalNotice>> groups(List<PersonalNotice> notices) {
+        return List.copyOf(notices.stream()
+                .collect(Collectors.groupingBy(Incident::of, LinkedHashMap::new, Collectors.toList()))
+                .values());
+    }
+
+    /**
+     * What the notices of one paragraph have in common.
+     *
+     * @param attachment what was detached, of which each has its own paragraph
+     */
+    private record Incident(
+            NoticeKind kind,
+            RuleDefinition rule,
+            Set<String> hosts,
+            @Nullable String environment,
+            @Nullable Outcome outcome,
+            @Nullable String signal,
+            ActionNote.@Nullable Target attachment) {
+        static Incident of(PersonalNotice personal) {
+            var notice = personal.notice();
+            var violation = notice.violation().violation();
+            var action = notice.action();
+            return new Incident(
+                    notice.kind(),
+                    violation.rule(),
+                    violation.hosts(),
+                    violation.environment(),
+                    action == null ? null : action.outcome(),
+                    action == null ? null : action.signal(),
+                    action != null && action.target() instanceof ActionNote.TargetAttachment attachment
+                            ? attachment
+                            : null);
+        }
+    }
+
+    /** Returns the sentences about the notices of a {@link #groups group}. */
+    public String paragraph(List<PersonalNotice> group) {
+        var notice = group.getFirst().notice();
+        var violation = notice.violation().violation();
+        var processes = group.stream()
+                .flatMap(personal -> personal.processes().stream())
+                .distinct()
+                .toList();
+        var subject = subject(notice, processes);
+        var verb = processes.size() == 1 ? "breaks" : "break";
+        var why = group.size() == 1 ? message(notice.violation()) : reason(violation, processes);
+        var breaks = "%s %s the rule %s: %s."
+                .formatted(subject, verb, violation.rule().name(), why);
+        var advice = sentences(
+                Stream.of(earlierDetachment(violation), violation.rule().advice(), link(group)));
         return sentences(
                 switch (notice.kind()) {
                     case OPENED -> Stream.of(breaks, "The service only reports this and takes no action.", advice);
-                    case WARNED -> Stream.of(breaks, announcement(notice), advice);
-                    case ACTED -> Stream.of(actionOn(subject, notice), killAfter(notice), advice);
+                    case WARNED -> Stream.of(breaks, announcement(notice, processes.size()), advice);
+                    case ACTED -> Stream.of(actionOn(subject, why, notice), killAfter(notice), advice);
                     case RESOLVED ->
                         Stream.of(
-                                "%s no longer %s the rule %s.".formatted(subject, verb, rule.name()),
+                                "%s no longer %s the rule %s."
+                                        .formatted(
+                                                subject, verb, violation.rule().name()),
                                 "The service took no action.");
                 });
     }
 
-    /** Returns what a notice is about, without text that users chose. */
-    public static String title(PersonalNotice personal) {
-        var notice = personal.notice();
+    /** The messages of several violations differ only in their processes. */
+    private static String reason(Violation violation, List<GpuProcess> processes) {
+        var devices = processes.stream()
+                .flatMap(process -> process.devices().stream())
+                .distinct()
+                .sorted()
+                .map(String::valueOf)
+                .collect(Collectors.joining(","));
+        var title = Character.toLowerCase(violation.rule().title().charAt(0))
+                + violation.rule().title().substring(1);
+        var environment = violation.environment() == null ? "" : ", environment " + id(violation.environment());
+        return title + (devices.isEmpty() ? "" : ", GPU(s) " + devices) + environment;
+    }
+
+    private String link(List<PersonalNotice> group) {
+        return page.map(address -> group.size() == 1
+                        ? "See %s/#/violations/%s"
+                                .formatted(address, group.getFirst().violation().id())
+                        : "See %s/#/violations".formatted(address))
+                .orElse("");
+    }
+
+    /** Returns what a group of notices is about, without text that users chose. */
+    static String title(List<PersonalNotice> group) {
+        var notice = group.getFirst().notice();
+        var processes = group.stream()
+                .flatMap(personal -> personal.processes().stream())
+                .distinct()
+                .toList();
+        var its = processes.size() == 1
+                ? "process %d".formatted(processes.getFirst().pid())
+                : "%d processes".formatted(processes.size());
+        var verb = processes.size() == 1 ? "breaks" : "break";
         var action = notice.action();
         if (action == null) {
-            return personal.processes().isEmpty()
+            return processes.isEmpty()
                     ? "your environments break no rule any more"
-                    : "process %d breaks %s"
-                            .formatted(
-                                    personal.processes().getFirst().pid(),
-                                    notice.kind() == NoticeKind.OPENED ? "a rule" : "no rule any more");
+                    : "%s %s %s"
+                            .formatted(its, verb, notice.kind() == NoticeKind.OPENED ? "a rule" : "no rule any more");
         }
         var isWarning = notice.kind() == NoticeKind.WARNED;
         var is = notBefore(notice.violation(), action.target()).isPresent() ? "will" : "may";
         return switch (action.target()) {
             case ActionNote.TargetAttachment(var _, var _, var device) ->
                 isWarning ? "GPU %d %s be detached".formatted(device, is) : "GPU %d was detached".formatted(device);
-            case ActionNote.TargetProcess(var _, var pid) ->
-                isWarning
-                        ? "process %d %s be terminated".formatted(pid, is)
-                        : "process %d: the service acted".formatted(pid);
+            case ActionNote.TargetProcess _ ->
+                isWarning ? "%s %s be terminated".formatted(its, is) : "%s: the service acted".formatted(its);
         };
     }
 
     /** Returns a time as the texts show it. */
-    public static String time(Instant at) {
-        return TIME.format(at.truncatedTo(ChronoUnit.SECONDS));
+    public String time(Instant at) {
+        return TIME.format(at.truncatedTo(ChronoUnit.SECONDS).atZone(zone));
     }
 
     private static String sentences(Stream<String> all) {
@@ -112,10 +199,10 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
                 && violation.devices().contains(device);
     }
 
-    private static String announcement(Notice notice) {
+    private String announcement(Notice notice, int processes) {
         var action = Objects.requireNonNull(notice.action(), "a warning is about an action");
         var what = switch (action.target()) {
-            case ActionNote.TargetProcess _ -> "terminate it";
+            case ActionNote.TargetProcess _ -> processes == 1 ? "terminate it" : "terminate them";
             case ActionNote.TargetAttachment(var _, var environment, var device) ->
                 "detach GPU %d from environment %s".formatted(device, id(environment));
         };
@@ -138,20 +225,21 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
                 .findFirst();
     }
 
-    private static String actionOn(String subject, Notice notice) {
+    private String actionOn(String subject, String why, Notice notice) {
         var action = Objects.requireNonNull(notice.action(), "an action was taken");
         return switch (action.target()) {
             case ActionNote.TargetAttachment _ -> detachment(notice.violation(), action);
             case ActionNote.TargetProcess _ ->
-                "The service sent SIG%s to %s, %s"
+                "The service sent SIG%s to %s, because of the rule %s: %s."
                         .formatted(
                                 action.signal(),
                                 Character.toLowerCase(subject.charAt(0)) + subject.substring(1),
-                                why(notice.violation()));
+                                notice.violation().violation().rule().name(),
+                                why);
         };
     }
 
-    private static String detachment(ViolationRecord because, ActionNote action) {
+    private String detachment(ViolationRecord because, ActionNote action) {
         var target = action.target();
         return "The service detached GPU %d from environment %s on %s at %s, %s"
                 .formatted(
@@ -177,7 +265,7 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
         var isTerm = action != null && action.sent().filter(Signal.TERM::equals).isPresent();
         return killAfter
                 .filter(_ -> isTerm)
-                .map(time -> "If it still breaks a rule after %d s, it gets SIGKILL.".formatted(time.toSeconds()))
+                .map(time -> "What still breaks a rule after %d s gets SIGKILL.".formatted(time.toSeconds()))
                 .orElse("");
     }
 
@@ -185,17 +273,61 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
         return SafeText.escape(violation.violation().message(), LONGEST_MESSAGE);
     }
 
-    private static String subject(PersonalNotice personal) {
-        if (personal.processes().isEmpty()) {
-            return "Your environments on %s".formatted(hosts(personal.notice()));
+    private String subject(Notice notice, List<GpuProcess> processes) {
+        var hosts = hosts(notice);
+        if (processes.isEmpty()) {
+            return "Your environments on %s".formatted(hosts);
         }
-        var names = personal.processes().stream().map(NoticeText::name).toList();
-        return "%s %s on %s"
-                .formatted(names.size() == 1 ? "Process" : "Your processes", list(names), hosts(personal.notice()));
+        var host = notice.violation().violation().host();
+        return switch (processes.size()) {
+            case 1 -> "Process %s on %s".formatted(describe(processes.getFirst(), host), hosts);
+            case 2, 3, 4, MOST_LISTED ->
+                "Your processes %s on %s"
+                        .formatted(
+                                list(
+                                        processes.stream()
+                                                .map(process -> describe(process, host))
+                                                .toList(),
+                                        MOST_LISTED),
+                                hosts);
+            default ->
+                "Your %d processes %s on %s"
+                        .formatted(
+                                processes.size(),
+                                list(
+                                        processes.stream()
+                                                .map(process -> Integer.toString(process.pid()))
+                                                .toList(),
+                                        MOST_NUMBERS),
+                                hosts);
+        };
     }
 
-    private static String name(GpuProcess process) {
-        return "%d (%s%s)".formatted(process.pid(), SafeText.escape(process.command()), workload(process.workload()));
+    /** Says what the user recognizes a process by, and what is lost with it: its GPUs, its memory and its start. */
+    private String describe(GpuProcess process, @Nullable String host) {
+        var start = host == null
+                ? ""
+                : users.startOf(host, process.id())
+                        .map(at -> ", started " + time(at))
+                        .orElse("");
+        return "%d (%s%s%s%s)"
+                .formatted(
+                        process.pid(),
+                        SafeText.escape(process.command()),
+                        devices(process),
+                        start,
+                        workload(process.workload()));
+    }
+
+    private static String devices(GpuProcess process) {
+        return process.usage().stream()
+                .map(use -> ", GPU %d%s"
+                        .formatted(
+                                use.device(),
+                                use.memory() == null
+                                        ? ""
+                                        : " with %d MiB".formatted(use.memory().mebibytes())))
+                .collect(Collectors.joining());
     }
 
     /** In a container its user does not know the pid, so the message also names what the user has started. */
@@ -211,15 +343,17 @@ public record NoticeText(Optional<Duration> killAfter, ViolationRegistry registr
     }
 
     private static String hosts(Notice notice) {
-        return list(notice.violation().violation().hosts().stream()
-                .map(SafeText::escape)
-                .sorted()
-                .toList());
+        return list(
+                notice.violation().violation().hosts().stream()
+                        .map(SafeText::escape)
+                        .sorted()
+                        .toList(),
+                MOST_LISTED);
     }
 
-    private static String list(List<String> all) {
-        return all.size() <= MOST_LISTED
+    private static String list(List<String> all, int most) {
+        return all.size() <= most
                 ? String.join(", ", all)
-                : "%s and %d more".formatted(String.join(", ", all.subList(0, MOST_LISTED)), all.size() - MOST_LISTED);
+                : "%s and %d more".formatted(String.join(", ", all.subList(0, most)), all.size() - most);
     }
 }

@@ -30,7 +30,7 @@ public abstract class PersonalDelivery<K> extends Delivery {
 
     private static final Duration PERIOD = Duration.ofHours(1);
     private static final int MOST_PERSONS = 200;
-    private static final int MOST_NOTICES = 10;
+    private static final int MOST_NOTICES = 50;
 
     final MessageSource source;
     final Limits limits;

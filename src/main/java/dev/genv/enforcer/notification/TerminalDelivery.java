@@ -20,6 +20,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -98,23 +99,21 @@ public final class TerminalDelivery extends PersonalDelivery<Long> {
     }
 
     private byte[] text(Batch<Long> batch) {
-        var shown = batch.notices().stream()
-                .limit(MOST_SHOWN)
-                .map(this::line)
-                .collect(Collectors.joining(LINE, LINE, LINE));
-        var rest = batch.notices().size() - MOST_SHOWN + batch.omitted();
-        var text = batch.notices().size() <= MOST_SHOWN && batch.omitted() == 0
+        var groups = NoticeText.groups(batch.notices());
+        var shown = groups.stream().limit(MOST_SHOWN).map(this::line).collect(Collectors.joining(LINE, LINE, LINE));
+        var rest = Math.max(0, groups.size() - MOST_SHOWN) + batch.omitted();
+        var text = rest == 0
                 ? shown
                 : shown + "genv-enforcer: and %d more messages about your processes".formatted(rest) + LINE;
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
-    private String line(PersonalNotice personal) {
+    private String line(List<PersonalNotice> group) {
         return "genv-enforcer on %s, %s: %s"
                 .formatted(
                         host,
-                        NoticeText.time(personal.notice().at()),
-                        source.text().paragraph(personal));
+                        source.text().time(group.getFirst().notice().at()),
+                        source.text().paragraph(group));
     }
 
     /**

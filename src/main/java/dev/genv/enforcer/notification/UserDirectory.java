@@ -4,6 +4,8 @@ import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProcessId;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -12,6 +14,8 @@ import java.util.stream.Collectors;
 
 /** The users of the machines as the last cycle read them from passwd(5) and subuid(5), which only root can write. */
 public final class UserDirectory {
+    private static final long MILLIS_PER_TICK = 10;
+
     private volatile Fleet fleet = new Fleet(List.of(), true);
     private volatile long currentUpTo;
 
@@ -28,6 +32,15 @@ public final class UserDirectory {
     /** The position of the last event whose users are known. */
     public long currentUpTo() {
         return currentUpTo;
+    }
+
+    /** Returns when a process was started, by the wall clock of the service; empty if its host did not answer in the last cycle. */
+    public Optional<Instant> startOf(String host, ProcessId process) {
+        var present = fleet;
+        return present.host(host)
+                .map(machine -> machine.details().ticks() - process.startTime())
+                .filter(age -> age >= 0)
+                .map(age -> present.at().minusMillis(age * MILLIS_PER_TICK));
     }
 
     /** Returns the uid of the account that owns a uid on the machine: a subordinate uid is its account's. */

@@ -2,29 +2,38 @@ package dev.genv.enforcer.notification;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.notification.Notice.NoticeKind;
 import java.io.IOException;
 import java.net.URI;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the bodies of the requests.
  *
  * @param source identifies this service in the events
+ * @param page the address of the page, without a slash at its end; empty if nobody can open it
  * @param violation represents a violation as the API does
  * @param action represents an action as the API does
  */
 public record WebhookBodies(
         WebhookFormat format,
         URI source,
+        Optional<URI> page,
         ObjectMapper mapper,
         Function<ViolationRecord, ?> violation,
         Function<ActionNote, ?> action) {
@@ -32,6 +41,7 @@ public record WebhookBodies(
     static final int LARGEST = 64 << 10;
 
     private static final int LONGEST_TEXT = 300;
+    private static final int MOST_NUMBERS = 50;
 
     String contentType() {
         return format == WebhookFormat.CLOUDEVENTS
@@ -39,19 +49,34 @@ public record WebhookBodies(
                 : "application/json; charset=UTF-8";
     }
 
-    /** Returns the id of a notice, which stays the same for each attempt and after a restart. */
-    static String id(Notice notice) {
+    /** Returns the id of a request, which stays the same for each attempt and after a restart. */
+    static String id(List<Notice> incident) {
+        return id(incident.getFirst());
+    }
+
+    private static String id(Notice notice) {
         return "%s-%d".formatted(notice.violation().id(), notice.sequence());
     }
 
-    /** Returns the body of a request, which has at most 64 KiB. The data of a larger event is reduced to fields of limited length. */
-    byte[] of(Notice notice) {
+    /** Whether one request can have several events. */
+    boolean combines() {
+        return format == WebhookFormat.TEXT;
+    }
+
+    /**
+     * Returns the body of a request, which has at most 64 KiB. The data of a larger event is reduced to fields of limited length.
+     *
+     * @param incident one notice, or several if this format {@link #combines}
+     */
+    byte[] of(List<Notice> incident) {
         return switch (format) {
-            case CLOUDEVENTS ->
-                write(event(notice, data(notice)))
+            case CLOUDEVENTS -> {
+                var notice = incident.getFirst();
+                yield write(event(notice, data(notice)))
                         .or(() -> write(event(notice, reducedData(notice))))
                         .orElseThrow();
-            case TEXT -> write(Map.of("text", chatText(notice))).orElseThrow();
+            }
+            case TEXT -> write(Map.of("text", chatText(incident))).orElseThrow();
         };
     }
 
@@ -79,7 +104,7 @@ public record WebhookBodies(
                 .put("subject", notice.violation().id())
                 .put("datacontenttype", "application/json")
                 .<ObjectNode>set("data", data)
-                .put("text", chatText(notice));
+                .put("text", chatText(List.of(notice)));
     }
 
     private ObjectNode data(Notice notice) {
@@ -102,33 +127,104 @@ public record WebhookBodies(
     }
 
     /**
-     * One line about an event, for a channel in Slack or Mattermost. What users chose is in a code span without the characters that could
+     * One line about an incident, for a channel in Slack or Mattermost. What users chose is in a code span without the characters that could
      * end it, name a group of people or make a link.
      */
-    static String chatText(Notice notice) {
-        var violation = notice.violation().violation();
+    String chatText(List<Notice> incident) {
+        var last = incident.getLast();
+        var violation = last.violation().violation();
         var hosts = violation.hosts().stream().sorted().collect(Collectors.joining(", "));
-        var event = switch (notice.kind()) {
-            case OPENED -> "violation";
-            case WARNED -> "violation, which waits for its grace period";
-            case ACTED -> chatAction(Objects.requireNonNull(notice.action(), "an action was taken"));
-            case RESOLVED -> "resolved";
-        };
-        var mode = notice.violation().mode().name().toLowerCase(Locale.ROOT);
-        return "%s: %s, rule %s (%s): `%s`"
-                .formatted(plain(hosts), event, violation.rule().name(), mode, plain(violation.message()));
+        var mode = last.violation().mode().name().toLowerCase(Locale.ROOT);
+        var user = violation.user() == null ? "" : ", user `%s`".formatted(plain(violation.user()));
+        return "%s: %s%s, rule %s (%s): `%s`%s"
+                .formatted(
+                        plain(hosts),
+                        events(incident),
+                        user,
+                        violation.rule().name(),
+                        mode,
+                        plain(violation.message()),
+                        link(incident));
     }
 
-    private static String chatAction(ActionNote action) {
-        var outcome = action.outcome().label();
-        return switch (action.target()) {
-            case ActionNote.TargetProcess(var _, var pid) -> {
-                var signal = action.sent().map(sent -> " with SIG" + sent).orElse("");
-                yield "terminate process %d%s, %s".formatted(pid, signal, outcome);
-            }
-            case ActionNote.TargetAttachment(var _, var _, var device) ->
-                "detach GPU %d, %s".formatted(device, outcome);
-        };
+    private String link(List<Notice> incident) {
+        var violations = incident.stream()
+                .map(notice -> notice.violation().id())
+                .distinct()
+                .toList();
+        return page.map(address -> violations.size() == 1
+                        ? " %s/#/violations/%s".formatted(address, violations.getFirst())
+                        : " %s/#/violations".formatted(address))
+                .orElse("");
+    }
+
+    /** What happened; the action is null if none was taken. */
+    private record Happening(
+            NoticeKind kind,
+            @Nullable String action,
+            @Nullable String signal,
+            @Nullable Outcome outcome) {
+        static Happening of(Notice notice) {
+            var action = notice.kind() == NoticeKind.ACTED ? notice.action() : null;
+            return action == null
+                    ? new Happening(notice.kind(), null, null, null)
+                    : new Happening(notice.kind(), action.target().type(), action.signal(), action.outcome());
+        }
+
+        String text(List<Notice> notices) {
+            return switch (kind) {
+                case OPENED -> "violation" + times(notices);
+                case WARNED -> "violation%s, which waits for its grace period".formatted(times(notices));
+                case RESOLVED -> "resolved" + times(notices);
+                case ACTED ->
+                    "%s %s%s, %s"
+                            .formatted(
+                                    action,
+                                    targets(notices),
+                                    signal == null ? "" : " with SIG" + signal,
+                                    Objects.requireNonNull(outcome).label());
+            };
+        }
+
+        private static String times(List<Notice> notices) {
+            return notices.size() == 1 ? "" : " × " + notices.size();
+        }
+
+        private static String targets(List<Notice> notices) {
+            var targets = notices.stream()
+                    .flatMap(notice -> Stream.ofNullable(notice.action()))
+                    .map(ActionNote::target)
+                    .distinct()
+                    .toList();
+            var noun = targets.getFirst() instanceof ActionNote.TargetProcess ? "process" : "GPU";
+            var plural = targets.size() == 1 ? "" : noun.equals("process") ? "es" : "s";
+            var numbers = targets.stream()
+                    .limit(MOST_NUMBERS)
+                    .map(target ->
+                            String.valueOf(target.processId() == null ? target.detachedFrom() : target.processId()))
+                    .collect(Collectors.joining(", "));
+            var more = targets.size() - MOST_NUMBERS;
+            return "%s%s %s%s".formatted(noun, plural, numbers, more > 0 ? " and %d more".formatted(more) : "");
+        }
+    }
+
+    /** Says what happened last to each violation or process, and the same to several of them at once. */
+    private static String events(List<Notice> incident) {
+        var latest = new LinkedHashMap<List<Object>, Notice>();
+        for (var notice : incident) {
+            var id = notice.violation().id();
+            var action = notice.kind() == NoticeKind.ACTED ? notice.action() : null;
+            latest.remove(List.<Object>of(id));
+            latest.put(action == null ? List.of(id) : List.of(id, action.target()), notice);
+        }
+        var happenings = new LinkedHashMap<Happening, List<Notice>>();
+        latest.values()
+                .forEach(notice -> happenings
+                        .computeIfAbsent(Happening.of(notice), _ -> new ArrayList<>())
+                        .add(notice));
+        return happenings.entrySet().stream()
+                .map(each -> each.getKey().text(each.getValue()))
+                .collect(Collectors.joining("; "));
     }
 
     private static String plain(String text) {

@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
+import dev.genv.enforcer.notification.Notice.NoticeKind;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -26,6 +27,7 @@ import java.time.Instant;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
 import java.util.Base64;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -52,7 +54,11 @@ public final class WebhookDelivery extends Delivery {
 
     private static final int MOST_REFUSALS = 3;
 
+    /** The largest number of events of one request. */
+    private static final int MOST_EVENTS = 100;
+
     private final WebhookSender sender;
+    private final Set<NoticeKind> kinds;
     private final DeliveryCursors cursors;
     private final RetryDelay retryDelay;
     /** The failed attempts since the last accepted event. */
@@ -65,15 +71,21 @@ public final class WebhookDelivery extends Delivery {
 
     private boolean gone;
 
-    /** Creates a delivery, whose cursor names the last event that the receiver accepted. */
+    /**
+     * Creates a delivery, whose cursor names the last event that the receiver accepted.
+     *
+     * @param kinds the events that the receiver gets
+     */
     public WebhookDelivery(
             WebhookSender sender,
+            Set<NoticeKind> kinds,
             DeliveryCursors cursors,
             Ticker ticker,
             RandomGenerator random,
             MeterRegistry registry) {
         super(NAME, ticker, registry);
         this.sender = sender;
+        this.kinds = Set.copyOf(kinds);
         this.cursors = cursors;
         retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
         pausedUntil = ticker.mark();
@@ -91,7 +103,7 @@ public final class WebhookDelivery extends Delivery {
     @Override
     Duration run(EventLog log) throws InterruptedException {
         for (var event = due(log); event.isPresent(); event = due(log)) {
-            deliver(event.get());
+            deliver(event.get(), log);
         }
         var oldest = log.after(position, 1).events().stream().map(Event::at).findFirst();
         setWaiting(log.latest() - position, oldest.orElse(null));
@@ -102,51 +114,63 @@ public final class WebhookDelivery extends Delivery {
         return gone || !until(pausedUntil).isZero() ? Optional.empty() : next(log);
     }
 
-    private void deliver(Event event) throws InterruptedException {
-        var notice = Notice.of(event);
+    private void deliver(Event event, EventLog log) throws InterruptedException {
+        var notice = noticeOf(event);
         if (notice.isEmpty()) {
             proceedTo(event.sequence());
         } else if (failures > 0 && Duration.between(event.at(), ticker.now()).compareTo(LONGEST_AGE) >= 0) {
             countFailure(failed, "events are given up, because they are a day old");
             proceedTo(event.sequence());
         } else {
-            deliver(notice.get());
+            deliver(sender.bodies().combines() ? incident(notice.get(), log) : List.of(notice.get()));
         }
     }
 
-    private void deliver(Notice notice) throws InterruptedException {
-        var reply = send(notice);
+    private Optional<Notice> noticeOf(Event event) {
+        return Notice.of(event).filter(notice -> kinds.contains(notice.kind()));
+    }
+
+    /** Returns a notice and those that follow it at once and are about the same user, rule and hosts. */
+    private List<Notice> incident(Notice first, EventLog log) {
+        return log.after(position, MOST_EVENTS).events().stream()
+                .flatMap(event -> noticeOf(event).stream())
+                .takeWhile(first::isOfSameIncident)
+                .toList();
+    }
+
+    private void deliver(List<Notice> incident) throws InterruptedException {
+        var reply = send(incident);
         switch (reply.kind()) {
             case ACCEPTED -> {
                 countSent();
                 failures = 0;
-                proceedTo(notice.sequence());
+                proceedTo(incident.getLast().sequence());
             }
             case GONE -> {
                 gone = true;
                 countEnd(reply.why() + "; a restart of the service tries again");
                 LOG.errorf("The webhook: %s; none are sent until the service is restarted", reply.why());
             }
-            case FAILED, REFUSED -> fail(notice, reply);
+            case FAILED, REFUSED -> fail(incident, reply);
         }
     }
 
     /** An error of the service counts as a refusal, so after three attempts the later events are sent. */
-    private Reply send(Notice notice) throws InterruptedException {
+    private Reply send(List<Notice> incident) throws InterruptedException {
         try {
-            return sender.send(notice);
+            return sender.send(incident);
         } catch (RuntimeException e) {
-            LOG.errorf(e, "The event %s could not be sent to the webhook", WebhookBodies.id(notice));
+            LOG.errorf(e, "The event %s could not be sent to the webhook", WebhookBodies.id(incident));
             return new Reply(ReplyKind.REFUSED, reason(e));
         }
     }
 
-    private void fail(Notice notice, Reply reply) {
+    private void fail(List<Notice> incident, Reply reply) {
         refusals += reply.kind() == ReplyKind.REFUSED ? 1 : 0;
         if (refusals == MOST_REFUSALS) {
-            LOG.warnf("The event %s is not sent to the webhook: %s", WebhookBodies.id(notice), reply.why());
+            LOG.warnf("The event %s is not sent to the webhook: %s", WebhookBodies.id(incident), reply.why());
             countFailure(failed, reply.why());
-            proceedTo(notice.sequence());
+            proceedTo(incident.getLast().sequence());
         } else {
             if (failures == 0) {
                 LOG.warnf("An event was not sent to the webhook and is tried again: %s", reply.why());
@@ -190,8 +214,8 @@ public final class WebhookDelivery extends Delivery {
         /** Statuses of RFC 9110 that concern the content of a request. */
         private static final Set<Integer> REFUSED = Set.of(400, 413, 422);
 
-        /** Sends an event once, and waits for the answer. */
-        Reply send(Notice notice) throws InterruptedException {
+        /** Sends the events of an incident once in one request, and waits for the answer. */
+        Reply send(List<Notice> incident) throws InterruptedException {
             var client = vertx.createHttpClient(new HttpClientOptions()
                     .setProtocolVersion(HttpVersion.HTTP_1_1)
                     .setKeepAlive(false)
@@ -199,7 +223,7 @@ public final class WebhookDelivery extends Delivery {
                     .setMaxHeaderSize(LONGEST_HEADERS)
                     .setConnectTimeout((int) timeout.toMillis()));
             try {
-                return Reply.await(request(client, notice), "the receiver", timeout, WebhookSender::failure);
+                return Reply.await(request(client, incident), "the receiver", timeout, WebhookSender::failure);
             } catch (IOException e) {
                 return Reply.failed("the secret of the webhook is unknown: " + Errno.textOf(e));
             } finally {
@@ -213,9 +237,9 @@ public final class WebhookDelivery extends Delivery {
                             cause.getMessage(), cause.getClass().getSimpleName())));
         }
 
-        private Future<Reply> request(HttpClient client, Notice notice) throws IOException {
-            var body = bodies.of(notice);
-            var id = WebhookBodies.id(notice);
+        private Future<Reply> request(HttpClient client, List<Notice> incident) throws IOException {
+            var body = bodies.of(incident);
+            var id = WebhookBodies.id(incident);
             var now = ticker.now();
             var options = new RequestOptions()
                     .setMethod(HttpMethod.POST)

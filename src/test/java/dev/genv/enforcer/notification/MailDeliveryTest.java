@@ -12,7 +12,6 @@ import com.icegreen.greenmail.util.GreenMail;
 import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
 import dev.genv.enforcer.notification.MailDelivery.MailSender;
@@ -112,12 +111,15 @@ class MailDeliveryTest {
         runAll(delivery);
         assertThat(recipients()).containsExactlyInAnyOrder("raz@example.org", "paul@example.org");
         var mail = greenMail.getReceivedMessagesForDomain("raz@example.org")[0];
-        assertThat(mail.getSubject()).isEqualTo("genv-enforcer: 5 messages about your GPU processes");
+        assertThat(mail.getSubject()).isEqualTo("genv-enforcer: 5 processes: the service acted");
+        assertThat(mail.getReplyTo()).extracting(String::valueOf).containsExactly("help@example.org");
+        assertThat(mail.getHeader("References", null).replaceAll("\\s+", " "))
+                .startsWith("<raz-1@gpu.example.org> <raz-2@gpu.example.org>");
         assertThat(mail.getContent().toString())
                 .contains("2026-11-20 09:22:28 UTC")
-                .contains("The service sent SIGTERM to process 1 (python) on gpu-1")
-                .contains("SIGTERM to process 5 (python)")
-                .doesNotContain("process 6")
+                .containsOnlyOnce("The service sent SIGTERM to your processes 1 (python, started ")
+                .contains("), 5 (python, started ")
+                .doesNotContain("6 (python")
                 .contains("at most 6 such mails in an hour");
         assertThat(delivery.sent.count()).isEqualTo(2);
     }
@@ -199,9 +201,16 @@ class MailDeliveryTest {
     private MailDelivery delivery(int port, int perHour) {
         var server = MailSender.server(LOOPBACK, port, Tls.NONE);
         return new MailDelivery(
-                new MessageSource(users, new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
+                new MessageSource(users, NoticeFixture.texts(users), false),
                 new Addresses(Optional.of("{user}@example.org"), Optional.empty(), users),
-                new MailSender(vertx, server, Optional.empty(), "genv@gpu.example.org", Optional.empty(), LONG),
+                new MailSender(
+                        vertx,
+                        server,
+                        Optional.empty(),
+                        "genv@gpu.example.org",
+                        Optional.empty(),
+                        Optional.of("help@example.org"),
+                        LONG),
                 new Limits(COLLECTED, perHour),
                 time.ticker(),
                 NO_JITTER,
@@ -393,7 +402,7 @@ class MailDeliveryTest {
 
     private static MailSender sender(MailConfig server, Optional<SecretFile> password, Duration timeout) {
         var copyTo = Optional.of("admin@example.org");
-        return new MailSender(vertx, server, password, "genv@gpu.example.org", copyTo, timeout);
+        return new MailSender(vertx, server, password, "genv@gpu.example.org", copyTo, Optional.empty(), timeout);
     }
 
     private static Reply send(MailSender sender) throws InterruptedException {

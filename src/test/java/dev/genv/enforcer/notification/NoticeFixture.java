@@ -7,11 +7,14 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.time.Duration;
+import java.time.ZoneId;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -19,6 +22,16 @@ import java.util.stream.Stream;
 /** Notices of events of violations. */
 public final class NoticeFixture {
     private NoticeFixture() {}
+
+    /** Texts with times in UTC and without links. */
+    public static NoticeText texts(Optional<Duration> killAfter, ViolationRegistry registry, UserDirectory users) {
+        return new NoticeText(killAfter, registry, users, ZoneId.of("UTC"), Optional.empty());
+    }
+
+    /** The same without SIGKILL and without earlier violations. */
+    public static NoticeText texts(UserDirectory users) {
+        return texts(Optional.empty(), new ViolationRegistry(0), users);
+    }
 
     public static EventContent opened(ViolationBuilder violation) {
         return new EventContent.ViolationOpened(violation.build());

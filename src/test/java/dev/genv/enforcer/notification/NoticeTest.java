@@ -12,6 +12,7 @@ import static dev.genv.enforcer.notification.NoticeFixture.personal;
 import static dev.genv.enforcer.notification.NoticeFixture.personalInAudit;
 import static dev.genv.enforcer.notification.NoticeFixture.resolved;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
@@ -22,6 +23,7 @@ import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
@@ -36,9 +38,12 @@ import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -54,7 +59,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Who is informed of which events, and with which words. */
 class NoticeTest {
     private static final NoticeText TEXT =
-            new NoticeText(Optional.of(Duration.ofSeconds(30)), new ViolationRegistry(10));
+            NoticeFixture.texts(Optional.of(Duration.ofSeconds(30)), new ViolationRegistry(10), new UserDirectory());
     private static final String ADVICE = " " + KnownRules.NON_ENV_PROCESSES.advice();
 
     private static final String DETACHMENT =
@@ -198,7 +203,7 @@ class NoticeTest {
         assertThat(text(personal(action(violation, 812, SIGNALLED))))
                 .isEqualTo("The service sent SIGTERM to process 812 (python) on gpu-1, because of the rule"
                         + " non-env-processes: Process 812 is not running in a GPU environment."
-                        + " If it still breaks a rule after 30 s, it gets SIGKILL." + ADVICE);
+                        + " What still breaks a rule after 30 s gets SIGKILL." + ADVICE);
     }
 
     @Test
@@ -236,13 +241,11 @@ class NoticeTest {
                 List.of(overQuota(DETACHED).id("before").resolved().build()),
                 new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0),
                 false);
-        var texts = new NoticeText(Optional.empty(), registry);
+        var texts = NoticeFixture.texts(Optional.empty(), registry, new UserDirectory());
         var next = violationOf(process(813).uid(1003)).rule(KnownRules.ENV_DEVICES);
-        assertThat(texts.paragraph(
-                        personal(action(next.environment("a"), 813, SIGNALLED)).getFirst()))
+        assertThat(texts.paragraph(personal(action(next.environment("a"), 813, SIGNALLED))))
                 .endsWith(" " + DETACHMENT + " " + KnownRules.ENV_DEVICES.advice());
-        assertThat(texts.paragraph(
-                        personal(action(next.environment("b"), 813, SIGNALLED)).getFirst()))
+        assertThat(texts.paragraph(personal(action(next.environment("b"), 813, SIGNALLED))))
                 .doesNotContain("detached GPU 0");
     }
 
@@ -266,7 +269,7 @@ class NoticeTest {
     }
 
     private static String title(List<PersonalNotice> personal) {
-        return NoticeText.title(personal.getFirst());
+        return NoticeText.title(personal);
     }
 
     /** A violation of a quota without a process, with an action on GPU 0 of the environment a. */
@@ -311,8 +314,59 @@ class NoticeTest {
                 .mapToObj(pid -> process(pid).uid(1003))
                 .toArray(GpuProcessBuilder[]::new);
         assertThat(text(personalInAudit(opened(violationOf(seven).audited()))))
-                .startsWith("Your processes 1 (python), 2 (python)")
-                .contains("5 (python) and 2 more on gpu-1 break the rule");
+                .startsWith("Your 7 processes 1, 2, 3, 4, 5, 6, 7 on gpu-1 break the rule");
+    }
+
+    /** Each of them has a violation of its own. */
+    @Test
+    void fifteenTerminatedProcessesAreOneParagraph() {
+        var notices = IntStream.rangeClosed(1, 15)
+                .mapToObj(pid -> personal(
+                        action(violationOf(process(pid).uid(1003).uses(pid % 2)).id("v" + pid), pid, SIGNALLED)))
+                .map(List::getFirst)
+                .toList();
+
+        assertThat(NoticeText.groups(notices)).hasSize(1);
+        assertThat(NoticeText.title(notices)).isEqualTo("15 processes: the service acted");
+        assertThat(TEXT.paragraph(notices))
+                .isEqualTo("The service sent SIGTERM to your 15 processes"
+                        + " 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 on gpu-1,"
+                        + " because of the rule non-env-processes: process outside all environments, GPU(s) 0,1."
+                        + " What still breaks a rule after 30 s gets SIGKILL." + ADVICE);
+    }
+
+    @Test
+    void whatHappenedForOtherReasonsIsAnotherParagraph() {
+        var notices = Stream.of(
+                        action(violationOf(process(1).uid(1003)), 1, SIGNALLED),
+                        action(violationOf(process(2).uid(1003)), 2, SKIPPED_GRACE),
+                        action(violationOf(process(3).uid(1003)).rule(KnownRules.ENV_DEVICES), 3, SIGNALLED),
+                        action(violationOf(process(4).uid(1003)).hosts("gpu-2"), 4, SIGNALLED))
+                .map(content -> personal(content).getFirst())
+                .toList();
+
+        assertThat(NoticeText.groups(notices)).hasSize(4);
+    }
+
+    /** By them the user recognizes the process, and what is lost. */
+    @Test
+    void processHasItsGpusItsMemoryItsLocalStartAndALink() {
+        var users = new UserDirectory();
+        var observed = new FakeHost(host("gpu-1")).setTicks(3_600_00 + 991_232).observe();
+        users.update(new Fleet(List.of(observed), true, FakeTime.START));
+        var text = new NoticeText(
+                Optional.empty(),
+                new ViolationRegistry(0),
+                users,
+                ZoneId.of("Europe/Vienna"),
+                Optional.of(URI.create("https://gpus.example.org")));
+        var using =
+                violationOf(process(812).uid(1003).uses(1, "2g").uses(3, "1g")).id("v1");
+
+        assertThat(text.paragraph(personal(action(using, 812, SIGNALLED))))
+                .contains(
+                        "process 812 (python, GPU 1 with 1908 MiB, GPU 3 with 954 MiB, started 2026-11-20 09:22:28 CET) on gpu-1")
+                .endsWith(" See https://gpus.example.org/#/violations/v1");
     }
 
     @Test
@@ -330,11 +384,11 @@ class NoticeTest {
         var noticed = personal(action(violationOf(process(812).uid(1003)), 812, SIGNALLED))
                 .getFirst();
         var attributed = process(812).uid(1003).workload(workload).build();
-        return TEXT.paragraph(new PersonalNotice(noticed.notice(), noticed.uid(), List.of(attributed)));
+        return TEXT.paragraph(List.of(new PersonalNotice(noticed.notice(), noticed.uid(), List.of(attributed))));
     }
 
     private static String text(List<PersonalNotice> personal) {
         assertThat(personal).hasSize(1);
-        return TEXT.paragraph(personal.getFirst());
+        return TEXT.paragraph(personal);
     }
 }

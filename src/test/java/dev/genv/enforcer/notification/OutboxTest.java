@@ -11,7 +11,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.notification.PersonalDelivery.Batch;
@@ -34,7 +33,7 @@ class OutboxTest {
     private final PersonalDelivery<String> outbox =
             new PersonalDelivery<>(
                     "test",
-                    new MessageSource(users, new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
+                    new MessageSource(users, NoticeFixture.texts(users), false),
                     new Limits(DELAY, 2),
                     time.ticker(),
                     new SimpleMeterRegistry()) {
@@ -148,8 +147,8 @@ class OutboxTest {
         time.pass(DELAY);
         assertThat(waiting()).isEqualTo(100_000);
         assertThat(due()).singleElement().satisfies(batch -> {
-            assertThat(batch.notices()).hasSize(10);
-            assertThat(batch.omitted()).isEqualTo(99_990);
+            assertThat(batch.notices()).hasSize(50);
+            assertThat(batch.omitted()).isEqualTo(99_950);
         });
     }
 

@@ -9,7 +9,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
 import dev.genv.enforcer.notification.TerminalDelivery.Terminals;
@@ -25,7 +24,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,7 +46,7 @@ class TerminalDeliveryTest {
     private final EventLog log = new EventLog();
     private final UserDirectory users = new UserDirectory();
     private final TerminalDelivery delivery = new TerminalDelivery(
-            new MessageSource(users, new NoticeText(Optional.empty(), new ViolationRegistry(0)), false),
+            new MessageSource(users, NoticeFixture.texts(users), false),
             PROC,
             "gpu-1",
             time.ticker(),
@@ -106,7 +104,10 @@ class TerminalDeliveryTest {
     }
 
     private void act(int pid, long uid, String message) {
-        var violation = violationOf(process(pid).uid(uid)).id("id-" + pid).message(message);
+        var violation = violationOf(process(pid).uid(uid))
+                .id("id-" + pid)
+                .environment("e" + pid)
+                .message(message);
         log.append(time.ticker().now(), List.of(action(violation, pid, Outcome.SIGNALLED)));
     }
 

@@ -19,8 +19,10 @@ import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.notification.Delivery.Reply;
 import dev.genv.enforcer.notification.Delivery.ReplyKind;
+import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import dev.genv.enforcer.notification.WebhookDelivery.WebhookSender;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -39,6 +41,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -68,6 +71,7 @@ class WebhookDeliveryTest {
     final EventLog log = new EventLog();
     DeliveryCursors cursors = new DeliveryCursors();
     WebhookFormat format = WebhookFormat.CLOUDEVENTS;
+    Set<NoticeKind> kinds = Set.of(NoticeKind.values());
     ScriptedReceiver receiver;
     WebhookDelivery delivery;
 
@@ -114,7 +118,8 @@ class WebhookDeliveryTest {
 
     /** A delivery that begins where the cursor is, as after a restart. */
     WebhookDelivery delivery() {
-        var created = new WebhookDelivery(sender(LONG), cursors, time.ticker(), NO_JITTER, new SimpleMeterRegistry());
+        var created =
+                new WebhookDelivery(sender(LONG), kinds, cursors, time.ticker(), NO_JITTER, new SimpleMeterRegistry());
         created.begin(log);
         return created;
     }
@@ -137,6 +142,7 @@ class WebhookDeliveryTest {
         return new WebhookBodies(
                 format,
                 URI.create("urn:genv-enforcer:gpu-1"),
+                Optional.of(URI.create("https://gpus.example.org")),
                 JSON,
                 this::view,
                 action -> Map.of("outcome", action.outcome().label()));
@@ -381,7 +387,7 @@ class WebhookDeliveryTest {
     @Test
     void sendsACloudEventWithItsHeaders() throws Exception {
         receiver.use(status(204));
-        assertThat(sender(LONG).send(NOTICE)).isEqualTo(Reply.ACCEPTED);
+        assertThat(sender(LONG).send(List.of(NOTICE))).isEqualTo(Reply.ACCEPTED);
         var request = receiver.requests().getFirst();
         assertThat(request.line()).isEqualTo("POST /hook?key=1 HTTP/1.1");
         assertThat(request.headers())
@@ -400,17 +406,55 @@ class WebhookDeliveryTest {
         assertThat(event.at("/data/violation/id").asText()).isEqualTo("id-1");
         assertThat(event.at("/data/action/outcome").asText()).isEqualTo("signalled");
         assertThat(event.path("text").asText())
-                .isEqualTo("gpu-1: terminate process 812 with SIGTERM, signalled, rule non-env-processes (enforce):"
-                        + " `Process 812 is not running in a GPU environment`");
+                .isEqualTo(
+                        "gpu-1: terminate process 812 with SIGTERM, signalled, rule non-env-processes (enforce):"
+                                + " `Process 812 is not running in a GPU environment` https://gpus.example.org/#/violations/id-1");
     }
 
     @Test
     void sendsOnlyATextToChats() throws Exception {
         format = WebhookFormat.TEXT;
-        sender(LONG).send(NOTICE);
+        sender(LONG).send(List.of(NOTICE));
         var request = receiver.requests().getFirst();
         assertThat(request.headers()).containsEntry("content-type", "application/json; charset=UTF-8");
         assertThat(JSON.readTree(request.body()).has("specversion")).isFalse();
+    }
+
+    @Test
+    void sendsToAChatOnePostForOneIncident() throws Exception {
+        format = WebhookFormat.TEXT;
+        delivery = delivery();
+        for (var pid = 1; pid <= 3; pid++) {
+            var its = violationOf(process(pid)).id("v" + pid).rule(KnownRules.ENV_DEVICES);
+            log.append(time.ticker().now(), List.of(opened(its), action(its, pid, Outcome.SIGNALLED)));
+        }
+        append("other");
+
+        delivery.run(log);
+
+        assertThat(receiver.requests())
+                .extracting(
+                        request -> JSON.readTree(request.body()).path("text").asText())
+                .satisfiesExactly(
+                        text -> assertThat(text)
+                                .startsWith("gpu-1: terminate processes 1, 2, 3 with SIGTERM, signalled,"
+                                        + " rule env-devices (enforce): `")
+                                .endsWith(" https://gpus.example.org/#/violations"),
+                        text -> assertThat(text).startsWith("gpu-1: violation, rule non-env-processes"));
+        assertThat(ids()).containsExactly("v1-1", "other-7");
+    }
+
+    @Test
+    void sendsOnlyTheChosenEvents() throws Exception {
+        kinds = Set.of(NoticeKind.ACTED);
+        delivery = delivery();
+        append("a");
+        log.append(time.ticker().now(), List.of(action(violationOf(process(812)).id("b"), 812, Outcome.SIGNALLED)));
+
+        delivery.run(log);
+
+        assertThat(ids()).containsExactly("b-2");
+        assertThat(delivery.waiting()).isZero();
     }
 
     /** With the commands of operate.md. */
@@ -418,7 +462,7 @@ class WebhookDeliveryTest {
     @ValueSource(strings = {"s3cret", "whsec_czNjcmV0AAECAwQ="})
     void signsIdTimeAndBody(String secret) throws Exception {
         var file = Files.writeString(folder.resolve("secret"), secret + "\n");
-        sender(receiver.port(), Optional.of(new SecretFile(file)), LONG).send(NOTICE);
+        sender(receiver.port(), Optional.of(new SecretFile(file)), LONG).send(List.of(NOTICE));
         var request = receiver.requests().getFirst();
         Files.writeString(folder.resolve("body"), request.body());
         var openssl = new ProcessBuilder("sh", "-c", command(secret)).directory(folder.toFile());
@@ -447,7 +491,7 @@ class WebhookDeliveryTest {
             Files.writeString(file, secret);
         }
         var reply =
-                sender(receiver.port(), Optional.of(new SecretFile(file)), LONG).send(NOTICE);
+                sender(receiver.port(), Optional.of(new SecretFile(file)), LONG).send(List.of(NOTICE));
         assertThat(reply.kind()).isEqualTo(ReplyKind.FAILED);
         assertThat(reply.why()).contains(why);
         assertThat(receiver.requests()).isEmpty();
@@ -466,7 +510,7 @@ class WebhookDeliveryTest {
     @Test
     void answerWithoutEndIsNotRead() throws Exception {
         receiver.use(endless("HTTP/1.1 200 OK\r\n\r\n"));
-        assertThat(sender(LONG).send(NOTICE)).isEqualTo(Reply.ACCEPTED);
+        assertThat(sender(LONG).send(List.of(NOTICE))).isEqualTo(Reply.ACCEPTED);
         await().until(() -> receiver.closedByClient() == 1);
     }
 
@@ -506,7 +550,7 @@ class WebhookDeliveryTest {
     }
 
     private static void assertFails(WebhookSender sender) throws InterruptedException {
-        assertThat(sender.send(NOTICE).kind()).isEqualTo(ReplyKind.FAILED);
+        assertThat(sender.send(List.of(NOTICE)).kind()).isEqualTo(ReplyKind.FAILED);
     }
 
     @ParameterizedTest
@@ -535,7 +579,7 @@ class WebhookDeliveryTest {
     @Test
     void largeViolationIsReduced() throws IOException {
         var large = acted(violationOf(process(812)).message("x".repeat(WebhookBodies.LARGEST)));
-        var bytes = bodies().of(large);
+        var bytes = bodies().of(List.of(large));
         assertThat(bytes).hasSizeLessThan(4096);
         var event = JSON.readTree(bytes);
         assertThat(event.path("type").asText()).isEqualTo("dev.genv.enforcer.violation.acted.v1");
@@ -550,7 +594,7 @@ class WebhookDeliveryTest {
     @Test
     void violationOfLessThan64KibIsComplete() throws IOException {
         var long64 = acted(violationOf(process(812)).message("x".repeat(WebhookBodies.LARGEST - 2_000)));
-        var event = JSON.readTree(bodies().of(long64));
+        var event = JSON.readTree(bodies().of(List.of(long64)));
         assertThat(event.at("/data/violation/message").asText()).hasSize(WebhookBodies.LARGEST - 2_000);
         assertThat(event.path("data").has("reduced")).isFalse();
     }
@@ -563,8 +607,8 @@ class WebhookDeliveryTest {
     void manyMachinesAreCut() {
         var hosts =
                 IntStream.range(0, 10_000).mapToObj(number -> "gpu-" + number).toArray(String[]::new);
-        var text = WebhookBodies.chatText(
-                notice(opened(violationOf(process(812)).hosts(hosts))).orElseThrow());
+        var text = bodies().chatText(List.of(
+                notice(opened(violationOf(process(812)).hosts(hosts))).orElseThrow()));
         assertThat(text).startsWith("gpu-0, gpu-1, ").hasSizeLessThan(500);
     }
 
@@ -573,11 +617,11 @@ class WebhookDeliveryTest {
     void textOfUsersNotifiesNobody() {
         var evil = violationOf(process(812))
                 .message("a`<!channel> <http://evil|x> & \u001b[1m\n@all " + "x".repeat(9_000));
-        var text = WebhookBodies.chatText(notice(opened(evil)).orElseThrow());
+        var text = bodies().chatText(List.of(notice(opened(evil)).orElseThrow()));
         assertThat(text).doesNotContainPattern("[<>&\\p{Cntrl}]").hasSizeLessThan(500);
         assertThat(text.chars().filter(each -> each == '`'))
                 .as("one code span around it")
                 .hasSize(2);
-        assertThat(text).endsWith("`");
+        assertThat(text).endsWith("` https://gpus.example.org/#/violations/id-1");
     }
 }

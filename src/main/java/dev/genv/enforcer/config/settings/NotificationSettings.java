@@ -2,12 +2,15 @@ package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
+import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Optional;
 
 /** Messages about violations to users and to a webhook. A single cycle sends none. */
@@ -20,6 +23,10 @@ public interface NotificationSettings {
     @WithDefault("off")
     @Accepts(SettingKind.ON_OR_OFF)
     boolean terminalMessages();
+
+    /** Address at which users open the page, such as {@code https://gpus.example.org}. Messages link to it. Unset means no links. */
+    @Accepts(SettingKind.WEB_ADDRESS)
+    Optional<URI> publicUrl();
 
     /**
      * Whether users also get a message about a violation on which the service does not act, because the service or the rule is in audit
@@ -71,6 +78,10 @@ public interface NotificationSettings {
     @Accepts(SettingKind.FILE_OF_ADDRESSES)
     Optional<Path> mailAddressFile();
 
+    /** Address to which users answer. Unset means the sender. */
+    @Accepts(SettingKind.MAIL_ADDRESS)
+    Optional<String> mailReplyTo();
+
     /** Address that gets a copy of each mail. */
     @Accepts(SettingKind.MAIL_ADDRESS)
     Optional<String> mailCc();
@@ -103,6 +114,15 @@ public interface NotificationSettings {
     /** {@code cloudevents} sends CloudEvents 1.0. {@code text} sends only a text, as Slack and Mattermost require it. */
     @WithDefault("cloudevents")
     WebhookFormat webhookFormat();
+
+    /**
+     * Events that the webhook gets: {@code opened}, {@code warned} before the service acts, {@code acted}, {@code resolved}. Separate them
+     * by commas or blanks.
+     */
+    @WithDefault("opened,warned,acted,resolved")
+    @Accepts(SettingKind.NOTICES)
+    @WithConverter(SettingKind.Notices.class)
+    Collection<NoticeKind> webhookEvents();
 
     /** Whether the webhook may have an address with {@code http} on another host. Then others on the network can read these requests. */
     @WithDefault("false")

@@ -6,6 +6,7 @@ import dev.genv.enforcer.config.settings.SettingParser.Reader;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
+import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.SecretFile;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.remote.HostAddress;
@@ -91,6 +92,13 @@ public enum SettingKind {
     LOGIN_NAME("the name of a user, such as raz", value -> text(value, name -> name.matches("[^\\s@:/-][^\\s@:/]*"))),
     /** The address of a receiver. */
     WEB_ADDRESS("an address with https or http and a host, such as https://example.org/hook", SettingKind::webAddress),
+
+    /** Kinds of events. */
+    NOTICES(
+            "opened, warned, acted or resolved, such as acted,resolved",
+            value -> entries(value).stream().allMatch(word -> word.matches("(?i)opened|warned|acted|resolved"))
+                    ? Optional.of(new Notices().convert(value)).filter(kinds -> !kinds.isEmpty())
+                    : Optional.empty()),
 
     /** Users, by name or uid. */
     USER_NAMES(
@@ -284,6 +292,17 @@ public enum SettingKind {
         @Override
         public Collection<ProtectedExecutable> convert(String value) {
             return entries(value).stream().map(ProtectedExecutable::parse).toList();
+        }
+    }
+
+    /** Converts a list of kinds of events. */
+    @SuppressWarnings("serial")
+    public static final class Notices implements Converter<Collection<NoticeKind>> {
+        @Override
+        public Collection<NoticeKind> convert(String value) {
+            return entries(value).stream()
+                    .map(word -> NoticeKind.valueOf(word.toUpperCase(Locale.ROOT)))
+                    .toList();
         }
     }
 

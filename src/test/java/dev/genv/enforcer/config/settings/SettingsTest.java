@@ -266,6 +266,9 @@ class SettingsTest {
             MAIL_MAX_PER_HOUR        | 0                    | expected a whole number from 1 to 60
             MAIL_MAX_PER_HOUR        | 61                   | expected a whole number from 1 to 60
             WEBHOOK_FORMAT           | xml                  | expected cloudevents or text
+            WEBHOOK_EVENTS           | acted,closed         | expected opened, warned, acted or resolved, such as acted,resolved
+            MAIL_REPLY_TO            | somebody             | expected a mail address
+            PUBLIC_URL               | gpus.example.org     | expected an address with https or http and a host
             WEBHOOK_PLAIN_HTTP       | perhaps              | expected true or false
             REMOTE_HOSTS             | gpu-1,@              | "@" is not a user name
             REMOTE_HOSTS             | gpu-1:99999          | "gpu-1:99999" is not a port

@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.notification.NoticeText;
+import dev.genv.enforcer.notification.NoticeFixture;
 import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
 import dev.genv.enforcer.notification.TerminalDelivery;
 import dev.genv.enforcer.notification.UserDirectory;
@@ -23,7 +23,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** Cycles that register every metric of hosts and actions: some metrics are registered only with their first value. */
 public final class SampleCycles {
@@ -31,8 +30,8 @@ public final class SampleCycles {
 
     /** Records the figures of a delivery, a termination, a detachment, a skipped action, a missing privilege and an unreachable host. */
     public static void record(MeterRegistry registry) {
-        var text = new NoticeText(Optional.empty(), new ViolationRegistry(0));
-        var messages = new MessageSource(new UserDirectory(), text, false);
+        var users = new UserDirectory();
+        var messages = new MessageSource(users, NoticeFixture.texts(users), false);
         var _ = new TerminalDelivery(messages, Path.of("/proc"), "gpu-1", Ticker.ofSystem(), registry);
         var node = new FakeHost(host().devices(2)
                         .with(env("a").attached(0, 1))
