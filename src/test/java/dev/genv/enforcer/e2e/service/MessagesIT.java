@@ -74,10 +74,10 @@ class MessagesIT extends NodeSuite {
                             event -> assertThat(event.at("/data/violation/id")).isEqualTo(violation.path("id")));
             await().until(() -> mailServer.getReceivedMessages().length == 2);
             assertThat(mailServer.getReceivedMessages()[0].getContent().toString())
-                    .contains("Process %d (sleep) on gpu-1 breaks the rule non-env-processes".formatted(stray.pid()))
+                    .contains("Process %d (sleep, GPU 0 with 10 MiB, started ".formatted(stray.pid()))
                     .contains("The service will terminate it soon after ");
             assertThat(mailServer.getReceivedMessages()[1].getContent().toString())
-                    .contains("The service sent SIGTERM to process %d (sleep) on gpu-1".formatted(stray.pid()));
+                    .contains("The service sent SIGTERM to process %d (sleep, GPU 0 with 10 MiB, started ".formatted(stray.pid()));
             await().until(() -> terminal.screen().contains("The service sent SIGTERM to process " + stray.pid()));
             assertThat(terminal.screen()).contains("The service will terminate it soon after ");
         }
