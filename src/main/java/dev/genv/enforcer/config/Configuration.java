@@ -170,7 +170,7 @@ public final class Configuration {
         return new EnforcerConfig(
                 hosts.open(),
                 settings.isRemote(),
-                new Policy(settings.rules()),
+                new Policy(settings.rules(), settings.idleLimits()),
                 settings.general().mode(),
                 settings.general().terminateProcesses(),
                 settings.safetyLimits(),

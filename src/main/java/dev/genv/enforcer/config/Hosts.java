@@ -15,6 +15,9 @@ import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
+import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
@@ -39,6 +42,9 @@ import org.jboss.logging.Logger;
 /** The hosts on which the service enforces: its own node, or machines over SSH. Only this class knows these kinds. */
 @Singleton
 public class Hosts implements CycleListener {
+    /** How old what the driver measures may be if only the page shows it. */
+    private static final Duration USUAL_STATUS_AGE = Duration.ofMinutes(1);
+
     private static final Logger LOG = Logger.getLogger(Hosts.class);
     private static final Path PROC = Path.of("/proc");
     // The waits of an observation on a machine must end before the time limit of its command.
@@ -115,9 +121,7 @@ public class Hosts implements CycleListener {
 
     private NvidiaSmi nvidiaSmi() {
         var gpu = settings.gpu();
-        return settings.general().genvMetrics() == GenvMetrics.OFF
-                ? new NvidiaSmi(gpu.nvidiaSmi(), gpu.gpuTimeout())
-                : NvidiaSmi.withStatus(gpu.nvidiaSmi(), gpu.gpuTimeout());
+        return new NvidiaSmi(gpu.nvidiaSmi(), gpu.gpuTimeout());
     }
 
     private Supplier<List<Host>> openFleet() {
@@ -144,7 +148,6 @@ public class Hosts implements CycleListener {
                 limitToShare(settings.state().lockTimeout(), LOCK_PERCENT),
                 settings.gpu().nvidiaSmi(),
                 limitToShare(settings.gpu().gpuTimeout(), GPU_PERCENT),
-                settings.general().genvMetrics() != GenvMetrics.OFF,
                 remote.timeout(),
                 remote.sudo(),
                 ProtectedExecutable.with(List.copyOf(settings.safety().protectedExecutables())).stream()
@@ -179,7 +182,19 @@ public class Hosts implements CycleListener {
                 settings.general().terminateProcesses(),
                 settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
                 advice,
-                settings.gpu().unlistedMemory());
+                settings.gpu().unlistedMemory(),
+                statusAge());
+    }
+
+    /** Idle processes are decided by the samples, and metrics are read as often as cycles run. Otherwise the page alone shows them. */
+    private Duration statusAge() {
+        return settings.rules()
+                                        .getOrDefault(Rules.IDLE_PROCESSES, RuleConfig.OFF)
+                                        .mode()
+                                == RuleMode.OFF
+                        && settings.general().genvMetrics() == GenvMetrics.OFF
+                ? USUAL_STATUS_AGE
+                : Duration.ZERO;
     }
 
     private String mode() {

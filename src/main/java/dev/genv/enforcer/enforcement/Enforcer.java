@@ -93,7 +93,8 @@ public final class Enforcer {
 
     /** The kinds of entries that the store keeps for the next run. */
     public static List<SavedKind<?, ?>> savedKinds() {
-        return List.of(History.HOSTS, History.CLOCKS, Terminations.TERMINATIONS, DeliveryCursors.POSITIONS);
+        return List.of(
+                History.HOSTS, History.CLOCKS, History.IDLE, Terminations.TERMINATIONS, DeliveryCursors.POSITIONS);
     }
 
     /** Runs a cycle; returns empty if another one still runs. */

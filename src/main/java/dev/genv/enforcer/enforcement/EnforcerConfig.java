@@ -38,6 +38,10 @@ public record EnforcerConfig(
 
     /** What these settings enforce. */
     public Enforcement enforcement() {
-        return new Enforcement(rule -> effectiveMode(rule) == RuleMode.ENFORCE, signals, safetyLimits.grace());
+        return new Enforcement(
+                rule -> effectiveMode(rule) == RuleMode.ENFORCE,
+                signals,
+                safetyLimits.grace(),
+                policy.idle().utilization());
     }
 }

@@ -125,7 +125,7 @@ public final class NodeMachine implements Machine, Closeable {
         if (interest.deviceMemory()) {
             gpus.forgetDevices();
         }
-        var gpuFacts = gpus.read();
+        var gpuFacts = gpus.read(interest.deviceStatus());
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
         var listed = NvidiaSmi.listedPids(gpuFacts);

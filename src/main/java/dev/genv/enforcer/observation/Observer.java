@@ -11,6 +11,7 @@ import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Membership;
@@ -41,6 +42,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
+import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -76,8 +78,20 @@ public final class Observer {
     private final ProgramHistory programHistory = new ProgramHistory();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
     private Map<ProcessId, ProgramEnviron> environs = Map.of();
+    private final LongSupplier nanos;
+    private @Nullable Long statusAskedAt;
+    private long statusBegunAt;
+    private boolean asksStatus;
+    private List<DeviceStatus> statuses = List.of();
+    private Findings statusFindings = new Findings();
 
     public Observer(ObserverSettings settings) {
+        this(settings, System::nanoTime);
+    }
+
+    /** @param nanos as {@link System#nanoTime} */
+    Observer(ObserverSettings settings, LongSupplier nanos) {
+        this.nanos = nanos;
         this.settings = settings;
         stateParser = new StateParser(settings.stateDirectory());
         memberships = new MembershipResolver(settings.overwrittenIsOutside());
@@ -126,7 +140,14 @@ public final class Observer {
             memberships.retain(environs.keySet());
             workloads.retain(environs.keySet());
         }
-        var deviceStatuses = DeviceStatuses.of(facts.gpu(), findings);
+        if (asksStatus) {
+            statusAskedAt = statusBegunAt;
+            statusFindings = new Findings();
+            statuses = listing.missing().contains(SnapshotPart.PROCESSES)
+                    ? List.of()
+                    : DeviceStatuses.of(facts.gpu(), statusFindings);
+        }
+        findings.addAll(statusFindings.problems());
         return new Snapshot(
                 settings.host(),
                 listed,
@@ -153,7 +174,7 @@ public final class Observer {
                         driver(facts.machine()),
                         accounts.accounts(),
                         hasGenv(facts.state()),
-                        deviceStatuses));
+                        statuses));
     }
 
     /** Returns the pids that environments list or listed, to continue with them in another run of the service. */
@@ -180,6 +201,18 @@ public final class Observer {
                 immunity.immunity(process),
                 workload,
                 accounts.accountOf(process.uid(), workload));
+    }
+
+    /**
+     * Returns whether the next observation asks what the driver measures on the devices. If not, what the last one learned is kept, also
+     * that it learned nothing.
+     */
+    public boolean beginDeviceStatus() {
+        var now = nanos.getAsLong();
+        asksStatus = statusAskedAt == null
+                || now - statusAskedAt >= settings.statusAge().toNanos();
+        statusBegunAt = now;
+        return asksStatus;
     }
 
     /** Continues with what an earlier run of the service remembered. */

@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -22,6 +23,7 @@ import java.util.regex.Pattern;
  *     to which environment it belongs
  * @param advice how a missing privilege is given
  * @param unlistedMemory how much memory of a device may belong to no listed process before it is reported
+ * @param statusAge how old what the driver measures on the devices may be; zero to ask in every observation
  */
 public record ObserverSettings(
         String host,
@@ -33,7 +35,8 @@ public record ObserverSettings(
         boolean signals,
         boolean overwrittenIsOutside,
         Advice advice,
-        Memory unlistedMemory) {
+        Memory unlistedMemory,
+        Duration statusAge) {
     public ObserverSettings {
         protectedExecutables = List.copyOf(protectedExecutables);
         exemptUsers = List.copyOf(exemptUsers);

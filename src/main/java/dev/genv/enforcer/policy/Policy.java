@@ -8,6 +8,7 @@ import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
@@ -30,10 +31,21 @@ public final class Policy {
                     detach -> Objects.requireNonNullElse(detach.attachment().gpuMemory(), ""));
 
     private final Map<RuleDefinition, RuleConfig> configs;
+    private final IdleLimits idle;
 
     /** Creates a policy; a rule without a configuration is off. */
-    public Policy(Map<RuleDefinition, RuleConfig> configs) {
+    public Policy(Map<RuleDefinition, RuleConfig> configs, IdleLimits idle) {
         this.configs = Map.copyOf(configs);
+        this.idle = idle;
+    }
+
+    /** Creates a policy with the usual limits of idleness. */
+    public Policy(Map<RuleDefinition, RuleConfig> configs) {
+        this(configs, IdleLimits.DEFAULT);
+    }
+
+    public IdleLimits idle() {
+        return idle;
     }
 
     public RuleMode modeOf(RuleDefinition rule) {
@@ -76,7 +88,7 @@ public final class Policy {
             if (config.mode() == RuleMode.OFF) {
                 continue;
             }
-            var result = rule.check(fleet, new RuleContext(ending, config.limits()));
+            var result = rule.check(fleet, new RuleContext(ending, config.limits(), idle));
             findings.addAll(result.findings());
             problems.addAll(result.problems());
             if (config.mode() == RuleMode.ENFORCE) {

@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import java.util.Collection;
 import java.util.HashSet;
@@ -25,7 +26,7 @@ public interface Rule {
      *
      * @param ending the processes that are treated as gone: they may still violate the rule, but no other process is terminated for what they hold
      */
-    record RuleContext(ExpectedExits ending, Limits limits) {}
+    record RuleContext(ExpectedExits ending, Limits limits, IdleLimits idle) {}
 
     /** A rule that checks each machine by itself. */
     interface HostRule extends Rule {

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import java.time.Duration;
 import java.util.Map;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,24 @@ public record RuleConfig(RuleMode mode, Limits limits) {
     /** Creates the configuration of a rule without limits. */
     public static RuleConfig of(RuleMode mode) {
         return new RuleConfig(mode, Limits.NONE);
+    }
+
+    /**
+     * From when on something counts as idle.
+     *
+     * @param after for how long it was observed to be idle
+     * @param utilization the highest utilization of an idle device, in percent
+     */
+    public record IdleLimits(Duration after, int utilization) {
+        public static final IdleLimits DEFAULT = new IdleLimits(Duration.ofHours(4), 1);
+
+        /** Returns the time in the unit that people would choose, such as {@code 4h}. */
+        String text() {
+            var seconds = after.toSeconds();
+            return seconds % 3600 == 0
+                    ? seconds / 3600 + " h"
+                    : seconds % 60 == 0 ? seconds / 60 + " min" : seconds + " s";
+        }
     }
 
     /**

@@ -13,12 +13,15 @@ public final class Rules {
             new MaxDevicesPerUserRule(),
             new EnvMemoryRule(),
             new EnvOwnerRule(),
+            new IdleDevicesRule(),
+            new IdleProcessesRule(),
             new MaxMemoryPerUserRule(),
             new UnlistedProcessesRule());
 
     public static final RuleDefinition INACTIVE_ENV_PROCESSES = InactiveEnvProcessesRule.DEFINITION;
     public static final RuleDefinition MAX_DEVICES_PER_USER = MaxDevicesPerUserRule.DEFINITION;
     public static final RuleDefinition MAX_MEMORY_PER_USER = MaxMemoryPerUserRule.DEFINITION;
+    public static final RuleDefinition IDLE_PROCESSES = IdleProcessesRule.DEFINITION;
     public static final RuleDefinition ENV_MEMORY = EnvMemoryRule.DEFINITION;
 
     private static final List<RuleDefinition> DEFINITIONS =

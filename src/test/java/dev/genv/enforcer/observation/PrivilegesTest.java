@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges.MissingPrivilege;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -131,6 +132,16 @@ class PrivilegesTest {
 
     private static ObserverSettings settings(Advice advice, boolean requireHostPid, boolean acts) {
         return new ObserverSettings(
-                "gpu-1", "/var/tmp/genv", List.of(), List.of(), requireHostPid, acts, acts, false, advice, Memory.ZERO);
+                "gpu-1",
+                "/var/tmp/genv",
+                List.of(),
+                List.of(),
+                requireHostPid,
+                acts,
+                acts,
+                false,
+                advice,
+                Memory.ZERO,
+                Duration.ZERO);
     }
 }

@@ -3,6 +3,8 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
+import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
@@ -13,6 +15,8 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.Objects;
@@ -42,13 +46,15 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         before.problems(),
                         HostDetails.NONE))
                 .toList();
-        return new PolicyOracle(new Fleet(snapshots, fleet.remote()), limits, memory);
+        return new PolicyOracle(new Fleet(snapshots, fleet.remote()).with(fleet.idleness()), limits, memory);
     }
 
     boolean isBroken(RuleDefinition rule) {
-        return rule.equals(KnownRules.MAX_DEVICES_PER_USER)
-                ? quotas().isAnyExceeded()
-                : !violatingProcesses(rule).isEmpty();
+        return switch (rule.name()) {
+            case "max-devices-per-user" -> quotas().isAnyExceeded();
+            case "idle-devices" -> !idleAttachments().isEmpty();
+            default -> !violatingProcesses(rule).isEmpty();
+        };
     }
 
     QuotaOracle quotas() {
@@ -120,7 +126,14 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         && !(process.membership() instanceof Membership.Unknown)
                         && known(process).signum() > 0
                         && usesTooMuch(process.uid());
-            case "max-devices-per-user" -> false;
+            case "idle-processes" ->
+                isWithoutGap(snapshot)
+                        && environment != null
+                        && process.immunity() == null
+                        && known(process).signum() > 0
+                        && isLong(fleet.idleness().processes().get(new HostProcess(snapshot.host(), process.id())))
+                        && process.devices().stream().allMatch(device -> isQuietAndOf(snapshot, device, environment));
+            case "max-devices-per-user", "idle-devices" -> false;
             default -> throw new AssertionError("PolicyOracle does not know who breaks the rule " + rule);
         };
     }
@@ -157,6 +170,46 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
             }
         }
         return used.compareTo(BigInteger.valueOf(capacity.get().bytes())) > 0;
+    }
+
+    /** The attachments on which nothing ran for long, as host, environment and device. */
+    Set<Appearances.Key> idleAttachments() {
+        var idle = new HashSet<Appearances.Key>();
+        for (var snapshot : fleet.snapshots()) {
+            for (var device : snapshot.devices()) {
+                for (var attachment : device.attachments()) {
+                    var environment = environment(snapshot, attachment.eid());
+                    var key = new Appearances.Key(snapshot.host(), attachment.eid(), device.index());
+                    if (isWithoutGap(snapshot)
+                            && environment != null
+                            && user(environment) != null
+                            && environment.ownership().dispute() == null
+                            && isLong(fleet.idleness().attachments().get(key))) {
+                        idle.add(key);
+                    }
+                }
+            }
+        }
+        return idle;
+    }
+
+    private static boolean isWithoutGap(Snapshot snapshot) {
+        return Set.of(SnapshotPart.EVERY_ENVIRON).containsAll(snapshot.missing());
+    }
+
+    private static boolean isLong(@Nullable Duration idle) {
+        return idle != null && idle.toHours() >= 4;
+    }
+
+    private boolean isQuietAndOf(Snapshot snapshot, int device, Environment environment) {
+        var all = new ArrayList<>(snapshot.processes());
+        snapshot.unlisted().holders().forEach(holder -> all.add(holder.process()));
+        return snapshot.listedDevices().contains(device)
+                && isLong(fleet.idleness().quiet().get(new HostDevice(snapshot.host(), device)))
+                && !snapshot.unlisted().memory().containsKey(device)
+                && all.stream()
+                        .filter(other -> other.devices().contains(device))
+                        .allMatch(other -> environment.equals(environmentOf(snapshot, other)));
     }
 
     private boolean usesTooMuch(@Nullable Long uid) {

@@ -1,12 +1,16 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
+import dev.genv.enforcer.model.Fleet.Idleness;
+import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -40,6 +44,7 @@ record RandomCase(
     static RandomCase of(long seed) {
         var random = new RandomFleets(seed);
         var fleet = random.next();
+        fleet = fleet.with(idleness(random, fleet));
         var pending = random.pending(fleet);
         var modes = modes(random);
         var limits = limits(random);
@@ -115,5 +120,34 @@ record RandomCase(
         return new Limits(
                 random.oneIn(3) ? null : random.random().nextInt(8_000),
                 random.oneIn(3) ? Map.of("1001", random.random().nextInt(4_000)) : Map.of());
+    }
+
+    /** Around the limit. What processes share is at most as long as their devices were quiet. */
+    private static Idleness idleness(RandomFleets random, Fleet fleet) {
+        var quiet = new HashMap<HostDevice, Duration>();
+        var attachments = new HashMap<Appearances.Key, Duration>();
+        var processes = new HashMap<HostProcess, Duration>();
+        for (var snapshot : fleet.snapshots()) {
+            snapshot.listedDevices().forEach(device -> {
+                if (!random.oneIn(6)) {
+                    quiet.put(new HostDevice(snapshot.host(), device), hours(random));
+                }
+            });
+            for (var device : snapshot.devices()) {
+                if (snapshot.processes().stream().noneMatch(process -> process.uses(device.index()))) {
+                    device.attachments()
+                            .forEach(attachment -> attachments.put(
+                                    new Appearances.Key(snapshot.host(), attachment.eid(), device.index()),
+                                    hours(random)));
+                }
+            }
+            snapshot.processes()
+                    .forEach(process -> processes.put(new HostProcess(snapshot.host(), process.id()), hours(random)));
+        }
+        return new Idleness(Map.of(), quiet, attachments, processes);
+    }
+
+    private static Duration hours(RandomFleets random) {
+        return Duration.ofHours(2 + random.random().nextInt(6));
     }
 }

@@ -13,6 +13,7 @@ import dev.genv.enforcer.policy.Rule.RuleContext;
 import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -73,8 +74,8 @@ class RulesTest {
     @ParameterizedTest
     @MethodSource("dev.genv.enforcer.policy.Rules#all")
     void noRuleFindsAnythingInAnEmptyFleet(Rule rule) {
-        var nothing =
-                new RuleContext(new ExpectedExits(Set.of(), Set.of(), Set.of()), new Limits(0, java.util.Map.of()));
+        var nothing = new RuleContext(
+                new ExpectedExits(Set.of(), Set.of(), Set.of()), new Limits(0, java.util.Map.of()), IdleLimits.DEFAULT);
         var result = rule.check(new Fleet(List.of(), true), nothing);
         assertThat(result.findings()).isEmpty();
         assertThat(result.problems()).isEmpty();

@@ -65,7 +65,8 @@ public final class NodeBuilder {
                 true,
                 false,
                 Advice.CONTAINER,
-                Memory.ofMebibytes(512));
+                Memory.ofMebibytes(512),
+                Duration.ZERO);
     }
 
     public NodeMachine machine() {

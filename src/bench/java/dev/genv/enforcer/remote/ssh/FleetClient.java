@@ -94,7 +94,17 @@ public final class FleetClient {
 
     private static ObserverSettings observer(String name, String stateDirectory) {
         return new ObserverSettings(
-                name, stateDirectory, List.of(), List.of(), false, false, true, false, Advice.LOGIN, Memory.ZERO);
+                name,
+                stateDirectory,
+                List.of(),
+                List.of(),
+                false,
+                false,
+                true,
+                false,
+                Advice.LOGIN,
+                Memory.ZERO,
+                Duration.ofMinutes(1));
     }
 
     private static AgentConfig config(String stateDirectory, String nvidiaSmi, Duration timeout) {
@@ -103,7 +113,6 @@ public final class FleetClient {
                 Duration.ofSeconds(5),
                 nvidiaSmi,
                 Duration.ofSeconds(20),
-                false,
                 timeout,
                 false,
                 observer("", stateDirectory).programs().stream()

@@ -38,6 +38,23 @@ public interface SafetySettings {
     Duration compliancePeriod();
 
     /**
+     * Time for which {@code idle-devices} and {@code idle-processes} must observe a device without use. Time in which the host could not be
+     * observed does not count.
+     */
+    @WithDefault("4h")
+    @Accepts(SettingKind.IDLE_TIME)
+    Duration idleAfter();
+
+    /**
+     * Highest utilization of a device, in percent, with which it counts as idle for {@code idle-processes}, for the page and for the API.
+     * nvidia-smi reports for about the last second how long a kernel ran. The service reads it in every cycle if {@code idle-processes} is
+     * not off, and otherwise once a minute.
+     */
+    @WithDefault("1")
+    @Accepts(SettingKind.PERCENT)
+    int idleUtilization();
+
+    /**
      * Number of processes of one host that the service may terminate in one cycle. The others wait for the next cycle and
      * are reported. {@code 0} means no limit. A single cycle has no limit unless this is set.
      */

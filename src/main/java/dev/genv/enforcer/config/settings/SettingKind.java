@@ -46,6 +46,8 @@ public enum SettingKind {
 
     /** A limit of devices or processes. */
     LIMIT("a whole number from 0", SettingKind::limit),
+    /** A share. */
+    PERCENT("a whole number from 0 to 100", value -> number(value, "[0-9]{1,3}", 100)),
     /** A number of messages in an hour. */
     PER_HOUR("a whole number from 1 to 60", value -> number(value, "[1-9][0-9]?", 60)),
     /** A TCP port; 0 is any that is free. */
@@ -70,6 +72,10 @@ public enum SettingKind {
     KILL_AFTER(
             "never, or a time from 1s to 24h, such as 30s or 2m",
             value -> value.equalsIgnoreCase("never") ? Optional.of(value) : time(value, Duration.ofSeconds(1))),
+    /** How long something must be idle. */
+    IDLE_TIME(
+            "a time from 1s to 3650d, such as 4h or 2d",
+            value -> time(value, Duration.ofSeconds(1)).or(() -> age(value))),
     /** An age of at least an hour, in hours or days. */
     AGE("a time from 1h to 3650d, such as 12h or 90d", SettingKind::age),
 

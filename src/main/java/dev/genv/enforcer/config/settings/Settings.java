@@ -4,6 +4,7 @@ import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import io.smallrye.config.ConfigMapping;
@@ -47,6 +48,10 @@ public record Settings(
                 isSingleCycle() ? null : safety.killAfter().orElse(null),
                 safety.compliancePeriod(),
                 safety.maxTerminationsPerCycle());
+    }
+
+    public IdleLimits idleLimits() {
+        return new IdleLimits(safety.idleAfter(), safety.idleUtilization());
     }
 
     /** The time limit for observing a host. */

@@ -16,6 +16,7 @@ import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Rule.RuleScope;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.policy.Violation;
@@ -43,6 +44,8 @@ public final class History {
             new SavedKind<>("state", HostKey.class, HostHistory.class, HostKey::host);
     public static final SavedKind<Clocks.Key, Clocks.Clock> CLOCKS =
             new SavedKind<>("clock", Clocks.Key.class, Clocks.Clock.class, Clocks.Key::host);
+    public static final SavedKind<Clocks.Key, Clocks.Clock> IDLE =
+            new SavedKind<>("idle", Clocks.Key.class, Clocks.Clock.class, Clocks.Key::host);
     /** How long a host that left the list is remembered, and the shortest time for a violation that is over. */
     private static final Duration KEPT = Duration.ofHours(1);
 
@@ -52,6 +55,7 @@ public final class History {
     private final Enforcement enforcement;
     private final Ticker ticker;
     private final Clocks clocks;
+    private final IdleTimes idle;
     private final Map<String, HostHistory> hosts = new HashMap<>();
     /** When the environments of each host were last read, in clock ticks since its boot. */
     private final Map<String, Long> ticks = new HashMap<>();
@@ -99,13 +103,14 @@ public final class History {
         ticker = counted;
         var cycles = interval.multipliedBy(INTERVALS);
         clocks = new Clocks(cycles.compareTo(KEPT) > 0 ? cycles : KEPT);
+        idle = new IdleTimes(enforcement.idleUtilization());
     }
 
     /** Returns what is remembered after a cycle, to continue in another run of the service. */
     public SavedState save() {
         var byHost = new HashMap<HostKey, HostHistory>();
         hosts.forEach((name, host) -> byHost.put(new HostKey(name), host));
-        return SavedState.EMPTY.with(HOSTS, byHost).with(CLOCKS, clocks.all());
+        return SavedState.EMPTY.with(HOSTS, byHost).with(CLOCKS, clocks.all()).with(IDLE, idle.all());
     }
 
     /** When the last cycle recorded its observation, by the mark of the clock that counts towards an action. */
@@ -127,6 +132,8 @@ public final class History {
         saved.get(HOSTS).forEach((key, host) -> hosts.put(key.host, host));
         ticks.putAll(last.ticks());
         ticks.keySet().retainAll(hosts.keySet()); // without its claims a host begins anew
+        idle.restore(saved.get(IDLE));
+        idle.forgetHost(host -> !hosts.containsKey(host));
         if (continuesClocks) {
             clocks.restore(saved.get(CLOCKS));
             // A rule that is enforced anew acts on no time in which it only audited.
@@ -157,7 +164,8 @@ public final class History {
         }
         forgetHosts(present.keySet());
         isPlanRecorded = false;
-        return observed.with(appearances(observed.snapshots()));
+        var appearances = appearances(observed.snapshots());
+        return observed.with(appearances).with(idle.record(observed.snapshots(), appearances, recordedAt));
     }
 
     /** Records that the state of a host was still the same when it was read at this time, in clock ticks since boot. */
@@ -193,6 +201,7 @@ public final class History {
             known = HostHistory.EMPTY;
             ticks.remove(name);
             clocks.forget(key -> key.host().equals(name));
+            idle.forgetHost(name::equals);
         }
         var moment = new Claims.Moment(details.ticks(), recordedAt);
         hosts.put(
@@ -266,15 +275,20 @@ public final class History {
             var action = planned.action();
             for (var cause : planned.causes()) {
                 if (isInForce(cause, action)) {
-                    var uid = cause.rule().scope() == RuleScope.FLEET
-                            ? null
-                            : cause.processes().getFirst().uid();
+                    var uid = cause.rule().scope() == RuleScope.FLEET ? null : uidOf(cause, action);
                     ofViolation(cause, action).forEach(key -> keys.put(key, uid));
                     ofUser(cause, action).ifPresent(key -> keys.put(key, uid));
                 }
             }
         }
         return keys;
+    }
+
+    /** Returns the uid of the processes, or without processes that of the environment that is detached. */
+    private static @Nullable Long uidOf(Violation cause, Action action) {
+        return cause.processes().isEmpty()
+                ? action.uid()
+                : cause.processes().getFirst().uid();
     }
 
     /** A user whose processes kept breaking a rule gets no new grace period for each young process. */
@@ -404,8 +418,13 @@ public final class History {
      * @param rules whether the service acts on the violations of a rule
      * @param signals whether processes may be signalled at all
      * @param grace how long a violation must have been observed before the service acts on it; zero to act at once, as genv does
+     * @param idleUtilization the highest utilization of a device that counts as idle, in percent
      */
-    public record Enforcement(Predicate<RuleDefinition> rules, boolean signals, Duration grace) {
+    public record Enforcement(Predicate<RuleDefinition> rules, boolean signals, Duration grace, int idleUtilization) {
+        public Enforcement(Predicate<RuleDefinition> rules, boolean signals, Duration grace) {
+            this(rules, signals, grace, IdleLimits.DEFAULT.utilization());
+        }
+
         boolean enforces(String rule) {
             return Rules.find(rule).filter(rules).isPresent();
         }

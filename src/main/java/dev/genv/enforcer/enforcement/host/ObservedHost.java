@@ -89,6 +89,7 @@ public final class ObservedHost implements Host {
                 observer.settled(),
                 observer.attributed(),
                 observer.needsDeviceMemory(),
+                observer.beginDeviceStatus(),
                 observer.unlisted().needsDeviceHolders(),
                 observer.reusedPids(),
                 Stream.concat(verified.stream().map(ProcessId::pid), observer.unread().stream())

@@ -38,23 +38,14 @@ public final class NvidiaSmi {
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
     private final Tool tool;
-    private final @Nullable StatusQuery status;
+    private final StatusQuery status;
     private final Set<String> everListed = new HashSet<>();
     private @Nullable CachedDevices devices;
 
     /** Runs nothing yet. */
     public NvidiaSmi(String program, Duration timeout) {
-        this(program, timeout, null);
-    }
-
-    private NvidiaSmi(String program, Duration timeout, @Nullable StatusQuery status) {
         tool = new Tool(program, timeout);
-        this.status = status;
-    }
-
-    /** Creates one that also reads the temperature, the utilization and the memory of the GPUs, by another child process. */
-    public static NvidiaSmi withStatus(String program, Duration timeout) {
-        return new NvidiaSmi(program, timeout, new StatusQuery(program, timeout, System::nanoTime));
+        status = new StatusQuery(program, timeout, System::nanoTime);
     }
 
     /**
@@ -83,11 +74,12 @@ public final class NvidiaSmi {
      * Queries the processes and, unless that fails, the devices. A failure, also a program that hangs, is part of the answer, not an
      * exception.
      *
+     * @param withStatus whether to read the utilization, the temperature, the power and the memory of the GPUs too, by another child process
      * @throws InterruptedException if the service no longer waits for the answer
      */
-    public GpuFacts read() throws InterruptedException {
+    public GpuFacts read(boolean withStatus) throws InterruptedException {
         // First, so that no time passes between the list of the processes and the reading of their files.
-        var measured = status == null ? GpuFacts.NOT_ASKED : status.read();
+        var measured = withStatus ? status.read() : GpuFacts.NOT_ASKED;
         var facts = list();
         return lines(facts.processes()).isEmpty() || lines(facts.devices()).isEmpty()
                 ? facts

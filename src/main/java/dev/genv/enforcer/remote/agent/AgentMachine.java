@@ -102,7 +102,7 @@ public final class AgentMachine implements Machine {
                         List.of(GpuQuery.FORMAT),
                         GpuQuery.PROCESSES,
                         GpuQuery.DEVICES,
-                        config.readsStatus() ? GpuQuery.STATUS : "",
+                        interest.deviceStatus() ? GpuQuery.STATUS : "",
                         omitted.tool(),
                         omitted.status()),
                 omitted.kernels(),
@@ -320,7 +320,6 @@ public final class AgentMachine implements Machine {
      * @param lockTimeout the time limit for taking genv's lock
      * @param nvidiaSmi a path, or a name that is searched in the standard directories
      * @param gpuTimeout the time limit of nvidia-smi
-     * @param readsStatus whether to read the temperature, the utilization and the memory of the GPUs
      * @param timeout the time limit of a command
      * @param sudo whether commands are run through {@code sudo -n}
      * @param programs the paths of the protected programs
@@ -332,7 +331,6 @@ public final class AgentMachine implements Machine {
             Duration lockTimeout,
             String nvidiaSmi,
             Duration gpuTimeout,
-            boolean readsStatus,
             Duration timeout,
             boolean sudo,
             List<String> programs,

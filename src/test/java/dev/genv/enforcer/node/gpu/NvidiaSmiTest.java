@@ -181,7 +181,7 @@ class NvidiaSmiTest {
     }
 
     private GpuListing list(NvidiaSmi tool) throws ToolException, InterruptedException {
-        var found = GpuListing.of(tool.read(), order);
+        var found = GpuListing.of(tool.read(false), order);
         if (found.missing().contains(SnapshotPart.PROCESSES)) {
             var problem = found.problems().getFirst();
             throw new ToolException(problem.code(), problem.detail(), null);
@@ -223,10 +223,10 @@ class NvidiaSmiTest {
     @Test
     void queriesTheDevicesOnceUnlessTheirMemoryMustBeCurrent() throws Exception {
         fake.gpus(1).fault(COUNT);
-        assertThat(smi.read().devicesAreCurrent()).isTrue();
-        assertThat(smi.read().devicesAreCurrent()).isFalse();
+        assertThat(smi.read(false).devicesAreCurrent()).isTrue();
+        assertThat(smi.read(false).devicesAreCurrent()).isFalse();
         smi.forgetDevices();
-        assertThat(smi.read().devicesAreCurrent()).isTrue();
+        assertThat(smi.read(false).devicesAreCurrent()).isTrue();
         assertThat(calls())
                 .containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES, QUERY_PROCESSES, QUERY_DEVICES);
     }
@@ -281,9 +281,9 @@ class NvidiaSmiTest {
     void statusIsQueriedInEveryReadingBeforeTheOthers() throws Exception {
         fake.gpus(1).status(STATUS);
         fake.fault(COUNT);
-        var withStatus = NvidiaSmi.withStatus(fake.path().toString(), HANG);
-        assertThat(text(withStatus.read().status())).isEqualTo(STATUS);
-        assertThat(text(withStatus.read().status())).isEqualTo(STATUS);
+        var withStatus = new NvidiaSmi(fake.path().toString(), HANG);
+        assertThat(text(withStatus.read(true).status())).isEqualTo(STATUS);
+        assertThat(text(withStatus.read(true).status())).isEqualTo(STATUS);
         assertThat(calls())
                 .hasSize(5)
                 .satisfies(calls -> assertThat(calls.getFirst()).isEqualTo(QUERY_STATUS))
@@ -297,7 +297,7 @@ class NvidiaSmiTest {
         fake.fault(
                 "case $1 in *temperature*) echo 'Field \"temperature.gpu\" is not a valid field to query.'; exit 2 ;;"
                         + " esac");
-        var facts = NvidiaSmi.withStatus(fake.path().toString(), HANG).read();
+        var facts = new NvidiaSmi(fake.path().toString(), HANG).read(true);
         assertThat(exitCode(facts.status())).isEqualTo(2);
         assertThat(exitCode(facts.processes())).isZero();
         assertThat(exitCode(facts.devices())).isZero();
@@ -311,7 +311,7 @@ class NvidiaSmiTest {
     @Test
     void statusIsNotReportedIfTheOtherQueriesFail() throws Exception {
         fake.fault("exit 9");
-        assertThat(NvidiaSmi.withStatus(fake.path().toString(), HANG).read().status())
+        assertThat(new NvidiaSmi(fake.path().toString(), HANG).read(true).status())
                 .isSameAs(GpuFacts.NOT_ASKED);
     }
 

@@ -29,7 +29,6 @@ public record LocalAgent(
                 lockTimeout,
                 nvidiaSmi.toString(),
                 TIMEOUT,
-                false,
                 TIMEOUT,
                 false,
                 programs,

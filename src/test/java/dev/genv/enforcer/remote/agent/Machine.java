@@ -55,7 +55,6 @@ class Machine {
     private String service = "one";
     private boolean canAct = true;
     private boolean sudo;
-    private boolean readsStatus;
     private boolean requireHostPid;
     private List<ProtectedExecutable> programs = List.of();
 
@@ -115,11 +114,6 @@ class Machine {
         return this;
     }
 
-    Machine readStatus() {
-        readsStatus = true;
-        return this;
-    }
-
     Machine requireHostPid() {
         requireHostPid = true;
         return this;
@@ -154,7 +148,8 @@ class Machine {
                 true,
                 false,
                 Advice.LOGIN,
-                Memory.ofMebibytes(512));
+                Memory.ofMebibytes(512),
+                Duration.ZERO);
     }
 
     ObservedHost host(Connection connection) {
@@ -164,7 +159,6 @@ class Machine {
                 Duration.ofSeconds(30),
                 nvidiaSmi.path().toString(),
                 Duration.ofSeconds(30),
-                readsStatus,
                 TIMEOUT,
                 sudo,
                 settings.programs().stream()

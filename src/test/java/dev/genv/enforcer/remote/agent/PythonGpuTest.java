@@ -165,6 +165,7 @@ class PythonGpuTest extends PythonFixture {
         var query = "--query-gpu=index,memory.used,memory.total,temperature.gpu,utilization.gpu,power.draw,name";
         var calls = folder.resolve("calls");
         machine.nvidiaSmi.status("0, 1, 2, 61, 87\n").fault("echo \"$1\" >>%s; ".formatted(calls));
+        machine.gpu().put("status", "");
         assertStatusSkipped("");
         machine.gpu().put("status", query).put("skipStatus", true);
         assertStatusSkipped("nvidia-smi gave no answer in time in an earlier observation: it is not asked for a while");

@@ -62,7 +62,7 @@ class OpenSshAgentTest {
 
     private static Machine machine(Connection connection, Duration timeout) {
         var config = new AgentConfig(
-                RealSshd.STATE, HANG, "nvidia-smi", HANG, false, timeout, true, List.of(), true, Duration.ofMinutes(1));
+                RealSshd.STATE, HANG, "nvidia-smi", HANG, timeout, true, List.of(), true, Duration.ofMinutes(1));
         return AgentMachine.ofOneService(config).apply("gpu-1", connection);
     }
 
