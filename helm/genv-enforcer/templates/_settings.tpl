@@ -8,6 +8,10 @@ GENV_ENFORCER_ENV_DEVICES: settings.envDevices
 GENV_ENFORCER_ENV_MEMORY: settings.envMemory
 GENV_ENFORCER_ENV_OWNER: settings.envOwner
 GENV_ENFORCER_UNLISTED_PROCESSES: settings.unlistedProcesses
+GENV_ENFORCER_IDLE_DEVICES: settings.idleDevices
+GENV_ENFORCER_IDLE_PROCESSES: settings.idleProcesses
+GENV_ENFORCER_IDLE_AFTER: settings.idleAfter
+GENV_ENFORCER_IDLE_UTILIZATION: settings.idleUtilization
 GENV_ENFORCER_MAX_DEVICES_PER_USER: settings.maxDevicesPerUser
 GENV_ENFORCER_MAX_DEVICES_FOR_USER: settings.maxDevicesForUser
 GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE: settings.maxDevicesPerUserMode
@@ -69,7 +73,7 @@ The text of a value for the service; empty if the value is not set. Helm reads n
 ones with an exponent. It reads "off" without quotes as false.
 */ -}}
 {{- define "genv-enforcer.text" -}}
-{{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "maxDevicesPerUserMode" "maxMemoryPerUserMode" -}}
+{{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "idleDevices" "idleProcesses" "maxDevicesPerUserMode" "maxMemoryPerUserMode" -}}
 {{- $name := .path | default "" | splitList "." | last -}}
 {{- if kindIs "invalid" .value -}}
 {{- else if kindIs "bool" .value -}}

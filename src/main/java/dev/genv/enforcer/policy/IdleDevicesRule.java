@@ -15,7 +15,7 @@ import java.util.Set;
 
 /** Violated by an environment that holds a device on which nothing ran for a long time. */
 final class IdleDevicesRule implements Rule {
-    private static final RuleDefinition DEFINITION = new RuleDefinition(
+    static final RuleDefinition DEFINITION = new RuleDefinition(
             "idle-devices",
             "GPU that is held and not used",
             """

@@ -33,11 +33,7 @@ final class IdleProcessesRule implements Rule {
             RuleMode.OFF,
             RuleScope.HOST,
             RuleBasis.LISTED_PROCESSES,
-            Set.of(
-                    SnapshotPart.PROCESSES,
-                    SnapshotPart.EVERY_PROCESS,
-                    SnapshotPart.ENVIRONMENTS,
-                    SnapshotPart.ATTACHMENTS),
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.ENVIRONMENTS),
             List.of(new RuleSetting("idle-processes", RuleSetting.Kind.MODE, """
                 Processes that hold memory of a GPU whose utilization was at most `GENV_ENFORCER_IDLE_UTILIZATION` in every sample for \
                 `GENV_ENFORCER_IDLE_AFTER`. `enforce` terminates them. Where processes of several environments share a GPU, the rule \

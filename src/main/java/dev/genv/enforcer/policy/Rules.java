@@ -21,6 +21,7 @@ public final class Rules {
     public static final RuleDefinition INACTIVE_ENV_PROCESSES = InactiveEnvProcessesRule.DEFINITION;
     public static final RuleDefinition MAX_DEVICES_PER_USER = MaxDevicesPerUserRule.DEFINITION;
     public static final RuleDefinition MAX_MEMORY_PER_USER = MaxMemoryPerUserRule.DEFINITION;
+    public static final RuleDefinition IDLE_DEVICES = IdleDevicesRule.DEFINITION;
     public static final RuleDefinition IDLE_PROCESSES = IdleProcessesRule.DEFINITION;
     public static final RuleDefinition ENV_MEMORY = EnvMemoryRule.DEFINITION;
 

@@ -56,6 +56,7 @@ public final class Replay {
     private final Policy ofFleet;
     private final boolean checksHosts;
     private final boolean checksFleet;
+    private final boolean checksIdle;
     /** Whether a rule about the fleet depends on what processes use, not on attachments alone. */
     private final boolean checksMemory;
 
@@ -97,19 +98,26 @@ public final class Replay {
         var all = Rules.definitions().toArray(RuleDefinition[]::new);
         checksHosts = ofHosts.checksAnyOf(all);
         checksFleet = ofFleet.checksAnyOf(all);
+        checksIdle = ofHosts.checksAnyOf(Rules.IDLE_DEVICES);
         checksMemory = ofFleet.checksAnyOf(Rules.MAX_MEMORY_PER_USER);
         fleet = history();
     }
 
     private Policy with(boolean spansHosts) {
-        return new Policy(Rules.definitions().stream()
-                .filter(rule -> rule.spansHosts() == spansHosts)
-                .collect(Collectors.toMap(Function.identity(), config.policy::configOf)));
+        return new Policy(
+                Rules.definitions().stream()
+                        .filter(rule -> rule.spansHosts() == spansHosts)
+                        .collect(Collectors.toMap(Function.identity(), config.policy::configOf)),
+                config.policy.idle());
     }
 
     private History history() {
         return new History(
-                new Enforcement(rule -> config.policy.modeOf(rule) == RuleMode.ENFORCE, true, config.grace),
+                new Enforcement(
+                        rule -> config.policy.modeOf(rule) == RuleMode.ENFORCE,
+                        true,
+                        config.grace,
+                        config.policy.idle().utilization()),
                 config.interval,
                 ticker);
     }
@@ -213,6 +221,12 @@ public final class Replay {
                 next = Math.min(next, after(left.get()));
             } else if (left.isPresent() && apply(planned)) {
                 next = Math.min(next, after(Duration.ZERO));
+            }
+        }
+        for (var idle : seen.idleness().attachments().values()) {
+            var left = config.policy.idle().after().minus(idle);
+            if (left.isPositive() && checksIdle) {
+                next = Math.min(next, after(left));
             }
         }
         isUndecided =

@@ -127,7 +127,7 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         && known(process).signum() > 0
                         && usesTooMuch(process.uid());
             case "idle-processes" ->
-                isWithoutGap(snapshot)
+                Set.of(SnapshotPart.ATTACHMENTS, SnapshotPart.EVERY_ENVIRON).containsAll(snapshot.missing())
                         && environment != null
                         && process.immunity() == null
                         && known(process).signum() > 0

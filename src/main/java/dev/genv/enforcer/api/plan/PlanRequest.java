@@ -11,6 +11,7 @@ import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -48,8 +49,9 @@ final class PlanRequest {
         checkNames(body, Set.of("policy", "snapshots"), "the body");
     }
 
-    Optional<Policy> policy() {
-        return body.has("policy") ? Optional.of(readPolicy(body.path("policy"))) : Optional.empty();
+    /** Returns the policy, for which the same counts as idle as for the running one; empty if the body has none. */
+    Optional<Policy> policy(IdleLimits idle) {
+        return body.has("policy") ? Optional.of(readPolicy(body.path("policy"), idle)) : Optional.empty();
     }
 
     Optional<List<Snapshot>> snapshots() {
@@ -103,7 +105,7 @@ final class PlanRequest {
      * Reads a policy that stands alone: a rule that it does not name is off. A rule has one field, which is true or false, or a field
      * for each of its limits.
      */
-    private static Policy readPolicy(JsonNode policy) {
+    private static Policy readPolicy(JsonNode policy, IdleLimits idle) {
         var names = Rules.definitions().stream()
                 .flatMap(PlanRequest::fields)
                 .map(PlanRequest::name)
@@ -111,7 +113,7 @@ final class PlanRequest {
         checkNames(policy, names, "policy");
         var configs = new HashMap<RuleDefinition, RuleConfig>();
         Rules.definitions().forEach(rule -> configs.put(rule, config(policy, rule)));
-        return new Policy(configs);
+        return new Policy(configs, idle);
     }
 
     private static RuleConfig config(JsonNode policy, RuleDefinition rule) {

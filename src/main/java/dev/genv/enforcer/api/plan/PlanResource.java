@@ -141,7 +141,7 @@ public class PlanResource {
         if (query.snapshots().isPresent()) {
             throw new ApiException(400, "since replays the recorded past, so the body cannot have snapshots");
         }
-        var policy = query.policy().orElseGet(config::policy);
+        var policy = query.policy(config.policy().idle()).orElseGet(config::policy);
         return past.read(request, (database, isOver) -> replay(database, isOver, period, policy));
     }
 
@@ -169,7 +169,7 @@ public class PlanResource {
 
     private Plan check(PlanBody body) {
         var request = new PlanRequest(body.open(), limits.largestTree());
-        var policy = request.policy().orElseGet(config::policy);
+        var policy = request.policy(config.policy().idle()).orElseGet(config::policy);
         var fleet = request.snapshots()
                 .map(hosts -> new Fleet(hosts, config.remote() || hosts.size() > 1))
                 .orElseGet(this::lastFleet);

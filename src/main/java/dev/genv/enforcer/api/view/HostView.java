@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param observationMs how long the observation took, in milliseconds
  * @param devices the number of devices that nvidia-smi lists
  * @param missingPrivileges the privileges that the service lacks there, such as {@code SYS_PTRACE}
- * @param deviceStatus what the driver measures, if {@code GENV_ENFORCER_GENV_METRICS} asks for it
+ * @param deviceStatus what the driver measures; it may be a minute old
  */
 public record HostView(
         String host,

@@ -49,8 +49,8 @@ public interface GeneralSettings {
     /**
      * genv's own metrics, under the names of {@code genv monitor}, for genv's Grafana dashboard. {@code hosts} exports those of the
      * machines and their devices. {@code all} also exports those of each process, environment and user; their number grows with the
-     * number of processes and users, up to a limit. Both values read the temperature and the utilization of the devices, which the
-     * page shows too. This costs one more call of nvidia-smi in each cycle where nvidia-smi is the source.
+     * number of processes and users, up to a limit. Both values read the temperature, the power and the utilization of the devices in
+     * every cycle, not once a minute. This costs one more call of nvidia-smi in each cycle.
      */
     @WithName("genv.enforcer.genv-metrics")
     @WithDefault("off")

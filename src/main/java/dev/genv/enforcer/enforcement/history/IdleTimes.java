@@ -50,11 +50,7 @@ final class IdleTimes {
         var observed = new HashSet<String>();
         var found = new Found(new HashMap<>(), new HashMap<>(), new HashMap<>());
         for (var snapshot : snapshots) {
-            if (snapshot.has(
-                    SnapshotPart.PROCESSES,
-                    SnapshotPart.EVERY_PROCESS,
-                    SnapshotPart.ENVIRONMENTS,
-                    SnapshotPart.ATTACHMENTS)) {
+            if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
                 observed.add(snapshot.host());
                 new Observation(snapshot, found, idle, unknown).record();
             }

@@ -10,6 +10,7 @@ import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
@@ -88,6 +89,7 @@ class ChartSettingsTest {
                 .containsEntry(
                         KnownRules.MAX_MEMORY_PER_USER,
                         new RuleConfig(RuleMode.AUDIT, new Limits(76_293, Map.of("john", 512))));
+        assertThat(settings.idleLimits()).isEqualTo(new IdleLimits(Duration.ofDays(2), 5));
         assertThat(settings.safetyLimits().grace()).isEqualTo(Duration.ofMinutes(2));
         assertThat(settings.safetyLimits().killAfter()).isNull();
         assertThat(settings.safetyLimits().compliancePeriod()).isEqualTo(Duration.ofMinutes(10));
