@@ -4,8 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;
+import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -55,6 +59,32 @@ class ConnectionsIT extends NodeSuite {
                 var second = new SlowClients(service.managementPort(), 1, whole + begun)) {
             first.sendUntilClosed();
             second.sendUntilClosed();
+        }
+    }
+
+    /**
+     * No time limit ends the connection of a client that follows the events. With so few files the service admits 16 connections to a
+     * port, half of them from one address.
+     */
+    @Test
+    void closesTheOldestConnectionAboveTheLimit() throws Exception {
+        var service = node.launchWith("prlimit", "--nofile=288")
+                .set("NON_ENV_PROCESSES", "audit")
+                .startService();
+        var clients = new ArrayDeque<SseClient>();
+        try (var stray = Child.withEnvironment(Map.of())) {
+            for (var i = 0; i <= 8; i++) {
+                clients.add(SseClient.connect(service.port(), "/events"));
+            }
+            try (var oldest = clients.removeFirst()) {
+                oldest.awaitType("end");
+            }
+            node.gpus.process(0, stray.pid(), "10");
+            for (var client : clients) {
+                client.awaitType("violation_opened");
+            }
+        } finally {
+            clients.forEach(SseClient::close);
         }
     }
 
