@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.config.settings.SettingsReader;
-import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -18,7 +17,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -41,8 +39,6 @@ class ChartValuesTest {
                       knownHosts: {existingSecret: known}
                       sshConfig: {existingConfigMap: ssh}
                     """;
-
-    private static final Pattern CAMEL = Pattern.compile("-(.)");
 
     /** Variables that are not called like their values. */
     private static final Map<String, String> OTHER_NAMES = Map.of(
@@ -121,18 +117,6 @@ class ChartValuesTest {
         }
         assertThat(environment).containsAllEntriesOf(expected);
         assertThat(expected).hasSizeGreaterThanOrEqualTo(fewest);
-    }
-
-    /** YAML reads the modes on and off as booleans. */
-    @Test
-    void theModeOfEveryRuleIsOffIfItsValueIsFalse() {
-        for (var rule : Rules.definitions()) {
-            var variable = variable("settings." + rule.modeSetting().name().replace('-', '_'));
-            var value = CAMEL.matcher(rule.modeSetting().name())
-                    .replaceAll(letter -> letter.group(1).toUpperCase(Locale.ROOT));
-            var chart = RenderedChart.of("settings: {maxDevicesPerUser: 1, %s: false}".formatted(value));
-            assertThat(chart.environment()).containsEntry(variable, "off");
-        }
     }
 
     private static String variable(String path) {
