@@ -12,7 +12,6 @@ import dev.genv.enforcer.e2e.SshFleet;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
-import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,8 +37,6 @@ final class FaultyFleet implements AutoCloseable {
     private final Child member;
     private final Node.Service service;
     private final ServiceClient serviceClient;
-    /** What the present fault closes at its end. */
-    Closeable helper = () -> {};
 
     /** The observed effects of a fault. */
     record Outcome(Fault<FaultyFleet> fault, Fault.StrayOutcome strayOutcome, String status, Set<String> reported) {}

@@ -1,16 +1,12 @@
 package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.SshFleet;
-import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 
 /** The faults that one machine of a fleet can cause. */
 final class RemoteFaults {
     private static final String LOST = "connection_lost";
-    private static final Path PYTHON = Path.of("/usr/bin/python3");
 
     /** The text imitates the program's own lines. */
     private static final String BANNER = "echo 'Welcome to gpu-1'; echo '@0 {} 0'; echo '{}'; echo oops >&2";
@@ -49,20 +45,10 @@ final class RemoteFaults {
                                 "host_key_changed")
                         .mayAlsoReport(LOST, "host_unreachable"),
                 unreachable(
-                        "refuses the key",
-                        atLogin(fleet -> fleet.machine.refuseKey()),
-                        fleet -> fleet.machine.acceptKey(),
-                        "authentication_failed"),
-                unreachable(
                         "requires a password for sudo",
                         atLogin(fleet -> fleet.machine.sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL")),
                         fleet -> fleet.machine.sudoers(SshFleet.SUDOERS),
-                        "sudo_refused"),
-                unreachable(
-                        "has no Python",
-                        atLogin(fleet -> fleet.machine.hideProgram(PYTHON)),
-                        fleet -> fleet.machine.showProgram(PYTHON),
-                        "agent_missing"));
+                        "sudo_refused"));
     }
 
     /** Faults of the login shell. */
@@ -74,38 +60,9 @@ final class RemoteFaults {
         return List.of(
                 shellFault("closes the connection during every command", "kill -9 $PPID", LOST)
                         .mayAlsoReport("busy"),
-                shellFault("hangs after the login", "exec sleep 3600", "timeout")
-                        .mayAlsoReport("busy", LOST, "unreachable"),
                 shellFault("prints without end", "exec cat /dev/zero", "answer_too_long")
                         .mayAlsoReport("busy", LOST, "unreachable", "timeout"),
                 banner.mayAlsoReport(LOST));
-    }
-
-    /** Faults of the observed files and programs. */
-    static List<Fault<FaultyFleet>> ofMachines() {
-        return List.of(
-                Fault.preventingTermination(
-                        "has a symbolic link as `envs.json`",
-                        fleet -> {
-                            var envs = fleet.machine.stateDirectory().resolve("envs.json");
-                            Files.delete(envs);
-                            Files.createSymbolicLink(envs, Path.of("/etc/passwd"));
-                        },
-                        fleet -> fleet.machine.state().write(),
-                        "membership_unknown",
-                        "state_unreadable"),
-                Fault.harmless(
-                        "has a `genv.lock` that is held for ever",
-                        fleet -> fleet.helper =
-                                RealFlock.take(fleet.machine.stateDirectory().resolve("genv.lock")),
-                        fleet -> fleet.helper.close(),
-                        "lock_timeout"),
-                // It recovers a minute later, because the service waits before it uses a killed program again.
-                Fault.preventingTermination(
-                        "has an nvidia-smi that hangs and ignores signals",
-                        fleet -> fleet.machine.gpus().fault("trap '' TERM HUP INT; while :; do sleep 1; done"),
-                        fleet -> fleet.machine.gpus().noFault(),
-                        "gpu_tool_failed"));
     }
 
     private static Fault<FaultyFleet> unreachable(

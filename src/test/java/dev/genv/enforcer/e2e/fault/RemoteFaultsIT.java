@@ -31,7 +31,6 @@ class RemoteFaultsIT extends OutcomeSuite<Fault<FaultyFleet>, FaultyFleet.Outcom
         runFaults(directory.resolve("connections"), RemoteFaults.ofConnections());
         runFaults(directory.resolve("logins"), RemoteFaults.ofLogins());
         runFaults(directory.resolve("commands"), RemoteFaults.ofCommands());
-        runFaults(directory.resolve("machines"), RemoteFaults.ofMachines());
     }
 
     /** Runs faults on a separate fleet. */

@@ -53,11 +53,6 @@ public final class ServiceFaults {
                         TestUsers.ATTACKER_UID,
                         "state_user_mount"),
                 mounted(
-                        "a user mounts a FUSE file system over `envs.json`",
-                        node -> node.state.resolve("envs.json"),
-                        TestUsers.ATTACKER_UID,
-                        "state_user_mount"),
-                mounted(
                         "root mounts a file system over the state directory that does not answer",
                         node -> node.state,
                         0,
