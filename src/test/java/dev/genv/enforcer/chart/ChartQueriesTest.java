@@ -50,19 +50,6 @@ class ChartQueriesTest {
                 .allMatch(query -> query.contains("namespace=\"$namespace\""));
     }
 
-    @Test
-    void alertsOnlyOnRepeatedFailures() {
-        var cycles = "increase(genv_enforcer_cycles_total{namespace=\"gpu\",job=\"genv-enforcer\",result%s}[300s])";
-        assertThat(rule("{}", "CycleFailing").path("expr").asText())
-                .isEqualTo(cycles.formatted("=\"failed\"") + " > ignoring (result) 0.5 * sum without (result) ("
-                        + cycles.formatted("=~\"success|incomplete|action_failed|failed\"") + ")");
-        assertThat(rule("{}", "ActionFailing").path("expr").asText())
-                .isEqualTo(cycles.formatted("=\"action_failed\"") + " > ignoring (result) 0.5 * sum without (result) ("
-                        + cycles.formatted("=~\"success|action_failed\"") + ")");
-        assertThat(Arrays.stream(CycleResult.values()).map(CycleResult::label))
-                .containsExactlyInAnyOrder("success", "incomplete", "action_failed", "failed");
-    }
-
     /** A series that begins with 1 has not increased. */
     @Test
     void alertsDetectTheFirstIncrementOfACounter() {

@@ -8,7 +8,6 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;
 import java.util.ArrayDeque;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -86,22 +85,5 @@ class ConnectionsIT extends NodeSuite {
         } finally {
             clients.forEach(SseClient::close);
         }
-    }
-
-    @Test
-    void whatIsNoRequestIsRefused() throws IOException {
-        var service = node.startService();
-        for (var port : List.of(service.port(), service.managementPort())) {
-            assertStatus(port, "nonsense\r\n\r\n", 400);
-            assertStatus(port, "GET /hosts nonsense HTTP/1.1\r\nHost: localhost\r\n\r\n", 400);
-            assertStatus(port, "GET /" + "x".repeat(5_000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414);
-            assertStatus(port, "GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: " + "x".repeat(70_000) + "\r\n\r\n", 431);
-            assertStatus(port, "GET /hosts?user=%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 400);
-            assertStatus(port, "HEAD /% HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 400);
-        }
-    }
-
-    private static void assertStatus(int port, String request, int status) throws IOException {
-        assertThat(new RawHttp(port).send(request).status()).isEqualTo(status);
     }
 }
