@@ -3,12 +3,9 @@ package dev.genv.enforcer.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.testsupport.RenderedChart;
 import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -65,21 +62,5 @@ class ChartQueriesTest {
                 .flatMap(found -> Arrays.stream(found.group(1).split("\\|", -1)))
                 .distinct()
                 .toList();
-    }
-
-    private static JsonNode rule(String values, String name) {
-        return objectOf(values)
-                .at("/spec/groups/0/rules")
-                .valueStream()
-                .filter(rule -> rule.path("alert").asText().equals("GenvEnforcer" + name))
-                .findFirst()
-                .orElseThrow();
-    }
-
-    private static JsonNode objectOf(String values) {
-        var all = (ObjectNode) RenderedChart.parse(values);
-        all.withObjectProperty("prometheusRule").put("enabled", true);
-        all.withObjectProperty("serviceMonitor").put("enabled", true);
-        return RenderedChart.of(all.toString()).only("PrometheusRule");
     }
 }

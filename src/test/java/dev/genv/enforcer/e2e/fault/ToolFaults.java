@@ -13,7 +13,7 @@ final class ToolFaults {
     private ToolFaults() {}
 
     /** GPU_TIMEOUT must be short. */
-    static List<Fault<FaultyNode>> failing() {
+    static List<Fault> failing() {
         var withoutAccess = toolFailure(
                 "reports `Failed to initialize NVML: Unknown Error`, as in a container without its devices",
                 "echo 'Failed to initialize NVML: Unknown Error'; exit 255",
@@ -29,7 +29,7 @@ final class ToolFaults {
                 toolFailure("hangs and ignores signals", "trap '' TERM HUP INT; while :; do sleep 1; done", FAILED));
     }
 
-    static List<Fault<FaultyNode>> ofListings() {
+    static List<Fault> ofListings() {
         return List.of(
                 Fault.harmless(
                         "nvidia-smi prints unreadable lines between the others",
@@ -43,7 +43,7 @@ final class ToolFaults {
                         ToolFaults::restoreGpus,
                         LOST),
                 // The service keeps the list of devices for a minute, unless there is a problem.
-                Fault.<FaultyNode>harmless(
+                Fault.harmless(
                                 "nvidia-smi no longer lists the last GPU",
                                 node -> node.node
                                         .gpus
@@ -54,7 +54,7 @@ final class ToolFaults {
                         .mayAlsoReport(FAILED));
     }
 
-    private static Fault<FaultyNode> toolFailure(String what, String shell, String code) {
+    private static Fault toolFailure(String what, String shell, String code) {
         return Fault.preventingTermination(
                 "nvidia-smi " + what, node -> node.node.gpus.fault(shell), node -> node.node.gpus.noFault(), code);
     }

@@ -17,11 +17,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the service does on machines with real OpenSSH servers, sudo and processes. */
 class RemoteIT {
@@ -114,6 +118,49 @@ class RemoteIT {
         assertThat(devicesJson(there))
                 .as("byte for byte in genv's form")
                 .hasContent(there.state().device(1).devicesJson());
+    }
+
+    interface Step {
+        void run(RealSshd host) throws Exception;
+    }
+
+    static Stream<Arguments> faults() {
+        return Stream.of(
+                fault("host_unreachable", RealSshd::stop, RealSshd::start),
+                fault("connect_timeout", RealSshd::freeze, RealSshd::thaw),
+                fault(
+                        "sudo_refused",
+                        host -> host.sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL"),
+                        host -> host.sudoers(SshFleet.SUDOERS)),
+                fault(
+                        "answer_too_long",
+                        host -> host.setLoginShell("exec cat /dev/zero"),
+                        host -> host.setLoginShell("")));
+    }
+
+    private static Arguments fault(String problem, Step cause, Step remedy) {
+        return Arguments.of(problem, cause, remedy);
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @MethodSource("faults")
+    void faultOfAMachineAffectsNoOtherAndEndsWithoutHelp(String problem, Step cause, Step remedy) throws Exception {
+        fleet.node.set("NON_ENV_PROCESSES", "true").set("GRACE", "0s").set("REMOTE_TIMEOUT", "20s");
+        var client = new ServiceClient(fleet.node.startService());
+        client.awaitHealthy(HANG, first.target());
+        client.awaitHealthy(HANG, second.target());
+
+        cause.run(first);
+        first.cutConnections(); // the agent keeps running as long as its connection
+        var stray = startStray(first);
+        startStray(second).awaitExit();
+        await().until(() -> client.observe(first.target()).problems().contains(problem));
+        assertThat(stray.isAlive()).isTrue();
+
+        remedy.run(first);
+        stray.awaitExit();
+        client.awaitHealthy(HANG, first.target());
     }
 
     @Tag("long")
