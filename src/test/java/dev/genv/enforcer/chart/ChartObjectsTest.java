@@ -88,33 +88,6 @@ class ChartObjectsTest {
         check(RenderedChart.of(ChartQueries.ALERTS));
     }
 
-    /** YAML does not parse these as text. */
-    @ParameterizedTest
-    @ValueSource(strings = {"on", "null", "1e3"})
-    void namesThatLookLikeOtherYamlTypesStayStrings(String name) throws IOException {
-        var all = "{fullnameOverride: 'null', nameOverride: 'on', runtimeClassName: '%1$s', priorityClassName: '%1$s',"
-                        .formatted(name)
-                + "serviceAccount: {name: '%1$s'}, imagePullSecrets: [{name: '%1$s'}], apiToken: {existingSecret: '%1$s'},"
-                        .formatted(name)
-                + "dashboard: {enabled: true}, serviceMonitor: {enabled: true}, prometheusRule: {enabled: true},"
-                + "networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]}}";
-        var chart = RenderedChart.ofRelease(name, all);
-        check(chart, name);
-        for (var text : List.of(
-                chart.pod().path("priorityClassName"),
-                chart.pod().path("runtimeClassName"),
-                chart.pod().path("serviceAccountName"),
-                chart.only("ServiceMonitor").at("/spec/endpoints/0/authorization/credentials/name"))) {
-            assertThat(text.isTextual()).isTrue();
-            assertThat(text.asText()).isEqualTo(name);
-        }
-        for (var object : chart.documents()) {
-            assertThat(object.at("/metadata/labels")).allMatch(JsonNode::isTextual);
-            assertThat(object.at("/spec/selector/matchLabels")).allMatch(JsonNode::isTextual);
-            assertThat(object.at("/metadata/name").isTextual()).isTrue();
-        }
-    }
-
     /** All rendered objects. */
     private static void check(RenderedChart chart) throws IOException {
         check(chart, RenderedChart.NAME);

@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Every value has an effect, and the values of the examples have theirs. */
+/** The values of the examples have their effects. */
 class ChartValuesTest {
 
     /** Variables that are not called like their values. */

@@ -46,14 +46,6 @@ class PageAccessibilityIT extends PageSuite {
     }
 
     @Test
-    void nothingIsWiderThanAPhone() throws Exception {
-        withViolations(() -> {
-            var phone = options().setViewportSize(375, 700).setDeviceScaleFactor(2);
-            forEachView(openWindow(phone), PageAccessibilityIT::checkWidth);
-        });
-    }
-
-    @Test
     void everythingCanBeReachedWithTheKeyboard() throws Exception {
         withViolations(() -> {
             var window = openWindow().open("#/hosts");
@@ -151,12 +143,6 @@ class PageAccessibilityIT extends PageSuite {
                     ({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; '))
                 """);
         assertThat(found).as(window.page().url()).isEmpty();
-    }
-
-    private static void checkWidth(Window window) {
-        assertThat((Integer) window.page().evaluate("document.documentElement.scrollWidth"))
-                .as(window.page().url())
-                .isLessThanOrEqualTo(375);
     }
 
     /** Presses a key until an element has the focus. */

@@ -130,16 +130,24 @@ class RemoteIT {
                 fault("connect_timeout", RealSshd::freeze, RealSshd::thaw),
                 fault(
                         "sudo_refused",
-                        host -> host.sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL"),
+                        atLogin(host -> host.sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL")),
                         host -> host.sudoers(SshFleet.SUDOERS)),
                 fault(
                         "answer_too_long",
-                        host -> host.setLoginShell("exec cat /dev/zero"),
+                        atLogin(host -> host.setLoginShell("exec cat /dev/zero")),
                         host -> host.setLoginShell("")));
     }
 
     private static Arguments fault(String problem, Step cause, Step remedy) {
         return Arguments.of(problem, cause, remedy);
+    }
+
+    /** The agent keeps running as long as its connection, so that a fault of the login shows at the next one. */
+    private static Step atLogin(Step cause) {
+        return host -> {
+            cause.run(host);
+            host.cutConnections();
+        };
     }
 
     @Tag("long")
@@ -152,7 +160,6 @@ class RemoteIT {
         client.awaitHealthy(HANG, second.target());
 
         cause.run(first);
-        first.cutConnections(); // the agent keeps running as long as its connection
         var stray = startStray(first);
         startStray(second).awaitExit();
         await().until(() -> client.observe(first.target()).problems().contains(problem));
