@@ -1,7 +1,6 @@
 package dev.genv.enforcer.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -26,7 +25,6 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Kubernetes knows every rendered object and every field of it; and Helm accepts the chart, its test and its notes. */
@@ -49,7 +47,6 @@ class ChartObjectsTest {
 
     private static final Set<String> ENDPOINT_FIELDS =
             Set.of("port", "path", "interval", "scrapeTimeout", "authorization", "relabelings", "metricRelabelings");
-    private static final Set<String> RULE_FIELDS = Set.of("alert", "expr", "for", "labels", "annotations");
 
     /** Parses an object as Kubernetes does, and writes it. */
     private interface Model {
@@ -89,42 +86,6 @@ class ChartObjectsTest {
     void defaultsMatchTheKubernetesModels() throws IOException {
         check(RenderedChart.of(""));
         check(RenderedChart.of(ChartQueries.ALERTS));
-    }
-
-    /** YAML does not parse these as text. */
-    @ParameterizedTest
-    @ValueSource(strings = {"on", "off", "null", "true", "y", "1e3", "123", "0x1f", "1.5", "a.b"})
-    void namesThatLookLikeOtherYamlTypesStayStrings(String name) throws IOException {
-        var all = "{fullnameOverride: 'null', nameOverride: 'on', runtimeClassName: '%1$s', priorityClassName: '%1$s',"
-                        .formatted(name)
-                + "serviceAccount: {name: '%1$s'}, imagePullSecrets: [{name: '%1$s'}], apiToken: {existingSecret: '%1$s'},"
-                        .formatted(name)
-                + "dashboard: {enabled: true}, serviceMonitor: {enabled: true}, prometheusRule: {enabled: true},"
-                + "networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]}}";
-        var chart = RenderedChart.ofRelease(name, all);
-        check(chart, name);
-        for (var text : List.of(
-                chart.pod().path("priorityClassName"),
-                chart.pod().path("runtimeClassName"),
-                chart.pod().path("serviceAccountName"),
-                chart.only("ServiceMonitor").at("/spec/endpoints/0/authorization/credentials/name"))) {
-            assertThat(text.isTextual()).isTrue();
-            assertThat(text.asText()).isEqualTo(name);
-        }
-        for (var object : chart.documents()) {
-            assertThat(object.at("/metadata/labels")).allMatch(JsonNode::isTextual);
-            assertThat(object.at("/spec/selector/matchLabels")).allMatch(JsonNode::isTextual);
-            assertThat(object.at("/metadata/name").isTextual()).isTrue();
-        }
-    }
-
-    /** Otherwise no object would have a valid name. */
-    @ParameterizedTest
-    @ValueSource(strings = {"123", "1e3", "a.b"})
-    void refusesReleaseNamesThatAreNoServiceNames(String name) {
-        assertThatThrownBy(() -> RenderedChart.ofRelease(name, ""))
-                .hasMessageContaining("the release is called " + name)
-                .hasMessageContaining("set fullnameOverride");
     }
 
     /** All rendered objects. */
@@ -169,36 +130,6 @@ class ChartObjectsTest {
         assertThat(endpoint.at("/authorization/credentials/key").asText()).isEqualTo("bearer");
     }
 
-    /** genv's dashboard joins series on this label, which machines over SSH have without it. */
-    @ParameterizedTest
-    @CsvSource({"hosts, node, 1", "all, node, 1", "false, node, 0", "null, node, 0", "all, remote, 0"})
-    void serviceMonitorNamesTheNodeInGenvsMetrics(String metrics, String mode, int relabelings) {
-        var remote = "{hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}}";
-        var endpoint = RenderedChart.of("{mode: %s, settings: {genvMetrics: %s}, serviceMonitor: {enabled: true}%s}"
-                        .formatted(mode, metrics, mode.equals("remote") ? ", remote: " + remote : ""))
-                .only("ServiceMonitor")
-                .at("/spec/endpoints/0");
-        assertThat(endpoint.path("relabelings"))
-                .filteredOn(rule -> rule.path("targetLabel").asText().equals("hostname"))
-                .hasSize(relabelings);
-    }
-
-    @Test
-    void everyAlertHasASeverityAndInstructions() {
-        for (var example : List.of("full", "remote")) {
-            for (var rule :
-                    RenderedChart.ofExample(example).only("PrometheusRule").at("/spec/groups/0/rules")) {
-                var name = rule.path("alert").asText();
-                assertThat(names(rule)).as(name).isSubsetOf(RULE_FIELDS);
-                assertThat(rule.at("/labels/severity").asText()).as(name).isIn("warning", "critical");
-                assertThat(rule.at("/annotations/summary").asText()).as(name).isNotBlank();
-                assertThat(rule.at("/annotations/description").asText())
-                        .as(name)
-                        .hasSizeGreaterThan(40);
-            }
-        }
-    }
-
     /** The selectors use labels that never change, and select only pods of the release. */
     @ParameterizedTest
     @ValueSource(strings = {"full", "remote"})
@@ -230,47 +161,6 @@ class ChartObjectsTest {
         assertThat(result.getMessages()).allMatch(message -> message.equals("[INFO] Chart.yaml: icon is recommended"));
     }
 
-    /** Helm prints no hooks, so the pod is an ordinary one here. */
-    private RenderedChart chartWithTestHook(String values) throws IOException {
-        var copy = folder.resolve("genv-enforcer");
-        try (var files = Files.walk(RenderedChart.CHART)) {
-            for (var file : files.toList()) {
-                Files.copy(
-                        file, copy.resolve(RenderedChart.CHART.relativize(file).toString()));
-            }
-        }
-        var health = copy.resolve("templates/tests/health.yaml");
-        var hook = Files.readString(health);
-        assertThat(hook).contains("    helm.sh/hook: test\n");
-        Files.writeString(health, hook.replaceAll("(?m)^ +(annotations:|helm\\.sh/hook.*)\n", ""));
-        return RenderedChart.ofCopy(copy, values);
-    }
-
-    @Test
-    void testHookChecksTheHealthOfTheService() throws IOException {
-        var chart = chartWithTestHook(RenderedChart.example("full"));
-        assertThat(chart.only("Pod").at("/spec/securityContext/runAsUser").asInt())
-                .isEqualTo(65_532);
-        var pod = chart.only("Pod");
-        assertThat(pod.at("/spec/containers/0/command").valueStream().map(each -> each.asText()))
-                .containsExactly(
-                        "/usr/local/bin/genv-enforcer-health",
-                        chart.only("Service").at("/metadata/name").asText(),
-                        "81",
-                        "/q/health/live");
-        assertThat(pod.at("/spec/containers/0/image"))
-                .isEqualTo(chart.container().path("image"));
-        assertThat(pod.at("/metadata/labels/app.kubernetes.io~1component").asText())
-                .as("the Service must not find the test")
-                .isEqualTo("test");
-        assertThat(chart.only("NetworkPolicy")
-                        .at("/spec/ingress/0/from/0/podSelector/matchLabels")
-                        .properties())
-                .allMatch(
-                        label -> pod.at("/metadata/labels").path(label.getKey()).equals(label.getValue()));
-        check(chart);
-    }
-
     @Test
     void notesWarnThatProcessesAreTerminated() throws IOException {
         assertThat(notes("{}"))
@@ -280,13 +170,7 @@ class ChartObjectsTest {
                         "pod-security",
                         "apiToken",
                         "RuntimeClass nvidia");
-        assertThat(notes("settings: {mode: audit}"))
-                .doesNotContain("WARNING")
-                .contains("AUDIT MODE", "settings.mode=enforce");
-        assertThat(notes(RenderedChart.example("remote")))
-                .contains("3 machine(s) over SSH")
-                .doesNotContain("pod-security");
-        assertThat(notes(RenderedChart.example("full"))).contains("Bearer", "8080:9090");
+        assertThat(notes("settings: {mode: audit}")).doesNotContain("WARNING").contains("AUDIT MODE");
     }
 
     private String notes(String values) throws IOException {

@@ -3,23 +3,17 @@ package dev.genv.enforcer.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.testsupport.RenderedChart;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The queries are valid; another test checks with a running service that their metrics exist. */
 class ChartQueriesTest {
@@ -53,90 +47,6 @@ class ChartQueriesTest {
                 .allMatch(query -> query.contains("namespace=\"$namespace\""));
     }
 
-    /** With a long interval ten minutes may contain no cycle, and with rare scrapes two of them are not enough for a rate. */
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "{}|[600s], [300s]|[5400s]",
-                "{prometheusRule: {staleAfter: 2h}, settings: {interval: 30m}}|[5400s], > 7200|[600s], [300s]",
-                "serviceMonitor: {interval: 2m}|[480s], [600s]|[300s]",
-            })
-    void theWindowsOfAlertsFollowTheIntervals(String values, String windows, String others) {
-        assertThat(objectOf(values).toString())
-                .contains(windows.split(", ", -1))
-                .doesNotContain(others.split(", ", -1));
-    }
-
-    /** The series begins with the first cycle, so the first increase is certain only two intervals after the start. */
-    @ParameterizedTest
-    @ValueSource(strings = {"CycleStalled", "CycleFailing", "ActionFailing"})
-    void alertsAllowForTheStartOfTheService(String alert) {
-        assertThat(rule("{}", alert).path("for").asText()).isEqualTo("5m");
-        var slow = "{settings: {interval: 9m}, prometheusRule: {failingFor: 301s}}";
-        assertThat(rule(slow, alert).path("for").asText()).isEqualTo("1080s");
-    }
-
-    @Test
-    void alertsOnlyOnRepeatedFailures() {
-        var cycles = "increase(genv_enforcer_cycles_total{namespace=\"gpu\",job=\"genv-enforcer\",result%s}[300s])";
-        assertThat(rule("{}", "CycleFailing").path("expr").asText())
-                .isEqualTo(cycles.formatted("=\"failed\"") + " > ignoring (result) 0.5 * sum without (result) ("
-                        + cycles.formatted("=~\"success|incomplete|action_failed|failed\"") + ")");
-        assertThat(rule("{}", "ActionFailing").path("expr").asText())
-                .isEqualTo(cycles.formatted("=\"action_failed\"") + " > ignoring (result) 0.5 * sum without (result) ("
-                        + cycles.formatted("=~\"success|action_failed\"") + ")");
-        assertThat(Arrays.stream(CycleResult.values()).map(CycleResult::label))
-                .containsExactlyInAnyOrder("success", "incomplete", "action_failed", "failed");
-    }
-
-    /** Only the problems name the machine that lacks a privilege. */
-    @Test
-    void missingPrivilegeAlertNamesTheMachine() {
-        var remote = RenderedChart.ofExample("remote").only("PrometheusRule").at("/spec/groups/0/rules");
-        var rule = remote.valueStream()
-                .filter(each -> each.path("alert").asText().endsWith("PrivilegeMissing"))
-                .findFirst()
-                .orElseThrow();
-        assertThat(rule.path("expr").asText())
-                .startsWith("genv_enforcer_host_problems{")
-                .contains("code=\"missing_privilege\"");
-        assertThat(rule.at("/annotations/summary").asText()).endsWith("{{ $labels.host }}");
-        assertThat(rule("{}", "PrivilegeMissing").path("expr").asText())
-                .startsWith("genv_enforcer_missing_privileges{");
-    }
-
-    /** Quoted text in the selector never ends the expression. */
-    @Test
-    void customSelectorIsUsedUnchanged() {
-        var selector = "job=\"a: b #\\\"{}'\", cluster=~\"x|y\"";
-        var values = RenderedChart.parse("prometheusRule: {enabled: true}");
-        ((ObjectNode) values.path("prometheusRule")).put("selector", selector);
-        var rules = RenderedChart.of(values.toString()).only("PrometheusRule").at("/spec/groups/0/rules");
-        assertThat(rules)
-                .isNotEmpty()
-                .allSatisfy(rule -> assertThat(rule.path("expr").asText())
-                        .contains("{" + selector)
-                        .matches(expression -> new PromExpression(expression).isBalanced()));
-    }
-
-    /** Two dashboards with one uid would overwrite each other in Grafana. */
-    @Test
-    void eachReleaseHasItsOwnDashboard() {
-        var seen = new HashSet<String>();
-        for (var release : List.of("one", "two")) {
-            var map = RenderedChart.ofRelease(release, "dashboard: {enabled: true}").all("ConfigMap").stream()
-                    .map(each -> each.path("data").properties().iterator().next())
-                    .findFirst()
-                    .orElseThrow();
-            var board = RenderedChart.parse(map.getValue().asText());
-            assertThat(board.path("uid").asText()).matches("[a-z0-9-]{10,40}");
-            assertThat(seen.add(map.getKey())).isTrue();
-            assertThat(seen.add(board.path("uid").asText())).isTrue();
-            assertThat(seen.add(board.path("title").asText())).isTrue();
-        }
-    }
-
     /** A series that begins with 1 has not increased. */
     @Test
     void alertsDetectTheFirstIncrementOfACounter() {
@@ -152,21 +62,5 @@ class ChartQueriesTest {
                 .flatMap(found -> Arrays.stream(found.group(1).split("\\|", -1)))
                 .distinct()
                 .toList();
-    }
-
-    private static JsonNode rule(String values, String name) {
-        return objectOf(values)
-                .at("/spec/groups/0/rules")
-                .valueStream()
-                .filter(rule -> rule.path("alert").asText().equals("GenvEnforcer" + name))
-                .findFirst()
-                .orElseThrow();
-    }
-
-    private static JsonNode objectOf(String values) {
-        var all = (ObjectNode) RenderedChart.parse(values);
-        all.withObjectProperty("prometheusRule").put("enabled", true);
-        all.withObjectProperty("serviceMonitor").put("enabled", true);
-        return RenderedChart.of(all.toString()).only("PrometheusRule");
     }
 }

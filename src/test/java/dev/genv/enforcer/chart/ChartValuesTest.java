@@ -5,44 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.config.settings.SettingsReader;
-import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Every value has an effect, and the values of the examples have theirs. */
+/** The values of the examples have their effects. */
 class ChartValuesTest {
-    /** The chart without its schema, which another test checks and which takes half of the time. */
-    @TempDir
-    Path chart;
-
-    /** Values that contradict one of the chart's examples. */
-    private static final String OTHER_VALUES = """
-                    mode: remote
-                    remote:
-                      hosts: [raz@gpu-1]
-                      identity: {existingSecret: login}
-                      knownHosts: {existingSecret: known}
-                      sshConfig: {existingConfigMap: ssh}
-                    """;
-
-    private static final Pattern CAMEL = Pattern.compile("-(.)");
 
     /** Variables that are not called like their values. */
     private static final Map<String, String> OTHER_NAMES = Map.of(
@@ -64,46 +38,6 @@ class ChartValuesTest {
             "settings.envOwner", "off",
             "settings.terminateProcesses", "0");
 
-    @BeforeEach
-    void copyChart() throws IOException {
-        try (var files = Files.walk(RenderedChart.CHART)) {
-            for (var file :
-                    files.filter(each -> !each.endsWith("values.schema.json")).toList()) {
-                Files.copy(
-                        file,
-                        chart.resolve(RenderedChart.CHART.relativize(file).toString()),
-                        StandardCopyOption.REPLACE_EXISTING);
-            }
-        }
-    }
-
-    /** Each value is set in one of the examples, and the output changes without it. */
-    @Test
-    void everyValueChangesTheRendering() throws IOException {
-        var trees = new ArrayList<JsonNode>();
-        trees.add(RenderedChart.parse(OTHER_VALUES));
-        for (var name : List.of("existing", "remote", "full")) {
-            var tree = RenderedChart.parse(RenderedChart.example(name));
-            // Large values take time: first without them.
-            trees.add(without(without(tree, "prometheusRule"), "dashboard"));
-            trees.add(tree);
-        }
-        var rendered = trees.stream().map(tree -> rendering(tree).orElseThrow()).toList();
-
-        var idle = new ArrayList<String>();
-        for (var value : ChartValues.read().all()) {
-            var changes = false;
-            for (var i = 0; i < trees.size() && !changes; i++) {
-                changes = !trees.get(i).at(value.pointer()).isMissingNode()
-                        && !rendering(without(trees.get(i), value.path())).equals(Optional.of(rendered.get(i)));
-            }
-            if (!changes) {
-                idle.add(value.path());
-            }
-        }
-        assertThat(idle).isEmpty();
-    }
-
     @ParameterizedTest
     @CsvSource({"full, 45", "remote, 8"})
     void everySettingOfAnExampleIsAVariableOfTheContainer(String example, int fewest) throws IOException {
@@ -121,18 +55,6 @@ class ChartValuesTest {
         }
         assertThat(environment).containsAllEntriesOf(expected);
         assertThat(expected).hasSizeGreaterThanOrEqualTo(fewest);
-    }
-
-    /** YAML reads the modes on and off as booleans. */
-    @Test
-    void theModeOfEveryRuleIsOffIfItsValueIsFalse() {
-        for (var rule : Rules.definitions()) {
-            var variable = variable("settings." + rule.modeSetting().name().replace('-', '_'));
-            var value = CAMEL.matcher(rule.modeSetting().name())
-                    .replaceAll(letter -> letter.group(1).toUpperCase(Locale.ROOT));
-            var chart = RenderedChart.of("settings: {maxDevicesPerUser: 1, %s: false}".formatted(value));
-            assertThat(chart.environment()).containsEntry(variable, "off");
-        }
     }
 
     private static String variable(String path) {
@@ -232,22 +154,5 @@ class ChartValuesTest {
                         object.path("name").asText(),
                         object.at("/items/0/key").asText(),
                         object.at("/items/0/path").asText());
-    }
-
-    private static JsonNode without(JsonNode tree, String path) {
-        JsonNode copy = tree.deepCopy();
-        var dot = path.lastIndexOf('.');
-        var parent = dot < 0 ? copy : copy.at("/" + path.substring(0, dot).replace('.', '/'));
-        ((ObjectNode) parent).remove(path.substring(dot + 1));
-        return copy;
-    }
-
-    /** Empty if the chart refuses the values. */
-    private Optional<String> rendering(JsonNode values) {
-        try {
-            return Optional.of(RenderedChart.ofCopy(chart, values.toString()).text());
-        } catch (IllegalStateException e) {
-            return Optional.empty();
-        }
     }
 }

@@ -47,15 +47,6 @@ public final class SshFleet implements AutoCloseable {
         return this;
     }
 
-    /** Writes an OpenSSH client configuration with a host for each machine. */
-    public Path writeSshConfig(RealSshd... listed) throws IOException {
-        var lines = new StringBuilder();
-        for (var host : listed) {
-            lines.append("Host %s\n  HostName %s\n  Port %d\n".formatted(host.name(), host.address(), host.port()));
-        }
-        return Files.writeString(node.directory.resolve("ssh_config"), lines.toString());
-    }
-
     @Override
     public void close() throws IOException {
         node.close();

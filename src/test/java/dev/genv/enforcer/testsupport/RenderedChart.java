@@ -65,11 +65,6 @@ public final class RenderedChart {
         }
     }
 
-    /** Renders a copy of the chart, for objects that Helm does not print, such as hooks. */
-    public static RenderedChart ofCopy(Path chart, String values) {
-        return render(chart, NAME, KUBERNETES, values);
-    }
-
     /** Returns Helm's message for values that the chart refuses. */
     public static String errorOf(String values) {
         try {

@@ -1,16 +1,12 @@
 package dev.genv.enforcer.e2e.cycle;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
-import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -122,42 +118,6 @@ class OneCycleIT extends NodeSuite {
         }
     }
 
-    @Test
-    void heldLockPreventsOnlyDetachments() throws IOException {
-        try (var shell = Child.withEnvironment(Map.of());
-                var member = Child.inEnvironment("a")) {
-            writeEnvironment(shell);
-            node.gpus.process(0, member.pid(), "10");
-            var lock = Files.writeString(node.stateDirectory.resolve("genv.lock"), "");
-            var before = FileVersions.in(node.stateDirectory);
-            node.set("LOCK_TIMEOUT", "500ms").set("MAX_DEVICES_PER_USER", 0);
-
-            try (var _ = RealFlock.take(lock)) {
-                var output = node.runOnce();
-                member.awaitExit();
-                assertThat(output.exitCode()).isEqualTo(1);
-                assertThat(output.out())
-                        .last()
-                        .asString()
-                        .startsWith("Detaching environment a of user %s from device 0 (failed: "
-                                .formatted(CurrentProcess.name()))
-                        .contains("process %d (java) of uid"
-                                .formatted(ProcessHandle.current().pid()));
-                assertThat(FileVersions.in(node.stateDirectory))
-                        .as("no file of genv is changed")
-                        .containsAllEntriesOf(before)
-                        .hasSize(before.size() + 1)
-                        .containsKey(".genv-enforcer.lock");
-            }
-
-            assertThat(node.runOnce().exitCode()).isZero();
-            assertThat(Files.readString(node.devicesJson()))
-                    .as("byte for byte in genv's form")
-                    .isEqualTo(node.state.device(0).devicesJson());
-            assertThat(Files.getPosixFilePermissions(node.devicesJson())).hasSize(6);
-        }
-    }
-
     /** The reader of the last one exits before there is any output. */
     @ParameterizedTest
     @ValueSource(strings = {"\"$@\" >/dev/full", "\"$@\" >&-", "exec 3> >(exec sleep 0); wait $!; \"$@\" >&3"})
@@ -190,34 +150,6 @@ class OneCycleIT extends NodeSuite {
         var output = node.runOnce();
         assertThat(output.exitCode()).isEqualTo(1);
         assertThat(output.log()).anyMatch(line -> line.contains(reason));
-    }
-
-    /** The first of two services waits for its reader, and must not prevent actions of the second one. */
-    @Test
-    void holdsNoLockWhileTheOutputIsNotRead() throws Exception {
-        try (var stray = startStray()) {
-            var pipe = Fifo.at(directory.resolve("pipe"));
-            // More than a pipe holds, so that the write blocks.
-            node.launchWith(
-                            "/bin/bash",
-                            "-c",
-                            "exec 4<>%1$s; head -c 65536 /dev/zero >&4; exec \"$@\" >&4".formatted(pipe),
-                            "bash")
-                    .set("NON_ENV_PROCESSES", "audit")
-                    .set("INTERVAL", 0);
-            var first = node.start();
-            // The cycle writes this line while it has the lock.
-            await().until(() ->
-                    first.outputLines().stream().anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid()))));
-
-            try (var second = new Node(Files.createDirectory(directory.resolve("second")))) {
-                second.set("STATE_DIR", node.stateDirectory).set("NVIDIA_SMI", node.gpus.path());
-                await().until(() ->
-                        second.runOnce().log().stream().noneMatch(line -> line.contains("second_enforcer")));
-            }
-            assertThat(first.process().isAlive()).isTrue();
-            assertThat(stray.isAlive()).isTrue();
-        }
     }
 
     private Child startStray() throws IOException {

@@ -5,15 +5,11 @@ import java.io.IOException;
 import java.util.Map;
 import java.util.Set;
 
-/**
- * A fault while a service runs. Its name is its description in the table.
- *
- * @param <N> the node or the fleet that has the fault
- */
-final class Fault<N> {
+/** A fault while a service runs. Its name is its description in the table. */
+final class Fault {
     final String name;
-    final Step<N> inject;
-    final Step<N> undo;
+    final Step inject;
+    final Step undo;
     /** What happens to a process outside of all environments that starts during the fault. */
     final StrayOutcome strayOutcome;
     /** The codes of the problems that {@code /hosts} must report. */
@@ -26,12 +22,10 @@ final class Fault<N> {
     boolean affectsLock;
     /** Whether only a new container helps, so that liveness must fail. */
     boolean failsLiveness;
-    /** Whether a machine of a fleet cannot be observed. */
-    boolean isUnreachable;
     /** Starts the process. */
     Starter starter = () -> Child.withEnvironment(Map.of());
 
-    private Fault(String name, Step<N> inject, Step<N> undo, StrayOutcome strayOutcome, String... reported) {
+    private Fault(String name, Step inject, Step undo, StrayOutcome strayOutcome, String... reported) {
         this.name = name;
         this.inject = inject;
         this.undo = undo;
@@ -40,8 +34,8 @@ final class Fault<N> {
     }
 
     /** A change of a node. */
-    interface Step<N> {
-        void run(N node) throws Exception;
+    interface Step {
+        void run(FaultyNode node) throws Exception;
     }
 
     /** A way to start a process. */
@@ -66,28 +60,21 @@ final class Fault<N> {
     }
 
     /** The rules can still be applied. */
-    static <N> Fault<N> harmless(String name, Step<N> inject, Step<N> undo, String... reported) {
-        return new Fault<>(name, inject, undo, StrayOutcome.TERMINATED, reported);
+    static Fault harmless(String name, Step inject, Step undo, String... reported) {
+        return new Fault(name, inject, undo, StrayOutcome.TERMINATED, reported);
     }
 
     /** The data that the rule needs are missing. */
-    static <N> Fault<N> preventingTermination(String name, Step<N> inject, Step<N> undo, String... reported) {
-        return new Fault<>(name, inject, undo, StrayOutcome.TERMINATED_AFTERWARDS, reported);
+    static Fault preventingTermination(String name, Step inject, Step undo, String... reported) {
+        return new Fault(name, inject, undo, StrayOutcome.TERMINATED_AFTERWARDS, reported);
     }
 
-    /** A machine of a fleet cannot be observed. */
-    static <N> Fault<N> unreachable(String name, Step<N> inject, Step<N> undo, String reported) {
-        var fault = preventingTermination(name, inject, undo, reported);
-        fault.isUnreachable = true;
-        return fault;
-    }
-
-    Fault<N> mayAlsoReport(String... codes) {
+    Fault mayAlsoReport(String... codes) {
         possiblyReported = Set.of(codes);
         return this;
     }
 
-    Fault<N> affectingLock() {
+    Fault affectingLock() {
         affectsLock = true;
         return this;
     }

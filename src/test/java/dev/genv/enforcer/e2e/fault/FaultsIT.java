@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Faults around the packaged service, with real files and processes. Several services run in parallel, each with one fault after the other; the service must recover from each fault before the next.
  */
 @Tag("long")
-class FaultsIT extends OutcomeSuite<Fault<FaultyNode>, FaultyNode.Outcome> {
+class FaultsIT extends OutcomeSuite<Fault, FaultyNode.Outcome> {
     FaultsIT() {
         super(
                 Executors.newCachedThreadPool(),
@@ -44,8 +44,7 @@ class FaultsIT extends OutcomeSuite<Fault<FaultyNode>, FaultyNode.Outcome> {
     }
 
     /** Runs faults on a separate node. */
-    private void runFaults(
-            Path directory, List<Fault<FaultyNode>> list, FaultyNode.Preparation preparation, AutoCloseable around) {
+    private void runFaults(Path directory, List<Fault> list, FaultyNode.Preparation preparation, AutoCloseable around) {
         start(list, all -> {
             try (around;
                     var node = new Node(Files.createDirectory(directory));

@@ -49,7 +49,7 @@ final class FaultyNode implements Closeable {
     private Closeable helper = NO_HELPER;
 
     /** The observed effects of a fault. */
-    record Outcome(Fault<FaultyNode> fault, Fault.StrayOutcome strayOutcome, Set<String> reported, String health) {}
+    record Outcome(Fault fault, Fault.StrayOutcome strayOutcome, Set<String> reported, String health) {}
 
     /** Changes the node before the service is started. */
     interface Preparation {
@@ -121,7 +121,7 @@ final class FaultyNode implements Closeable {
     }
 
     /** Injects the fault, records its effects, removes it, and waits until the service has recovered. */
-    Outcome runFault(Fault<FaultyNode> fault) throws Exception {
+    Outcome runFault(Fault fault) throws Exception {
         pauseLock(fault.affectsLock);
         serviceClient.awaitHealthy();
         var logged = service.outputLines().size();
@@ -153,7 +153,7 @@ final class FaultyNode implements Closeable {
         }
     }
 
-    private Outcome runAndUndo(Fault<FaultyNode> fault, Child stray, Set<String> reported) throws Exception {
+    private Outcome runAndUndo(Fault fault, Child stray, Set<String> reported) throws Exception {
         try {
             var before = stateFiles();
             node.gpus.process(1, stray.pid(), "10");
@@ -167,7 +167,7 @@ final class FaultyNode implements Closeable {
         }
     }
 
-    private Outcome awaitOutcome(Fault<FaultyNode> fault, Child stray, Set<String> reported) throws Exception {
+    private Outcome awaitOutcome(Fault fault, Child stray, Set<String> reported) throws Exception {
         if (ServiceFaults.isStopped(service)) {
             await().during(OBSERVATION_TIME).until(stray::isAlive);
             return new Outcome(fault, Fault.StrayOutcome.TERMINATED_AFTERWARDS, Set.of(), "no answer");
@@ -191,7 +191,7 @@ final class FaultyNode implements Closeable {
                 fault, Fault.StrayOutcome.of(stray), reported, !live ? "not alive" : ready ? "ready" : "not ready");
     }
 
-    private boolean isAsExpected(Fault<FaultyNode> fault, Child stray, Set<String> reported) throws IOException {
+    private boolean isAsExpected(Fault fault, Child stray, Set<String> reported) throws IOException {
         return reported.containsAll(fault.reported)
                 && (!fault.failsLiveness || serviceClient.status("/q/health/live") == 503)
                 && Fault.StrayOutcome.of(stray) == fault.strayOutcome

@@ -24,8 +24,8 @@ public final class ServiceFaults {
     private ServiceFaults() {}
 
     /** KILL_AFTER must be short. */
-    static List<Fault<FaultyNode>> ofProcesses() {
-        Fault<FaultyNode> ignored = Fault.harmless("a process that ignores SIGTERM", _ -> {}, _ -> {});
+    static List<Fault> ofProcesses() {
+        Fault ignored = Fault.harmless("a process that ignores SIGTERM", _ -> {}, _ -> {});
         ignored.starter = () -> ignoring("TERM");
         ignored.logText = "signal=KILL outcome=signalled";
         return List.of(
@@ -45,16 +45,11 @@ public final class ServiceFaults {
     }
 
     /** File systems that never answer. */
-    static List<Fault<FaultyNode>> ofMounts() {
+    static List<Fault> ofMounts() {
         return List.of(
                 mounted(
                         "a user mounts a FUSE file system over the state directory",
                         node -> node.state,
-                        TestUsers.ATTACKER_UID,
-                        "state_user_mount"),
-                mounted(
-                        "a user mounts a FUSE file system over `envs.json`",
-                        node -> node.state.resolve("envs.json"),
                         TestUsers.ATTACKER_UID,
                         "state_user_mount"),
                 mounted(
@@ -71,7 +66,7 @@ public final class ServiceFaults {
         node.launchWith("unshare", "-m");
     }
 
-    private static Fault<FaultyNode> mounted(String what, Function<FaultyNode, Path> point, long uid, String code) {
+    private static Fault mounted(String what, Function<FaultyNode, Path> point, long uid, String code) {
         return Fault.preventingTermination(
                 what,
                 node -> node.setHelper(HangingMount.mount(
@@ -128,8 +123,8 @@ public final class ServiceFaults {
             node.set("MAX_DEVICES_FOR_USER", HEAVY_USER + "=0").set("GRACE", "1s");
         }
 
-        Fault<FaultyNode> fault() {
-            Fault<FaultyNode> fault =
+        Fault fault() {
+            Fault fault =
                     Fault.harmless("the disk is full when an attachment must be detached", this::fill, this::free);
             fault.logText = "outcome=failed";
             return fault;

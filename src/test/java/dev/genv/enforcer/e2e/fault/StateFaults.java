@@ -21,7 +21,7 @@ final class StateFaults {
     private StateFaults() {}
 
     /** Faults of one file. Without envs.json it is unknown whether an environment lists a process without an id. */
-    static List<Fault<FaultyNode>> ofFiles() {
+    static List<Fault> ofFiles() {
         return List.of(
                 unreadableEnvs("is missing", Files::delete, "state_incomplete"),
                 unreadableEnvs(
@@ -74,7 +74,7 @@ final class StateFaults {
     }
 
     /** Faults of the directory itself and of genv's lock in it. */
-    static List<Fault<FaultyNode>> ofPaths() {
+    static List<Fault> ofPaths() {
         return List.of(
                 Fault.harmless(
                         "the state directory is renamed",
@@ -100,7 +100,7 @@ final class StateFaults {
                         "a directory that is not empty",
                         node -> Files.createDirectories(node.lock().resolve("x")),
                         LOCK),
-                Fault.<FaultyNode>harmless(
+                Fault.harmless(
                                 "`genv.lock` is deleted and created all the time",
                                 node -> node.setHelper(new BackgroundLoop(() -> {
                                     Files.deleteIfExists(node.lock());
@@ -115,7 +115,7 @@ final class StateFaults {
         void apply(Path file) throws Exception;
     }
 
-    private static Fault<FaultyNode> unreadableEnvs(String what, Change change, String code) {
+    private static Fault unreadableEnvs(String what, Change change, String code) {
         return Fault.preventingTermination(
                 "`envs.json` " + what,
                 locked(node -> change.apply(node.state.resolve(ENVS))),
@@ -124,7 +124,7 @@ final class StateFaults {
                 "membership_unknown");
     }
 
-    private static Fault<FaultyNode> harmlessChange(String name, String what, Change change, String code) {
+    private static Fault harmlessChange(String name, String what, Change change, String code) {
         return Fault.harmless(
                 "`%s` %s".formatted(name, what),
                 locked(node -> change.apply(node.state.resolve(name))),
@@ -133,7 +133,7 @@ final class StateFaults {
     }
 
     /** The fault is caused and removed under genv's lock, so that no observation sees it half done. */
-    private static Fault.Step<FaultyNode> locked(Fault.Step<FaultyNode> step) {
+    private static Fault.Step locked(Fault.Step step) {
         return node -> {
             try (var _ = RealFlock.take(node.lock())) {
                 step.run(node);
@@ -152,8 +152,8 @@ final class StateFaults {
         Files.writeString(file, Files.readString(file).replaceFirst("\": \\[", "\": [" + entry + ","));
     }
 
-    private static Fault<FaultyNode> lock(String what, Fault.Step<FaultyNode> inject, String code) {
-        return Fault.<FaultyNode>harmless(
+    private static Fault lock(String what, Fault.Step inject, String code) {
+        return Fault.harmless(
                         "`genv.lock` is " + what,
                         node -> {
                             remove(node.lock());

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.e2e.fault;
 
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,7 +13,7 @@ final class ToolFaults {
     private ToolFaults() {}
 
     /** GPU_TIMEOUT must be short. */
-    static List<Fault<FaultyNode>> failing() {
+    static List<Fault> failing() {
         var withoutAccess = toolFailure(
                 "reports `Failed to initialize NVML: Unknown Error`, as in a container without its devices",
                 "echo 'Failed to initialize NVML: Unknown Error'; exit 255",
@@ -26,35 +25,25 @@ final class ToolFaults {
                         node -> Files.move(node.node.gpus.path(), movedTool(node)),
                         node -> Files.move(movedTool(node), node.node.gpus.path()),
                         FAILED),
-                toolFailure("exits with 9, because there is no driver", "exit 9", FAILED),
                 withoutAccess,
-                toolFailure("hangs and ignores signals", "trap '' TERM HUP INT; while :; do sleep 1; done", FAILED),
-                toolFailure("prints without end", "exec cat /dev/zero", FAILED));
+                toolFailure("hangs and ignores signals", "trap '' TERM HUP INT; while :; do sleep 1; done", FAILED));
     }
 
-    static List<Fault<FaultyNode>> ofListings() {
+    static List<Fault> ofListings() {
         return List.of(
-                listingFault(
-                        "prints unreadable lines between the others",
-                        "printf 'a,b\\n\\001\\377,,,\\n%05000d\\n' 1",
+                Fault.harmless(
+                        "nvidia-smi prints unreadable lines between the others",
+                        node -> node.node.gpus.fault(
+                                "case $1 in *compute-apps*) printf 'a,b\\n\\001\\377,,,\\n%05000d\\n' 1 ;; esac"),
+                        node -> node.node.gpus.noFault(),
                         "gpu_line_unreadable"),
-                listingFault(
-                        "reports no memory, `[N/A]`",
-                        "sed 's|, [0-9]*, [0-9]*$|, [N/A]|' \"$0.processes\"; exit 0",
-                        "memory_unknown"),
-                listingFault(
-                        "lists `[Insufficient Permissions]`, as with MIG",
-                        "echo \"%s, [Insufficient Permissions], [Insufficient Permissions]\""
-                                .formatted(FakeNvidiaSmi.uuid(2)),
-                        "gpu_process_hidden"),
-                listingFault("leaves a child that keeps its output open", "sleep 3 &"),
                 Fault.preventingTermination(
                         "nvidia-smi reports `No devices were found` after it listed some",
                         node -> node.node.gpus.gpus(0),
                         ToolFaults::restoreGpus,
                         LOST),
                 // The service keeps the list of devices for a minute, unless there is a problem.
-                Fault.<FaultyNode>harmless(
+                Fault.harmless(
                                 "nvidia-smi no longer lists the last GPU",
                                 node -> node.node
                                         .gpus
@@ -65,18 +54,9 @@ final class ToolFaults {
                         .mayAlsoReport(FAILED));
     }
 
-    private static Fault<FaultyNode> toolFailure(String what, String shell, String code) {
+    private static Fault toolFailure(String what, String shell, String code) {
         return Fault.preventingTermination(
                 "nvidia-smi " + what, node -> node.node.gpus.fault(shell), node -> node.node.gpus.noFault(), code);
-    }
-
-    /** The query of processes prints this first, and then the list. */
-    private static Fault<FaultyNode> listingFault(String what, String shell, String... reported) {
-        return Fault.harmless(
-                "nvidia-smi " + what,
-                node -> node.node.gpus.fault("case $1 in *compute-apps*) %s ;; esac".formatted(shell)),
-                node -> node.node.gpus.noFault(),
-                reported);
     }
 
     private static void restoreGpus(FaultyNode node) throws IOException {

@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
-import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.Exposition;
 import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -39,15 +38,6 @@ class GenvMetricsIT extends NodeSuite {
         await().untilAsserted(() -> assertThat(metrics(service).keySet())
                 .contains(TEMPERATURE)
                 .noneMatch(series -> series.contains("eid=") || series.contains("pid=")));
-    }
-
-    @Test
-    void areNotExportedUnlessTheyAreWanted() throws IOException {
-        node.gpus.fault("case $1 in *temperature*) touch %s ;; esac".formatted(directory.resolve("asked")));
-        var service = node.startService();
-        new ServiceClient(service).awaitObservation();
-        assertThat(metrics(service)).isEmpty();
-        assertThat(directory.resolve("asked")).doesNotExist();
     }
 
     private static Map<String, Double> metrics(Node.Service service) throws IOException {

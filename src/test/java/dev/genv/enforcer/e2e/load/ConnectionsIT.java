@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;
-import java.util.List;
+import java.util.ArrayDeque;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,20 +61,29 @@ class ConnectionsIT extends NodeSuite {
         }
     }
 
+    /**
+     * No time limit ends the connection of a client that follows the events. With so few files the service admits 16 connections to a
+     * port, half of them from one address.
+     */
     @Test
-    void whatIsNoRequestIsRefused() throws IOException {
-        var service = node.startService();
-        for (var port : List.of(service.port(), service.managementPort())) {
-            assertStatus(port, "nonsense\r\n\r\n", 400);
-            assertStatus(port, "GET /hosts nonsense HTTP/1.1\r\nHost: localhost\r\n\r\n", 400);
-            assertStatus(port, "GET /" + "x".repeat(5_000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414);
-            assertStatus(port, "GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: " + "x".repeat(70_000) + "\r\n\r\n", 431);
-            assertStatus(port, "GET /hosts?user=%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 400);
-            assertStatus(port, "HEAD /% HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 400);
+    void closesTheOldestConnectionAboveTheLimit() throws Exception {
+        var service = node.launchWith("prlimit", "--nofile=288")
+                .set("NON_ENV_PROCESSES", "audit")
+                .startService();
+        var clients = new ArrayDeque<SseClient>();
+        try (var stray = Child.withEnvironment(Map.of())) {
+            for (var i = 0; i <= 8; i++) {
+                clients.add(SseClient.connect(service.port(), "/events"));
+            }
+            try (var oldest = clients.removeFirst()) {
+                oldest.awaitType("end");
+            }
+            node.gpus.process(0, stray.pid(), "10");
+            for (var client : clients) {
+                client.awaitType("violation_opened");
+            }
+        } finally {
+            clients.forEach(SseClient::close);
         }
-    }
-
-    private static void assertStatus(int port, String request, int status) throws IOException {
-        assertThat(new RawHttp(port).send(request).status()).isEqualTo(status);
     }
 }

@@ -19,31 +19,13 @@ final class HostileBodies {
         var bodies = new LinkedHashMap<String, IntFunction<String>>();
         bodies.put("empty arrays", count -> array("[]", count));
         bodies.put("nested arrays", count -> array("[".repeat(60) + "]".repeat(60), count));
-        bodies.put("field names", count -> "{\"snapshots\":{" + repeat("\"#\":0", count) + "}}");
         bodies.put("long field names", count -> object("\"#" + "n".repeat(4000) + "\":0", count / 100 + 1));
-        bodies.put("one wide text", count -> "{\"snapshots\":\"\u4e2d" + "x".repeat(8 * count) + "\"}");
         bodies.put("long numbers", count -> array("9".repeat(1000), count / 100 + 1));
-        bodies.put("processes", count -> snapshot(repeat(process("#", "a"), count), environment("a", "u", ""), 1));
         bodies.put(
                 "processes on many devices",
                 count -> snapshot(
                         repeat("{\"pid\":#,\"used_gpu_memory\":[" + usages(3) + "],\"eid\":\"a\"}", count),
                         environment("a", "u".repeat(4096), ""),
-                        256));
-        bodies.put(
-                "processes of dead environments",
-                count -> snapshot(repeat(process("#", "\u0085".repeat(128)), count), "", 1));
-        bodies.put(
-                "listed processes",
-                count -> snapshot(
-                        repeat("{\"pid\":#,\"used_gpu_memory\":[]}", count),
-                        environment("e".repeat(4096), "u", repeat("#", count)),
-                        1));
-        bodies.put(
-                "a process on devices without end",
-                count -> snapshot(
-                        "{\"pid\":1,\"used_gpu_memory\":[" + usages(count) + "],\"eid\":\"a\"}",
-                        environment("a", "u", ""),
                         256));
         bodies.put(
                 "environments",

@@ -10,7 +10,6 @@ import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -44,35 +43,6 @@ class PageAccessibilityIT extends PageSuite {
             window.context().addInitScript(axe());
             forEachView(window, PageAccessibilityIT::check);
         });
-    }
-
-    @Test
-    void axeFindsNothingWhereTheTokenIsAskedFor() throws Exception {
-        node.set("API_TOKEN_FILE", Files.writeString(directory.resolve("token"), "secret"));
-        startService();
-        var window = openWindow();
-        window.context().addInitScript(axe());
-        window.open("");
-        assertThat(window.dialog()).isVisible();
-        check(window);
-        window.page().keyboard().press("Escape");
-        window.awaitText("[role=alert]", "requires a token");
-        check(window);
-    }
-
-    @Test
-    void nothingIsWiderThanAPhone() throws Exception {
-        withViolations(() -> {
-            var phone = options().setViewportSize(375, 700).setDeviceScaleFactor(2);
-            forEachView(openWindow(phone), PageAccessibilityIT::checkWidth);
-        });
-    }
-
-    /** On the narrowest phone; a table scrolls instead. */
-    @Test
-    void textIsLargeAndWordsAreWholeOnAPhone() throws Exception {
-        withViolations(
-                () -> showResults(openWindow(options().setViewportSize(320, 640)), PageAccessibilityIT::checkText));
     }
 
     @Test
@@ -110,19 +80,6 @@ class PageAccessibilityIT extends PageSuite {
             assertThat(window.dialog()).hasCount(0);
             assertThat(window.page().locator("a.message").first()).isFocused();
         });
-    }
-
-    @Test
-    void theThemeFollowsTheSystemUntilItIsChosen() throws IOException {
-        startService();
-        var window = openWindow(options().setColorScheme(ColorScheme.DARK)).open("");
-        assertThat(window.page().locator("body")).hasCSS("background-color", "rgb(20, 23, 28)");
-        window.button("Theme: system").click();
-        window.button("Theme: dark").click();
-        assertThat(window.page().locator("body")).hasCSS("background-color", "rgb(245, 246, 248)");
-        window.page().reload();
-        assertThat(window.button("Theme: light")).isVisible();
-        assertThat(window.page().locator("body")).hasCSS("background-color", "rgb(245, 246, 248)");
     }
 
     private interface Check {
@@ -186,42 +143,6 @@ class PageAccessibilityIT extends PageSuite {
                     ({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; '))
                 """);
         assertThat(found).as(window.page().url()).isEmpty();
-    }
-
-    /** Checks the height of the chart's text, that no two of its texts overlap, and that no word in a table is on two lines. */
-    private static void checkText(Window window) {
-        var found = (List<?>) window.page().evaluate("""
-                () => {
-                  const texts = [...document.querySelectorAll('.chart > svg text')]
-                    .map((text) => ({ text: text.textContent, place: text.getBoundingClientRect() }));
-                  const overlap = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
-                  const small = texts.filter(({ place }) => place.height < 12).map(({ text }) => `small: ${text}`);
-                  const hidden = texts.filter(({ place }) => place.left < 0 || place.right > innerWidth).map(({ text }) => `outside: ${text}`);
-                  const covered = texts.filter((one) => texts.some((other) => other !== one && overlap(one.place, other.place)))
-                    .map(({ text }) => `covered: ${text}`);
-                  const broken = [];
-                  const cells = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT,
-                    (node) => node.parentElement.closest('th, td') ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP);
-                  while (cells.nextNode()) {
-                    for (const { 0: word, index } of cells.currentNode.data.matchAll(/[^\\s-]+/g)) {
-                      const range = new Range();
-                      range.setStart(cells.currentNode, index);
-                      range.setEnd(cells.currentNode, index + word.length);
-                      if (range.getClientRects().length > 1) {
-                        broken.push(`broken: ${word}`);
-                      }
-                    }
-                  }
-                  return [...small, ...hidden, ...covered, ...broken];
-                }
-                """);
-        assertThat(found).as(window.page().url()).isEmpty();
-    }
-
-    private static void checkWidth(Window window) {
-        assertThat((Integer) window.page().evaluate("document.documentElement.scrollWidth"))
-                .as(window.page().url())
-                .isLessThanOrEqualTo(375);
     }
 
     /** Presses a key until an element has the focus. */

@@ -3,7 +3,6 @@ package dev.genv.enforcer.e2e.page;
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.microsoft.playwright.Locator;
 import dev.genv.enforcer.testsupport.browser.Window;
 import java.io.IOException;
@@ -16,7 +15,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** A service that does not do its work, or does not answer, is shown above every view. */
 @Tag("long")
 class PageAlertsIT extends PageSuite {
-    private static final String JSON = "application/json";
     private static final List<String> SOURCES =
             List.of("**/status", "**/policy", "**/hosts", "**/violations?*", "**/snapshot");
 
@@ -31,20 +29,6 @@ class PageAlertsIT extends PageSuite {
         assertThat(alerts(window)).containsText("No cycle has ended since");
         assertThat(alerts(window)).containsText("No rule is enforced");
         assertThat(connection(window)).hasText("no current cycle");
-    }
-
-    @Test
-    void aCycleThatFailedIsShown() throws IOException {
-        startObservedService();
-        var status = (ObjectNode) client().json("/status");
-        var window = openWindow()
-                .answer("**/status", status.put("error", "OutOfMemoryError: Java heap space"))
-                .answer("**/hosts", 200, JSON, "[]")
-                .open("#/hosts");
-
-        assertThat(alerts(window)).containsText("The last cycle failed: OutOfMemoryError: Java heap space");
-        assertThat(connection(window)).hasText("no current cycle");
-        window.awaitText(".empty", "The last cycle failed.");
     }
 
     @ParameterizedTest
@@ -101,31 +85,6 @@ class PageAlertsIT extends PageSuite {
 
         SOURCES.forEach(source -> window.page().route(source, _ -> {}));
         awaitAlert(window, "No current data: the service does not answer");
-    }
-
-    /** The data of the tiles alone is old. */
-    @Test
-    void aSingleBusySourceIsShown() throws IOException {
-        startObservedService();
-        var window = openWindow().withClock().open("#/hosts");
-        assertThat(connection(window)).hasText("live");
-
-        window.answer("**/snapshot", 503, JSON, "{}");
-        awaitAlert(window, "No current data: HTTP status 503. Concerns the GPUs");
-    }
-
-    @Test
-    void aTokenThatIsRefusedInTheMeantimeIsAskedForAgain() throws IOException {
-        startObservedService();
-        var window = openWindow().withClock().open("#/hosts");
-        assertThat(connection(window)).hasText("live");
-
-        SOURCES.forEach(source -> window.answer(source, 401, JSON, "{}"));
-        window.passUntil(() -> window.dialog().count() > 0);
-
-        assertThat(window.dialog()).containsText("API token");
-        window.page().keyboard().press("Escape");
-        assertThat(alerts(window)).containsText("The service requires a token");
     }
 
     private static void awaitAlert(Window window, String text) {

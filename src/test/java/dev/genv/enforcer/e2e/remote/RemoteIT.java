@@ -6,25 +6,26 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.SshFleet;
-import dev.genv.enforcer.e2e.fault.ServiceFaults;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.FileVersions;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the service does on machines with real OpenSSH servers, sudo and processes. */
 class RemoteIT {
@@ -52,47 +53,6 @@ class RemoteIT {
             fleet.close();
         }
         children.forEach(Child::close);
-    }
-
-    @Test
-    void auditModeChangesNothing() throws IOException {
-        attachTwoDevicesOfAlice(first);
-        var stray = startStray(first);
-        var before = FileVersions.in(first.stateDirectory());
-
-        var output = fleet.node
-                .set("MODE", "audit")
-                .set("NON_ENV_PROCESSES", "true")
-                .set("MAX_DEVICES_PER_USER", 1)
-                .runOnce();
-
-        assertThat(output.exitCode()).isZero();
-        assertThat(output.out())
-                .hasSize(4)
-                .filteredOn(line -> line.contains("skipped_audit"))
-                .hasSize(2);
-        assertThat(stray.isAlive()).isTrue();
-        assertThat(FileVersions.in(first.stateDirectory())).isEqualTo(before);
-    }
-
-    @Test
-    void processThatIgnoresSigtermIsKilled() throws IOException {
-        var stubborn = closeLater(ServiceFaults.ignoring("TERM"));
-        first.gpus().process(0, stubborn.pid(), "10");
-
-        var service = fleet.node
-                .set("NON_ENV_PROCESSES", "true")
-                .set("GRACE", "0s")
-                .set("KILL_AFTER", "2s")
-                .startService();
-
-        assertThat(stubborn.awaitExit()).isEqualTo(137);
-        await().until(() -> service.outputLines().stream()
-                .anyMatch(
-                        line -> line.contains("outcome=exited") && line.contains("pid=%d ".formatted(stubborn.pid()))));
-        assertThat(service.outputLines())
-                .filteredOn(line -> line.contains("signal=TERM outcome=signalled"))
-                .hasSize(1);
     }
 
     @Test
@@ -160,28 +120,54 @@ class RemoteIT {
                 .hasContent(there.state().device(1).devicesJson());
     }
 
+    interface Step {
+        void run(RealSshd host) throws Exception;
+    }
+
+    static Stream<Arguments> faults() {
+        return Stream.of(
+                fault("host_unreachable", RealSshd::stop, RealSshd::start),
+                fault("connect_timeout", RealSshd::freeze, RealSshd::thaw),
+                fault(
+                        "sudo_refused",
+                        atLogin(host -> host.sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL")),
+                        host -> host.sudoers(SshFleet.SUDOERS)),
+                fault(
+                        "answer_too_long",
+                        atLogin(host -> host.setLoginShell("exec cat /dev/zero")),
+                        host -> host.setLoginShell("")));
+    }
+
+    private static Arguments fault(String problem, Step cause, Step remedy) {
+        return Arguments.of(problem, cause, remedy);
+    }
+
+    /** The agent keeps running as long as its connection, so that a fault of the login shows at the next one. */
+    private static Step atLogin(Step cause) {
+        return host -> {
+            cause.run(host);
+            host.cutConnections();
+        };
+    }
+
     @Tag("long")
-    @Test
-    void machineWithSeveralNamesCountsOnce() throws IOException {
-        attachTwoDevicesOfAlice(first);
+    @ParameterizedTest
+    @MethodSource("faults")
+    void faultOfAMachineAffectsNoOtherAndEndsWithoutHelp(String problem, Step cause, Step remedy) throws Exception {
+        fleet.node.set("NON_ENV_PROCESSES", "true").set("GRACE", "0s").set("REMOTE_TIMEOUT", "20s");
+        var client = new ServiceClient(fleet.node.startService());
+        client.awaitHealthy(HANG, first.target());
+        client.awaitHealthy(HANG, second.target());
+
+        cause.run(first);
         var stray = startStray(first);
-        fleet.node
-                .set("REMOTE_SSH_CONFIG", fleet.writeSshConfig(first))
-                .set("REMOTE_HOSTS", "%s,%s,gpu-1,%s".formatted(first.target(), second.target(), first.target()))
-                .set("MAX_DEVICES_PER_USER", 2)
-                .set("GRACE", "0s")
-                .set("NON_ENV_PROCESSES", "true");
-        var serviceClient = new ServiceClient(fleet.node.startService());
+        startStray(second).awaitExit();
+        await().until(() -> client.observe(first.target()).problems().contains(problem));
+        assertThat(stray.isAlive()).isTrue();
 
+        remedy.run(first);
         stray.awaitExit();
-        await().until(() -> serviceClient.observe("gpu-1").problems().contains("duplicate_host")
-                || serviceClient.observe(first.target()).problems().contains("duplicate_host"));
-
-        assertThat(serviceClient.json("/hosts")).hasSize(3);
-        var violations = serviceClient.json("/violations");
-        assertThat(violations).hasSize(1);
-        assertThat(violations.path(0).path("rule").asText()).isEqualTo("non-env-processes");
-        assertThat(devicesJson(first)).hasContent(first.state().devicesJson());
+        client.awaitHealthy(HANG, first.target());
     }
 
     @Tag("long")
@@ -217,57 +203,6 @@ class RemoteIT {
         service.stop();
         await("no process is left on the machine")
                 .until(() -> second.processes().size() == 1);
-    }
-
-    @Tag("long")
-    @Test
-    void logsInAsRootWithoutSudo() throws IOException {
-        first.sudoers("");
-        second.sudoers("");
-        var stray = startStray(second);
-
-        var output = fleet.node
-                .set("REMOTE_USERNAME", "root")
-                .set("REMOTE_SUDO", false)
-                .set("NON_ENV_PROCESSES", "true")
-                .runOnce();
-
-        assertThat(output.exitCode()).isZero();
-        assertThat(stray.awaitExit()).isEqualTo(143);
-    }
-
-    @Tag("long")
-    @Test
-    void reachesAMachineThroughAJumpHostAsTheSshConfigurationSays() throws IOException {
-        var config = fleet.writeSshConfig(first, second);
-        Files.writeString(
-                config,
-                """
-                Host gpu-2
-                  ProxyJump gpu-1
-                Host *
-                  User %s
-                  IdentityFile %s
-                  UserKnownHostsFile %s
-                """.formatted(RealSshd.ADMIN, fleet.hosts.identity(), fleet.hosts.knownHosts()),
-                StandardOpenOption.APPEND);
-        var stray = startStray(second);
-
-        var output = fleet.node
-                .unset("REMOTE_USERNAME")
-                .unset("REMOTE_IDENTITY_FILE")
-                .set("REMOTE_SSH_CONFIG", config)
-                .set("REMOTE_HOSTS", "gpu-2")
-                .set("NON_ENV_PROCESSES", "true")
-                .runOnce();
-
-        assertThat(output.exitCode()).as("%s", output.log()).isZero();
-        assertThat(stray.awaitExit()).isEqualTo(143);
-        assertThat(output.out())
-                .first()
-                .isEqualTo("[gpu-2] Process %d is not running in a GPU environment".formatted(stray.pid()));
-        assertThat(first.log()).contains("Accepted publickey for " + RealSshd.ADMIN);
-        assertThat(second.log()).contains("Connection from 127.0.0.1 ");
     }
 
     @Tag("long")

@@ -17,10 +17,8 @@ import dev.genv.enforcer.testsupport.linux.UserTerminal;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The packaged service sends messages. */
@@ -80,39 +78,6 @@ class MessagesIT extends NodeSuite {
                     .contains("The service sent SIGTERM to process %d (sleep, GPU 0 with 10 MiB, started ".formatted(stray.pid()));
             await().until(() -> terminal.screen().contains("The service sent SIGTERM to process " + stray.pid()));
             assertThat(terminal.screen()).contains("The service will terminate it soon after ");
-        }
-    }
-
-    /** The receiver refuses the event before the restart, and accepts it after that. */
-    @Tag("long")
-    @Test
-    void webhookContinuesAfterARestartWhereItWas() throws Exception {
-        try (var receiver = new ScriptedReceiver(status(200));
-                var first = Child.withEnvironment(Map.of());
-                var second = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, first.pid(), "10");
-            node.set("NON_ENV_PROCESSES", "audit")
-                    .set("DATA_DIR", Files.createDirectory(directory.resolve("data")))
-                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
-            var running = node.startService();
-            await().until(() -> receiver.requests().size() == 1);
-            receiver.use(status(500));
-            node.gpus.process(1, second.pid(), "10");
-            await().until(() -> receiver.requests().size() >= 2);
-            running.stop();
-            receiver.use(status(200));
-            var before = receiver.requests().size();
-
-            node.startService();
-            await().until(() -> receiver.requests().size() > before);
-
-            var ids = receiver.requests().stream()
-                    .map(request -> request.headers().get("webhook-id"))
-                    .toList();
-            assertThat(ids.subList(1, ids.size()))
-                    .as("the first event is not repeated, and the second one is")
-                    .containsOnly(ids.getLast());
-            assertThat(ids.getFirst()).isNotEqualTo(ids.getLast());
         }
     }
 

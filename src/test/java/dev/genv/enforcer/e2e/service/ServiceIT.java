@@ -38,13 +38,6 @@ class ServiceIT extends NodeSuite {
         assertThat(filesOf(folder)).containsExactlyElementsOf(present);
     }
 
-    @Test
-    void needsNoFolderForTemporaryFiles() throws IOException {
-        var service = node.setTemporaryFolder(Path.of("/proc")).startService();
-        awaitCompleteObservation(service);
-        service.stop();
-    }
-
     private static List<Path> filesOf(Path folder) throws IOException {
         try (var files = Files.list(folder)) {
             return files.toList();

@@ -36,30 +36,6 @@ class StartIT extends NodeSuite {
     }
 
     @Test
-    void unknownHostNameAbortsTheStart() throws IOException {
-        node.set("INTERVAL", "1s").variable("QUARKUS_HTTP_HOST", "gpu-1.invalid");
-
-        assertFailsToStart(
-                node.run(),
-                1,
-                "genv-enforcer cannot start: it cannot listen on gpu-1.invalid port 0; the host name cannot be resolved (QUARKUS_HTTP_HOST, QUARKUS_HTTP_PORT)");
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"0", "1s"})
-    void reportsValuesThatQuarkusRefuses(String interval) throws IOException {
-        node.set("INTERVAL", interval)
-                .variable("QUARKUS_LOG_LEVEL", "loud")
-                .variable("QUARKUS_HTTP_IDLE_TIMEOUT", "soon");
-
-        assertFailsToStart(
-                node.run(),
-                2,
-                "QUARKUS_LOG_LEVEL=loud: Unknown level \"LOUD\"",
-                "QUARKUS_HTTP_IDLE_TIMEOUT=soon: Invalid duration: soon");
-    }
-
-    @Test
     void reportsAllInvalidVariablesAtOnceAndEscapesThem() throws IOException {
         node.set("MODE", "audit\u001b[2J\nGENV_ENFORCER_X=fine").variable("QUARKUS_MANAGEMENT_PORT", "abc");
 

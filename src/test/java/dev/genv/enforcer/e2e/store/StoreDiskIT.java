@@ -17,10 +17,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
-/** The disk of the database is full or hangs, or its files are lost: the service reports it, enforces, and uses the database again afterwards. */
+/** The disk of the database is full or hangs: the service reports it, enforces, and uses the database again afterwards. */
 @Tag("long")
 class StoreDiskIT extends NodeSuite {
     private Path data;
@@ -59,26 +57,6 @@ class StoreDiskIT extends NodeSuite {
             await().until(() -> second.count() == 1);
             Files.delete(data.resolve("filler"));
             assertContinuesAfterKill(service, first, second);
-        }
-    }
-
-    @ParameterizedTest
-    @CsvSource({"rm $D/*, true", "rm -r $D, mkdir -m 700 $D", "mv $D $D.old && mkdir -m 700 $D, true"})
-    void filesThatAreLostWhileTheServiceRunsCostWhatTheyHadAndNothingElse(String loss, String remedy)
-            throws IOException {
-        var folder = data.resolve("folder");
-        Command.run("mkdir", "-m", "700", folder.toString());
-        node.set("DATA_DIR", folder);
-        try (var victim = SignalCounter.start(directory.resolve("victim"))) {
-            node.gpus.process(0, victim.pid(), "100");
-            var service = node.startService();
-            var client = new ServiceClient(service);
-            await().until(() -> victim.count() == 1);
-            client.awaitNext(client.observe()); // its result is written too
-            Command.run("sh", "-c", loss.replace("$D", folder.toString()));
-            await().until(() -> service.outputLines().stream().anyMatch(line -> line.contains("data_unwritable")));
-            Command.run("sh", "-c", remedy.replace("$D", folder.toString()));
-            assertContinuesAfterKill(service, victim);
         }
     }
 

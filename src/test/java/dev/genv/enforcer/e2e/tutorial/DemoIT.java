@@ -1,12 +1,8 @@
 package dev.genv.enforcer.e2e.tutorial;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.linux.Ports;
 import java.io.IOException;
-import java.net.BindException;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,20 +10,14 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The demo, with the commands of the README. */
 class DemoIT {
     private static final Pattern AFTER = Pattern.compile("  (running|terminated) +pid ([0-9]+) +(.*)");
-
-    /** Only root may listen on lower ports. */
-    private static final int LOWEST_PORT = 1024;
 
     @TempDir
     Path temporary;
@@ -58,15 +48,6 @@ class DemoIT {
         assertThat(isEmpty(temporary)).isTrue();
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"--port abc", "--port 0", "--port 65536", "--port", "--twice"})
-    void invalidArgumentsPrintTheUsage(String arguments) throws Exception {
-        var demo = demo(Map.of(), arguments.split(" ", -1));
-
-        assertThat(linesOf(demo)).containsExactly("usage: docker/demo/run [--once] [--port N], N from 1 to 65535");
-        assertThat(demo.waitFor()).isEqualTo(2);
-    }
-
     @Test
     void refusesFolderThatOthersCanWrite() throws Exception {
         Files.setPosixFilePermissions(temporary, PosixFilePermissions.fromString("rwxrwxrwx"));
@@ -75,34 +56,6 @@ class DemoIT {
 
         assertThat(linesOf(demo)).singleElement().asString().startsWith("Other users can replace what lies in ");
         assertThat(demo.waitFor()).isEqualTo(1);
-    }
-
-    @Test
-    void allProcessesExitWhenTheScriptIsKilled() throws Exception {
-        var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", Integer.toString(freePort()));
-        try (var reader = demo.inputReader(StandardCharsets.UTF_8)) {
-            await().until(() -> reader.readLine().contains("a new violation every half minute"));
-            var started = demo.descendants().toList();
-            assertThat(started).hasSizeGreaterThanOrEqualTo(4);
-
-            demo.destroyForcibly();
-
-            await().until(() -> started.stream().noneMatch(ProcessHandle::isAlive));
-        }
-    }
-
-    /** Below the range of ports that the kernel assigns for port 0, so that no other test gets the port. */
-    private static int freePort() throws IOException {
-        var range = Files.readString(Path.of("/proc/sys/net/ipv4/ip_local_port_range"));
-        var end = Integer.parseInt(range.split("\\s", 2)[0]);
-        while (end > LOWEST_PORT) {
-            try (var free = new ServerSocket(ThreadLocalRandom.current().nextInt(LOWEST_PORT, end))) {
-                return free.getLocalPort();
-            } catch (BindException e) {
-                // Another process uses this port.
-            }
-        }
-        return Ports.free("127.0.0.1");
     }
 
     /** The demo with these variables and without a home directory. */

@@ -9,17 +9,13 @@ import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserContext;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
-import com.microsoft.playwright.Response;
 import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
-import java.util.regex.Pattern;
 
 /** A window that shows the page of a service, and records what the page requests and what goes wrong in it. */
 public final class Window implements AutoCloseable {
@@ -67,11 +63,6 @@ public final class Window implements AutoCloseable {
         return this;
     }
 
-    /** The address of the view that is shown, as {@link #open} takes it. */
-    public String view() {
-        return page.url().substring(origin.length() + 1);
-    }
-
     /** Answers requests in place of the service, whose URL matches a glob of Playwright. */
     public Window answer(String glob, int status, String contentType, String body) {
         page.route(
@@ -106,19 +97,6 @@ public final class Window implements AutoCloseable {
             pass(Duration.ofSeconds(6));
             return condition.getAsBoolean();
         });
-    }
-
-    /** Lets time pass until the page has got this many further answers from a URL. */
-    public void passAnswers(Pattern url, int count) {
-        var answers = new AtomicInteger();
-        Consumer<Response> counter = response -> {
-            if (url.matcher(response.url()).find()) {
-                answers.incrementAndGet();
-            }
-        };
-        page.onResponse(counter);
-        passUntil(() -> answers.get() >= count);
-        page.offResponse(counter);
     }
 
     public Locator heading() {

@@ -58,13 +58,6 @@ public final class MountNamespace implements Closeable {
         hold.close();
     }
 
-    /** Runs a program in the mount namespace of a process. */
-    public static void run(long pid, String... command) throws IOException {
-        var whole = new ArrayList<>(List.of("nsenter", "--mount", "--target", Long.toString(pid)));
-        whole.addAll(List.of(command));
-        Programs.run(whole.toArray(String[]::new));
-    }
-
     public static void signal(String signal, List<ProcessHandle> processes) throws IOException {
         if (!processes.isEmpty()) {
             var command = new ArrayList<>(List.of("sh", "-c", "kill -%s \"$@\" || :".formatted(signal), "kill"));

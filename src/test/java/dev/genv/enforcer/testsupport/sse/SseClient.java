@@ -54,6 +54,15 @@ public final class SseClient implements AutoCloseable {
         return event;
     }
 
+    /** Waits for an event of this type; the stream must not end before it. */
+    public void awaitType(String type) throws InterruptedException {
+        for (var event = next(); !event.type().equals(type); event = next()) {
+            if (event.type().equals("end")) {
+                throw new AssertionError("the stream ended before " + type);
+            }
+        }
+    }
+
     /** The last id that arrived, with an event or alone. */
     public String lastId() {
         return lastId.get();

@@ -45,7 +45,6 @@ public final class RealSshd implements AutoCloseable {
     private final Path stateDirectory;
     private final StateFiles state;
     private final FakeNvidiaSmi gpus;
-    private final String clientKey;
     private Process listener;
     private MountNamespace namespace;
 
@@ -54,7 +53,6 @@ public final class RealSshd implements AutoCloseable {
         this.directory = Files.createDirectory(directory);
         this.name = name;
         this.address = address;
-        this.clientKey = clientKey;
         port = Ports.free(address);
         etc = new PrivateEtc(directory.resolve("etc"), name);
         stateDirectory = Files.createDirectory(directory.resolve("genv"));
@@ -120,34 +118,6 @@ public final class RealSshd implements AutoCloseable {
     /** Sets shell lines that run before every command, also on open connections; empty for none. */
     public void setLoginShell(String fault) throws IOException {
         Programs.install(directory.resolve("home/shell"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
-    }
-
-    /** Hides a program of the machine from all its processes until {@link #showProgram}: no user can execute it. */
-    public void hideProgram(Path program) throws IOException {
-        mount(Files.writeString(directory.resolve("nothing"), ""), program.toRealPath());
-    }
-
-    /** Shows a file or folder at another path to all processes of the machine. */
-    private void mount(Path source, Path target) throws IOException {
-        MountNamespace.run(listener.pid(), "mount", "--bind", source.toString(), target.toString());
-    }
-
-    public void showProgram(Path program) throws IOException {
-        MountNamespace.run(listener.pid(), "umount", program.toRealPath().toString());
-    }
-
-    /** Prevents logins; connections stay open. */
-    public void refuseKey() throws IOException {
-        etc.authorizedKeys("");
-    }
-
-    public void acceptKey() throws IOException {
-        etc.authorizedKeys(clientKey);
-    }
-
-    /** Takes effect at the next start. */
-    public void newHostKey() throws IOException {
-        etc.newHostKey();
     }
 
     /** Returns type and key. */
