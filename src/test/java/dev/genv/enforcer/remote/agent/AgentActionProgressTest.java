@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -53,7 +52,7 @@ class AgentActionProgressTest {
 
     private void plan() throws Exception {
         agent = machine.agent();
-        var snapshot = agent.observe(machine.python, Set.of());
+        var snapshot = agent.observe();
         actions = new ArrayList<>();
         for (var child : List.of(first, second)) {
             snapshot.processes().stream()
@@ -135,7 +134,7 @@ class AgentActionProgressTest {
     void answerThatCannotBeReadMayFollowAnExecution() throws Exception {
         assertThat(execute(request -> lost(request, "@ nonsense\n", null)))
                 .allSatisfy(result -> assertThat(result.uncertain()).isTrue());
-        assertThat(agent.stops()).isEqualTo(2);
+        assertThat(agent.stops).isEqualTo(2);
     }
 
     /** A second SIGTERM would be taken for an abort: nobody is asked twice for want of an answer. */
@@ -191,7 +190,7 @@ class AgentActionProgressTest {
         var hour = Duration.ofHours(1);
         var deadlines = new ArrayList<Long>();
         for (var observation = 0; observation < 2; observation++) {
-            agent.observe(machine.python, Set.of());
+            agent.observe(machine.python::request);
             machine.nanos.addAndGet(hour.multipliedBy(observation).toNanos());
             execute(request -> {
                 deadlines.add(Machine.request(request).path("deadline").longValue());
@@ -209,8 +208,10 @@ class AgentActionProgressTest {
 
     @Test
     void actionsAreNotRepeatable() throws Exception {
-        assertThat(execute(machine.python)).extracting(Result::outcome).contains(Outcome.SIGNALLED, Outcome.DETACHED);
-        assertThat(machine.python.requests())
+        assertThat(execute(machine.python::request))
+                .extracting(Result::outcome)
+                .contains(Outcome.SIGNALLED, Outcome.DETACHED);
+        assertThat(machine.python.requests)
                 .extracting(ProgramRequest::isRepeatable)
                 .containsExactly(true, true, false, false);
     }

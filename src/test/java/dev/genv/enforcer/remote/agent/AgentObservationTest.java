@@ -15,6 +15,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
@@ -72,8 +73,8 @@ class AgentObservationTest {
         machine.useFakeProc(folder.resolve("proc")).pidNamespace(4026532281L);
         var ofTheHost = new ProcessId(8, 1);
         assertThat(machine.observe(ofTheHost).details().ended()).containsExactly(ofTheHost);
-        assertThat(machine.requireHostPid().observe(ofTheHost).details().ended())
-                .isEmpty();
+        machine.requireHostPid = true;
+        assertThat(machine.observe(ofTheHost).details().ended()).isEmpty();
     }
 
     /** As a container does with a program of its host. */
@@ -89,7 +90,8 @@ class AgentObservationTest {
             await().until(() -> Files.readString(Path.of("/proc/%d/comm".formatted(child.pid())))
                     .equals("mps\n"));
             machine.nvidiaSmi.process(0, child.pid(), "1");
-            assertThat(machine.protectPrograms(program.toString()).observe().processes())
+            machine.programs = List.of(ProtectedExecutable.parse(program.toString()));
+            assertThat(machine.observe().processes())
                     .extracting(GpuProcess::immunity)
                     .containsExactly(new Immunity(Immunity.Kind.PROTECTED, "it runs " + program));
         }
@@ -101,16 +103,18 @@ class AgentObservationTest {
             machine.nvidiaSmi.process(0, child.pid(), "1542");
             machine.files().device(0).device(1).write();
             assertThat(machine.observe().details().readOnlyReason()).isNull();
-            var second = machine.service("two").agent();
-            var observation = second.observe(machine.python, Set.of());
+            machine.service = "two";
+            var second = machine.agent();
+            var observation = second.observe();
             assertThat(observation.details().readOnlyReason()).isEqualTo(READ_ONLY_REASON);
             assertThat(observation.problems())
                     .contains(new Problem(ProblemCode.SECOND_ENFORCER, READ_ONLY_REASON + ": this one only observes"));
             var action = new Action.Terminate("gpu-1", observation.processes().getFirst());
             var results = new HashMap<Action, Result>();
-            second.execute(machine.python, List.of(action), results::put);
+            second.execute(machine.python::request, List.of(action), results::put);
             assertThat(results).containsExactly(Map.entry(action, Result.failed(READ_ONLY_REASON)));
-            assertThat(machine.auditOnly().observe().details().readOnlyReason()).isNull();
+            machine.canAct = false;
+            assertThat(machine.observe().details().readOnlyReason()).isNull();
         }
     }
 
@@ -133,17 +137,17 @@ class AgentObservationTest {
         hang(silent.file("environ"));
         proc.process(8).environ(VARIABLE_A);
         for (var i = 0; i < 2; i++) {
-            assertThat(agent.observe(machine.python, Set.of()).processes())
+            assertThat(agent.observe().processes())
                     .extracting(GpuProcess::membership)
                     .containsExactly(SILENT, IN_A);
         }
-        assertThat(Machine.request(machine.python.requests().getLast()).path("skip"))
+        assertThat(Machine.request(machine.python.requests.getLast()).path("skip"))
                 .extracting(JsonNode::intValue)
                 .containsExactly(7);
         Files.delete(silent.file("environ"));
         silent.environ(VARIABLE_A);
         machine.nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
-        assertThat(agent.observe(machine.python, Set.of()).processes())
+        assertThat(agent.observe().processes())
                 .extracting(GpuProcess::membership)
                 .containsExactly(IN_A, IN_A);
     }
@@ -165,14 +169,14 @@ class AgentObservationTest {
                 .device(1)
                 .write();
         for (var i = 0; i < 2; i++) {
-            var snapshot = agent.observe(machine.python, Set.of());
+            var snapshot = agent.observe();
             assertThat(snapshot.environments()).hasSize(1);
             assertThat(snapshot.problems()).extracting(Problem::code).containsExactly(ProblemCode.KERNELS_UNKNOWN);
         }
         Files.delete(silent.file("cmdline"));
         silent.arguments("python");
         machine.nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
-        var snapshot = agent.observe(machine.python, Set.of());
+        var snapshot = agent.observe();
         assertThat(snapshot.environments()).isEmpty();
         assertThat(snapshot.problems()).isEmpty();
     }
@@ -181,14 +185,11 @@ class AgentObservationTest {
     @Test
     void hasSudoSpeakEnglish() {
         var commands = new ArrayList<String>();
-        assertThatThrownBy(() -> machine.useSudo()
-                        .agent()
-                        .observe(
-                                request -> {
-                                    commands.add(request.command());
-                                    return new CommandResult("", "sudo: a password is required", 1, null);
-                                },
-                                Set.of()))
+        machine.sudo = true;
+        assertThatThrownBy(() -> machine.agent().observe(request -> {
+                    commands.add(request.command());
+                    return new CommandResult("", "sudo: a password is required", 1, null);
+                }))
                 .isInstanceOf(UnreachableException.class);
         assertThat(commands).singleElement().asString().startsWith("env LC_ALL=C sudo -n /usr/bin/python3 ");
     }
@@ -197,24 +198,18 @@ class AgentObservationTest {
     @Test
     void endsAnAgentWhoseAnswerIsInvalid() {
         var agent = machine.agent();
-        assertThatThrownBy(() -> agent.observe(
-                        request -> new CommandResult(
-                                Machine.answer(request, new Answer.Failed("why"))
-                                        .replace("why", "how"),
-                                "",
-                                null,
-                                null),
-                        Set.of()))
+        assertThatThrownBy(() -> agent.observe(request -> new CommandResult(
+                        Machine.answer(request, new Answer.Failed("why")).replace("why", "how"), "", null, null)))
                 .isInstanceOf(UnreachableException.class)
                 .hasMessageContaining("its checksum is that of another text");
-        assertThat(agent.stops()).isEqualTo(1);
+        assertThat(agent.stops).isEqualTo(1);
     }
 
     @Test
     void everyRequestHasItsOwnNonce() throws Exception {
         machine.observe();
         machine.observe();
-        assertThat(machine.python.requests())
+        assertThat(machine.python.requests)
                 .hasSize(2)
                 .extracting(request -> Machine.request(request).path("nonce").textValue())
                 .doesNotHaveDuplicates();

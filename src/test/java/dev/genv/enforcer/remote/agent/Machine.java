@@ -51,12 +51,12 @@ class Machine {
     final FakeNvidiaSmi nvidiaSmi;
     final LocalPython python;
     final AtomicLong nanos = new AtomicLong();
+    String service = "one";
+    boolean canAct = true;
+    boolean sudo;
+    boolean requireHostPid;
+    List<ProtectedExecutable> programs = List.of();
     private String proc = "/proc";
-    private String service = "one";
-    private boolean canAct = true;
-    private boolean sudo;
-    private boolean requireHostPid;
-    private List<ProtectedExecutable> programs = List.of();
 
     Machine(Path folder) throws IOException {
         state = Files.createDirectory(folder.resolve("genv"));
@@ -99,31 +99,6 @@ class Machine {
         Files.createFile(state.resolve("genv.lock"));
     }
 
-    Machine service(String other) {
-        service = other;
-        return this;
-    }
-
-    Machine useSudo() {
-        sudo = true;
-        return this;
-    }
-
-    Machine auditOnly() {
-        canAct = false;
-        return this;
-    }
-
-    Machine requireHostPid() {
-        requireHostPid = true;
-        return this;
-    }
-
-    Machine protectPrograms(String... values) {
-        programs = List.of(values).stream().map(ProtectedExecutable::parse).toList();
-        return this;
-    }
-
     StateFiles files() {
         return new StateFiles(state);
     }
@@ -137,8 +112,8 @@ class Machine {
         return new AgentHost(this);
     }
 
-    private ObserverSettings settings() {
-        return new ObserverSettings(
+    ObservedHost host(Connection connection) {
+        var settings = new ObserverSettings(
                 "gpu-1",
                 state.toString(),
                 programs,
@@ -150,10 +125,6 @@ class Machine {
                 Advice.LOGIN,
                 Memory.ofMebibytes(512),
                 Duration.ZERO);
-    }
-
-    ObservedHost host(Connection connection) {
-        var settings = settings();
         var config = new AgentConfig(
                 state.toString(),
                 Duration.ofSeconds(30),
@@ -191,47 +162,46 @@ class Machine {
     }
 
     Snapshot observe(ProcessId... pending) throws UnreachableException, InterruptedException {
-        return agent().observe(python, Set.of(pending));
+        return agent().observe(pending);
     }
 
-    /** The host with its agent; each call has a connection of its own. */
-    static final class AgentHost {
+    /** The host with its agent, whose requests each call can have answered otherwise. */
+    static final class AgentHost implements Connection {
         private final ObservedHost host;
-        private int stops;
-        private Machine.Answering connection;
+        private Answering answering;
+        /** How often the program was to be ended. */
+        int stops;
 
         AgentHost(Machine machine) {
-            connection = machine.python;
-            host = machine.host(new Connection() {
-                @Override
-                public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
-                    return connection.request(request);
-                }
-
-                @Override
-                public void stop() {
-                    stops++;
-                }
-
-                @Override
-                public void close() {}
-            });
+            answering = machine.python::request;
+            host = machine.host(this);
         }
 
-        /** Returns how often the program was to be ended. */
-        int stops() {
-            return stops;
+        @Override
+        public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
+            return answering.request(request);
         }
 
-        Snapshot observe(Machine.Answering other, Set<ProcessId> verified)
+        @Override
+        public void stop() {
+            stops++;
+        }
+
+        @Override
+        public void close() {}
+
+        Snapshot observe(ProcessId... verified) throws UnreachableException, InterruptedException {
+            return host.observe(Set.of(verified));
+        }
+
+        Snapshot observe(Answering other) throws UnreachableException, InterruptedException {
+            answering = other;
+            return observe();
+        }
+
+        void execute(Answering other, List<Action> actions, BiConsumer<Action, Result> done)
                 throws UnreachableException, InterruptedException {
-            connection = other;
-            return host.observe(verified);
-        }
-
-        void execute(Machine.Answering other, List<Action> actions, BiConsumer<Action, Result> done)
-                throws UnreachableException, InterruptedException {
-            connection = other;
+            answering = other;
             host.execute(actions, done);
         }
     }

@@ -75,20 +75,6 @@ class PythonLeaseTest extends PythonFixture {
         }
     }
 
-    /** So an earlier version wrote it. */
-    @Test
-    void leaseWithoutStateDirectoryCounts() throws Exception {
-        observe("one");
-        var lease = leaseFile();
-        var old =
-                "one 1 999999999999 %s\n".formatted(machine.request.get("boot").asText());
-        Files.writeString(lease, old);
-        assertThat(observe("two").has("leased")).isTrue();
-        var ofOtherDirectory = Files.writeString(machine.run.resolve("1:2"), old);
-        assertThat(observe("one").isNull()).isTrue();
-        assertThat(ofOtherDirectory).exists();
-    }
-
     @Test
     void singleCycleTakesNoLeaseButRespectsOthers() throws Exception {
         machine.request.withObject("/lease").put("seconds", 0);
@@ -97,17 +83,6 @@ class PythonLeaseTest extends PythonFixture {
         assertThat(observe("one").isNull()).isTrue();
         machine.request.withObject("/lease").put("seconds", 0);
         assertThat(observe("single").has("leased")).isTrue();
-    }
-
-    @Test
-    void eachStateDirectoryHasItsOwnLease() throws Exception {
-        assertThat(observe("one").isNull()).isTrue();
-        var other = Files.createDirectory(folder.resolve("other"));
-        machine.request.put("state", other.toString());
-        assertThat(observe("two").isNull()).isTrue();
-        Files.delete(other);
-        assertThat(observe("two").isNull()).isTrue();
-        assertThat(observe("one").has("leased")).isTrue();
     }
 
     @Test

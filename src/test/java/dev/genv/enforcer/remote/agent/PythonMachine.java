@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.agent;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -13,6 +12,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
+import dev.genv.enforcer.remote.agent.AgentOutput.UnreadableAnswerException;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -20,9 +20,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 
 /** Runs the agent's program in this machine's Python, with requests that tests change. */
 final class PythonMachine extends Machine {
@@ -52,12 +49,10 @@ final class PythonMachine extends Machine {
 
     private ObjectNode firstRequest() {
         var sent = new ArrayList<ProgramRequest>();
-        assertThatThrownBy(() -> agent().observe(
-                                request -> {
-                                    sent.add(request);
-                                    throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "");
-                                },
-                                Set.of()))
+        assertThatThrownBy(() -> agent().observe(request -> {
+                    sent.add(request);
+                    throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "");
+                }))
                 .isInstanceOf(UnreachableException.class);
         return (ObjectNode) request(sent.getFirst());
     }
@@ -144,26 +139,22 @@ final class PythonMachine extends Machine {
     }
 
     Output run(String input) throws IOException, InterruptedException {
-        var output = Files.createTempFile("python", "output");
-        var errors = Files.createTempFile("python", "errors");
-        try {
-            var process = new ProcessBuilder(command)
-                    .redirectOutput(output.toFile())
-                    .redirectError(errors.toFile())
-                    .start();
-            try (var stream = process.getOutputStream()) {
-                stream.write(input.getBytes(UTF_8));
-            }
-            if (!process.waitFor(3, TimeUnit.MINUTES)) {
-                process.destroyForcibly().waitFor();
+        try (var process = new PythonProcess(command)) {
+            process.write(input);
+            if (!process.end(TIMEOUT)) {
                 throw new IOException("it did not exit");
             }
-            return new Output(
-                    process.exitValue(), Files.readString(output, ISO_8859_1), Files.readString(errors, ISO_8859_1));
-        } finally {
-            Files.delete(output);
-            Files.delete(errors);
+            return new Output(process.process.exitValue(), process.printed(), process.errors());
         }
+    }
+
+    /** Sends the line of a request to a running agent, and returns its answer. */
+    static JsonNode answer(PythonProcess agent, String line) throws IOException, InterruptedException {
+        var printed = agent.answer(line, AgentOutput.mark(NONCE), TIMEOUT);
+        if (printed == null) {
+            throw new IOException("there is no answer: " + agent.errors());
+        }
+        return new Output(0, printed, "").answer();
     }
 
     /**
@@ -173,29 +164,20 @@ final class PythonMachine extends Machine {
      * @param text everything that was printed, one char for each byte
      */
     record Output(int exitCode, String text, String errors) {
-        private static final Pattern LINE = Pattern.compile("(?m)^@" + NONCE + " (.*)\\n");
-
-        /** The answer, whose checksum is valid. */
-        JsonNode answer() throws IOException {
-            var last = lines().getLast();
-            var json = last.substring(0, last.length() - " 01234567".length());
-            if (!last.endsWith(" " + AgentOutput.checksum(json.getBytes(ISO_8859_1)))) {
-                throw new IOException("the checksum is invalid");
+        AgentOutput parsed() throws IOException {
+            try {
+                return AgentOutput.parse(text, NONCE);
+            } catch (UnreadableAnswerException e) {
+                throw new IOException(e);
             }
-            return MAPPER.readTree(json);
         }
 
-        /** The lines of the agent, without the nonce. */
-        List<String> lines() throws IOException {
-            var lines = LINE.matcher(text)
-                    .results()
-                    .map(line -> line.group(1))
-                    .filter(line -> !line.equals("received"))
-                    .toList();
-            if (lines.isEmpty()) {
+        JsonNode answer() throws IOException {
+            var json = parsed().json();
+            if (json == null) {
                 throw new IOException("there is no answer: " + errors);
             }
-            return lines;
+            return MAPPER.readTree(json.array());
         }
     }
 }

@@ -7,13 +7,12 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.linux.Environ;
-import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -36,132 +35,44 @@ class PythonProcessTest extends PythonFixture {
         return listed(proc, pid);
     }
 
+    /** Any process can move the bounds of its environ. */
     @Test
-    void deliversAnyCommandName() throws Exception {
-        for (var name : List.of("x) Z 1 (y", "a\nb", "\n@0 gone 7", "ä\u0001\u007f", ") S 1", "", "Uid:\t0")) {
-            process(7).command(name).uid(1003).environ(VARIABLE_A);
-            var seen = onlyProcess();
-            assertThat(bytes(seen.at("/before/value")))
-                    .contains("(" + new String(name.getBytes(UTF_8), ISO_8859_1) + ")");
-            assertThat(seen.get("after")).isEqualTo(seen.get("before"));
-            assertThat(seen.at("/uid/value").asLong()).isEqualTo(1003);
-            assertThat(id(seen)).isEqualTo("a");
-        }
-    }
-
-    @Test
-    void deliversTheLastId() throws Exception {
-        assertId("", "PATH=/bin", "x");
-        assertId("b", VARIABLE_A, "GENV_ENVIRONMENT_ID=b", "X=" + VARIABLE_A);
-        assertId("", VARIABLE_A, "GENV_ENVIRONMENT_ID=");
-        assertId("a", VARIABLE_A, "X=\nGENV_ENVIRONMENT_ID=b", "\nGENV_ENVIRONMENT_ID=c");
-        assertId("\n@0 {}\n\n", "GENV_ENVIRONMENT_ID=\n@0 {}\n\n");
-        assertId("", "XGENV_ENVIRONMENT_ID=a", "genv_environment_id=a");
-        assertId("a", VARIABLE_A, "", "", "\nX");
-        process(7).environ(VARIABLE_A.getBytes(UTF_8));
-        assertThat(id(onlyProcess())).isEqualTo("a");
-        process(7).environ((VARIABLE_A + "\u00ff\0").getBytes(ISO_8859_1));
-        assertThat(id(onlyProcess())).isEqualTo("a\u00ff");
-    }
-
-    private void assertId(String expected, String... variables) throws Exception {
-        process(7).environ(variables);
-        assertThat(id(onlyProcess())).isEqualTo(expected);
-    }
-
-    @Test
-    void readsTheFirstEightMebibytesOfAnEnviron() throws Exception {
-        assertId("a", "X=" + "x".repeat(3 << 20), VARIABLE_A, "Y=" + "y".repeat(3 << 20));
-        assertId("", "X=" + "x".repeat(9 << 20), VARIABLE_A);
-        assertThat(onlyProcess().at("/environ/value/size").asLong()).isEqualTo(8 << 20);
-        assertId("x".repeat(4096), "GENV_ENVIRONMENT_ID=" + "x".repeat(1 << 20));
-        assertThat(onlyProcess().at("/environ/value/digest").asText())
-                .isEqualTo(Sha256.hex("x".repeat(1 << 20).getBytes(UTF_8)));
-    }
-
-    /** A thread that exits shows an empty environ before it is a zombie. */
-    @Test
-    void readsAThreadThatHasItsMemory() throws Exception {
-        var process = process(7).state('Z').threads(4).withoutEnvironment();
-        process.thread(7).state('Z').withoutEnvironment();
-        process.thread(8).state('X').withoutEnvironment();
-        process.thread(9).withoutEnvironment();
-        process.thread(10).environ(VARIABLE_A).exe(Path.of("/bin/sleep"));
-        var seen = onlyProcess();
-        assertThat(id(seen)).isEqualTo("a");
-        assertThat(seen.at("/executable/value/id/inode").asLong())
-                .isEqualTo(Files.getAttribute(Path.of("/bin/sleep"), "unix:ino"));
-    }
-
-    @Test
-    void identifiesItsProgramUnderAnyName() throws Exception {
-        machine.request.withArray("/programs").add("/bin/sleep");
-        process(7).exe(Files.createSymbolicLink(folder.resolve("other"), Path.of("/bin/sleep")));
-        process(8).exe(folder.resolve("elsewhere/sleep"));
-        process(9).exe(Files.createFile(folder.resolve("users")));
-        setMode(folder.resolve("users"), "rwxrwxrwx");
-        process(10);
-        var facts = machine.facts();
-        assertThat(facts.at("/processes/0/executable/value")).isEqualTo(facts.at("/programs/0/value"));
-        assertThat(facts.get("processes").findValues("executable").stream()
-                        .skip(1)
-                        .map(each -> each.get("failure").asText()))
-                .containsExactly("UNTRUSTED", "UNTRUSTED", "ABSENT");
-    }
-
-    @Test
-    void skipsTheCgroupOnlyOfAnAttributedProcess() throws Exception {
-        process(7).startTime(360_000).cgroup("/docker/x");
-        for (var start : List.of(359_999, 360_000)) {
-            machine.request.putArray("attributed").addArray().add(7).add(start);
-            assertThat(onlyProcess().at("/cgroup/failure").asText()).isEqualTo(start == 360_000 ? "SKIPPED" : "");
-        }
-    }
-
-    @Test
-    void onlyAnEnvironThatIsNotAsExecveWroteItNeedsRelations() throws Exception {
+    void environThatIsNotBetweenItsBoundsNeedsRelations() throws Exception {
         proc.process(400);
-        related(process(500).parent(400).environ("A=B", "C="), "");
-        related(process(500).parent(400).environ("A=B").overwrite(), "400");
+        assertThat(related(process(500).parent(400).environ("A=B", "C="))).isEmpty();
         for (var field : List.of(50, 51)) { // of proc_pid_stat(5): where the environ begins and ends
             var process = process(500).parent(400).environ("A=B");
             var stat = Files.readString(process.file("stat")).strip().split(" ", -1);
             stat[field - 1] =
                     new BigInteger(stat[field - 1]).add(BigInteger.ONE).toString();
             Files.writeString(process.file("stat"), String.join(" ", stat) + "\n");
-            related(process, "400");
+            assertThat(related(process)).containsExactly("400");
         }
-        related(process(500).parent(400).withoutEnvironment(), ""); // it exits
+        assertThat(related(process(500).parent(400).withoutEnvironment()))
+                .as("it exits")
+                .isEmpty();
     }
 
-    private void related(FakeProc.FakeProcess process, String expected) throws Exception {
+    private List<String> related(FakeProc.FakeProcess process) throws Exception {
         assertThat(process).isNotNull();
-        assertThat(String.join(" ", machine.facts().get("related").findValuesAsText("pid")))
-                .isEqualTo(expected);
+        return machine.facts().get("related").findValuesAsText("pid");
+    }
+
+    /** Such a process can have any number of bytes in place of its environ. */
+    @Test
+    void readsTheFirstEightMebibytesOfAnEnviron() throws Exception {
+        process(7).environ("X=" + "x".repeat(9 << 20), VARIABLE_A);
+        var environ = onlyProcess().at("/environ/value");
+        assertThat(environ.get("size").asLong()).isEqualTo(8 << 20);
+        assertThat(bytes(environ.get("id"))).isEmpty();
     }
 
     @Test
     void environIsWellFormedAsInJava() throws Exception {
-        var environs = List.of(
-                "",
-                "\0",
-                "\0\0",
-                "A=B\0",
-                "A=B",
-                "A=\0",
-                "=\0",
-                "=A\0",
-                "A\0",
-                "A=B\0C\0",
-                "A=B\0\0",
-                "\0A=B\0",
-                "A=B\0C=D\0",
-                "A==\0",
-                "A=\0=B\0",
-                "A\0B=\0",
-                "A=B\0=\0",
-                "Ä=\0",
-                "A=B\0 ");
+        var environs =
+                List.of("|0|00|A=B0|A=B|A=0|=0|=A0|A0|A=B0C0|A=B00|0A=B0|A=B0C=D0|A==0|A=0=B0|A0B=0|A=B0=0|Ä=0|A=B0 "
+                        .replace('0', '\0')
+                        .split("\\|", -1));
         for (var i = 0; i < environs.size(); i++) {
             process(100 + i).environ(environs.get(i).getBytes(UTF_8));
         }
@@ -172,36 +83,6 @@ class PythonProcessTest extends PythonFixture {
                         .map(environ -> Environ.isWellFormed(environ.getBytes(UTF_8)))
                         .toList())
                 .contains(true, false);
-    }
-
-    /** A process can place its memory in a file system that never answers. */
-    @Test
-    void processThatDoesNotAnswerDelaysNoOther() throws Exception {
-        for (var pid : List.of(7, 9)) {
-            hang(process(pid), "environ");
-        }
-        for (var pid : List.of(8, 10)) {
-            process(pid).environ(VARIABLE_A);
-        }
-        var processes = machine.facts().get("processes");
-        assertThat(processes).hasSize(4);
-        assertThat(processes.at("/0/environ/failure").asText()).isEqualTo("TIMEOUT");
-        assertThat(id(processes.get(1))).isEqualTo("a");
-        assertThat(processes.at("/2/environ/failure").asText()).isEqualTo("TIMEOUT");
-        assertThat(processes.at("/2/executable/failure").asText()).isEqualTo("TIMEOUT");
-        assertThat(processes.at("/2/after")).isEqualTo(processes.at("/2/before"));
-        assertThat(id(processes.get(3))).isEqualTo("a");
-    }
-
-    @Test
-    void skippedProcessIsNotRead() throws Exception {
-        hang(process(7), "environ");
-        machine.request.withArray("/skip").add(7);
-        machine.request.put("budget", 1); // it would be too short for a time limit
-        var seen = onlyProcess();
-        assertThat(seen.at("/environ/failure").asText()).isEqualTo("SKIPPED");
-        assertThat(seen.at("/executable/failure").asText()).isEqualTo("SKIPPED");
-        assertThat(seen.at("/uid/value").asLong()).isEqualTo(1000);
     }
 
     /** The first process of uid 2000 takes its owner a second, and all of uid 2001 together take less. */
@@ -296,6 +177,55 @@ class PythonProcessTest extends PythonFixture {
         assertThat(id(processes.get(0))).isEqualTo("15971");
         assertThat(processes.at("/1499/environ"))
                 .hasToString("{\"failure\":\"OTHER\",\"reason\":\"the answer would be too long\"}");
+    }
+
+    @Test
+    void kernelIsAFileThatAnArgumentNames() throws Exception {
+        var names = "/run/kernel-1.json -f=kernel-2.json /run/kernel-3.json.bak /run/xkernel-4.json kernel-5.json\nx";
+        proc.process(7).arguments(names.split(" ", -1));
+        proc.process(8).arguments("x".repeat(32 << 10), "/run/kernel-6.json");
+        proc.process(9).arguments("x".repeat(64 << 10), "/run/kernel-7.json");
+        assertThat(list(kernels("1", "2", "3", "4", "5", "6", "7", "8").get("files")))
+                .containsExactly("kernel-1.json", "kernel-2.json", "kernel-6.json");
+        escapeTheKernels();
+        assertThat(list(machine.facts().at("/liveness/kernels/files")))
+                .containsExactly("kernel-1.json", "kernel-2.json", "kernel-6.json");
+    }
+
+    private JsonNode kernels(String... wanted) throws Exception {
+        machine.files().env("1", 0, null, null, List.of(), List.of(wanted)).write();
+        return machine.facts().at("/liveness/kernels");
+    }
+
+    /** Then it is unknown which ones are wanted. */
+    private void escapeTheKernels() throws IOException {
+        var envs = machine.state.resolve("envs.json");
+        Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
+    }
+
+    /** Users choose the arguments of their processes, and an answer that is too large would hide the whole machine. */
+    @Test
+    void manyOrLongNamesOfKernelsAreUnknown() throws Exception {
+        nameKernels(70, 300, "");
+        var kernels = kernels("3001");
+        assertThat(list(kernels.get("files"))).containsExactly("kernel-3001.json");
+        assertThat(kernels.get("unsearched").asText()).isEmpty();
+        escapeTheKernels();
+        assertThat(machine.facts().at("/liveness/kernels/unsearched").asText())
+                .isEqualTo("more than 10000 processes or arguments look like kernels");
+        nameKernels(70, 100, "é".repeat(230)); // the JSON of each such byte takes six
+        assertThat(machine.facts().at("/liveness/kernels/unsearched").asText())
+                .isEqualTo("processes or arguments that look like kernels have too long names");
+    }
+
+    private void nameKernels(int processes, int each, String name) throws IOException {
+        for (var pid = 10; pid < processes; pid++) {
+            var first = pid * each;
+            var names = IntStream.range(first, first + each)
+                    .mapToObj(number -> "kernel-%s%d.json".formatted(name, number))
+                    .collect(Collectors.joining("\0"));
+            Files.write(proc.process(pid).file("cmdline"), names.getBytes(ISO_8859_1));
+        }
     }
 
     /** The facts of an answer that the service accepts, with two different readings of the largest state files. */

@@ -3,7 +3,6 @@ package dev.genv.enforcer.remote.agent;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
@@ -154,20 +153,5 @@ class PythonProgramTest extends PythonFixture {
         var all = Files.readString(seen, ISO_8859_1);
         assertThat(all.contains("--query-compute-apps")).isTrue();
         assertThat(all.contains(PythonMachine.NONCE)).isFalse();
-    }
-
-    @Test
-    void unexpectedExceptionIsAnAnswer() throws Exception {
-        machine.request.remove("gpu");
-        var answer = machine.run(machine.input("observe")).answer();
-        assertThat(answer.get("failed").asText()).matches("the agent failed: KeyError in line \\d+");
-        machine.request.withObject("/lease").put("seconds", "x"); // a child process reads it
-        machine.gpu().put("skip", true);
-        answer = machine.run(machine.input("observe")).answer();
-        assertThat(answer.get("failed").asText()).matches("the agent failed: TypeError in line \\d+");
-        machine.request.put("proc", folder.resolve("nowhere").toString());
-        answer = machine.run(machine.input("observe")).answer();
-        assertThat(answer.get("failed").asText()).matches("the agent failed: FileNotFoundError in line \\d+");
-        assertThatThrownBy(() -> machine.facts()).hasMessageContaining("the agent failed");
     }
 }

@@ -43,15 +43,6 @@ class PythonRelationsTest extends PythonFixture {
         assertThat(omission(facts)).isEqualTo("{\"ofAnyUser\":false,\"uids\":[]}");
     }
 
-    /** It adopts orphans, also in a container whose user it has. */
-    @Test
-    void firstProcessIsNoAncestor() throws Exception {
-        titled(LISTED, 400, 0, 0);
-        process(400, 1, 0, 0);
-        process(1, 0, 0, 0);
-        assertThat(related(machine.facts())).containsExactly(400);
-    }
-
     @Test
     void atMost64Ancestors() throws Exception {
         titled(LISTED, 400, 0, 0);

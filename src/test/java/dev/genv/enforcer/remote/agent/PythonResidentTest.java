@@ -1,15 +1,11 @@
 package dev.genv.enforcer.remote.agent;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static dev.genv.enforcer.remote.agent.PythonMachine.answer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
 import dev.genv.enforcer.testsupport.linux.Child;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,75 +20,68 @@ class PythonResidentTest extends PythonFixture {
     @Test
     void answersRequestsInParts() throws Exception {
         try (var child = Child.inEnvironment("15971");
-                var agent = new ResidentAgent(PythonMachine.PROGRAM)) {
+                var agent = start(PythonMachine.PROGRAM)) {
             machine.nvidiaSmi.process(0, child.pid(), "1542");
             var line = signal(agent, child);
             agent.write(line.substring(0, 1));
             agent.write(line.substring(1, line.length() - 1));
             assertThat(child.isAlive()).isTrue();
-            assertThat(agent.answer("\n").at("/signals/0/result/kind").asText()).isEqualTo("SENT");
+            assertThat(answer(agent, "\n").at("/signals/0/result/kind").asText())
+                    .isEqualTo("SENT");
             assertThat(child.awaitExit()).isEqualTo(143);
-            assertThat(agent.answer(machine.line("observe")).has("facts")).isTrue();
+            assertThat(answer(agent, machine.line("observe")).has("facts")).isTrue();
         }
     }
 
     @Test
     void endsWithItsInput() throws Exception {
-        try (var agent = new ResidentAgent(PythonMachine.PROGRAM)) {
-            agent.answer(machine.line("observe"));
-            agent.closeInput();
-            assertThat(agent.process.waitFor()).isZero();
+        try (var agent = start(PythonMachine.PROGRAM)) {
+            answer(agent, machine.line("observe"));
+            assertThat(agent.end(PythonMachine.TIMEOUT)).isTrue();
+            assertThat(agent.process.exitValue()).isZero();
         }
     }
 
     /** A service may vanish without closing its connection. */
     @Test
     void endsWithoutRequests() throws Exception {
-        try (var agent = new ResidentAgent(AgentProgram.withIdleTime(Duration.ZERO))) {
+        try (var agent = start(AgentProgram.withIdleTime(Duration.ZERO))) {
             assertThat(agent.process.waitFor()).isZero();
         }
-        try (var agent = new ResidentAgent(AgentProgram.withIdleTime(Duration.ZERO))) {
+        try (var agent = start(AgentProgram.withIdleTime(Duration.ZERO))) {
             agent.write(machine.line("observe").substring(0, 100));
             assertThat(agent.process.waitFor()).isZero();
         }
         assertThat(machine.run).doesNotExist();
     }
 
-    @Test
-    void endsWhenAnAnswerCannotBeWritten() throws Exception {
-        try (var agent = new ResidentAgent(PythonMachine.PROGRAM)) {
-            agent.answer(machine.line("observe"));
-            agent.closeOutput();
-            agent.write(machine.line("observe"));
-            assertThat(agent.process.waitFor()).isNotZero();
-        }
-    }
-
     /** What it had opened may still be open. */
     @Test
     void endsAfterAnUnexpectedException() throws Exception {
-        try (var agent = new ResidentAgent(PythonMachine.PROGRAM)) {
-            machine.request.remove("gpu");
-            assertThat(agent.answer(machine.line("observe")).get("failed").asText())
-                    .startsWith("the agent failed: KeyError");
+        try (var agent = start(PythonMachine.PROGRAM)) {
+            machine.request.withObject("/lease").put("seconds", "x"); // a child process reads it
+            assertThat(answer(agent, machine.line("observe")).get("failed").asText())
+                    .matches("the agent failed: TypeError in line \\d+");
             assertThat(agent.process.waitFor()).isZero();
         }
+        machine.request.remove("gpu");
+        assertThat(machine.run(machine.input("observe")).answer().get("failed").asText())
+                .matches("the agent failed: KeyError in line \\d+");
     }
 
     @Test
     void keepsNothingBetweenRequests() throws Exception {
         try (var child = Child.inEnvironment("15971");
-                var agent = new ResidentAgent(PythonMachine.PROGRAM)) {
+                var agent = start(PythonMachine.PROGRAM)) {
             machine.nvidiaSmi.process(0, child.pid(), "1542");
             machine.writeOneEnvironment(child);
-            var proc = Path.of("/proc", Long.toString(agent.process.pid()));
-            agent.answer(machine.line("observe"));
-            agent.answer(signal(agent, child));
-            assertThat(agent.descriptors()).isEqualTo(3);
-            assertThat(Files.readSymbolicLink(proc.resolve("cwd"))).isEqualTo(Path.of("/"));
+            answer(agent, machine.line("observe"));
+            answer(agent, signal(agent, child));
+            assertThat(descriptors(agent)).isEqualTo(3);
+            assertThat(Files.readSymbolicLink(file(agent, "cwd"))).isEqualTo(Path.of("/"));
             assertThat(Files.readString(Path.of("/proc/locks")))
                     .doesNotContainPattern("FLOCK .* " + agent.process.pid() + " ");
-            agent.awaitNoChildren();
+            awaitNoChildren(agent);
         }
     }
 
@@ -102,15 +91,15 @@ class PythonResidentTest extends PythonFixture {
         machine.request.put("lockTimeout", 0.2).put("budget", 3);
         machine.gpu().put("timeout", 0.2);
         machine.nvidiaSmi.fault("exec sleep 3600");
-        try (var agent = new ResidentAgent(PythonMachine.PROGRAM)) {
+        try (var agent = start(PythonMachine.PROGRAM)) {
             for (var i = 0; i < 3; i++) {
-                assertThat(agent.answer(machine.line("observe"))
+                assertThat(answer(agent, machine.line("observe"))
                                 .at("/facts/gpu/processes/failure")
                                 .asText())
                         .isEqualTo("TIMEOUT");
-                assertThat(agent.descriptors()).isEqualTo(3);
+                assertThat(descriptors(agent)).isEqualTo(3);
             }
-            agent.awaitNoChildren();
+            awaitNoChildren(agent);
         }
     }
 
@@ -130,19 +119,19 @@ class PythonResidentTest extends PythonFixture {
     @Test
     void memoryAndProcessesDoNotGrow() throws Exception {
         try (var child = Child.inEnvironment("15971");
-                var agent = new ResidentAgent(PythonMachine.PROGRAM)) {
+                var agent = start(PythonMachine.PROGRAM)) {
             machine.nvidiaSmi.process(0, child.pid(), "1542");
             machine.writeOneEnvironment(child);
             for (var i = 0; i < 200; i++) {
-                agent.answer(machine.line("observe"));
+                answer(agent, machine.line("observe"));
             }
-            var before = agent.residentKiB();
+            var before = residentKiB(agent);
             for (var i = 0; i < 1000; i++) {
-                agent.answer(machine.line("observe"));
+                answer(agent, machine.line("observe"));
             }
-            assertThat(agent.residentKiB()).isLessThan(before + 512);
-            assertThat(agent.descriptors()).isEqualTo(3);
-            agent.awaitNoChildren();
+            assertThat(residentKiB(agent)).isLessThan(before + 512);
+            assertThat(descriptors(agent)).isEqualTo(3);
+            awaitNoChildren(agent);
         }
     }
 
@@ -160,9 +149,13 @@ class PythonResidentTest extends PythonFixture {
         var again = input.substring(input.lastIndexOf("respond("));
         try {
             var output = machine.run(input + again + again);
-            assertThat(output.lines()).hasSize(3);
-            assertThat(output.lines().get(1)).contains("there was no answer within");
-            assertThat(output.lines().get(2)).contains("2 child processes of the agent hang");
+            var answers = output.text()
+                    .lines()
+                    .filter(line -> line.startsWith(AgentOutput.mark(PythonMachine.NONCE) + "{"))
+                    .toList();
+            assertThat(answers).hasSize(3);
+            assertThat(answers.get(1)).contains("there was no answer within");
+            assertThat(answers.get(2)).contains("2 child processes of the agent hang");
             assertThat(Files.readAllLines(pids)).hasSize(2);
         } finally {
             for (var pid : Files.readAllLines(pids)) {
@@ -177,23 +170,23 @@ class PythonResidentTest extends PythonFixture {
     @Test
     void closesItsHandlesWithTheNextRequestOrAfterAWhile() throws Exception {
         try (var child = Child.inEnvironment("15971");
-                var agent = new ResidentAgent(PythonMachine.PROGRAM)) {
+                var agent = start(PythonMachine.PROGRAM)) {
             signal(agent, child);
-            assertThat(agent.descriptors()).isEqualTo(4);
-            agent.answer(machine.line("observe"));
-            assertThat(agent.descriptors()).isEqualTo(3);
+            assertThat(descriptors(agent)).isEqualTo(4);
+            answer(agent, machine.line("observe"));
+            assertThat(descriptors(agent)).isEqualTo(3);
             var late = signal(agent, child);
-            await().until(() -> agent.descriptors() == 3);
-            assertThat(agent.answer(late).at("/signals/0/result/reason").asText())
+            await().until(() -> descriptors(agent) == 3);
+            assertThat(answer(agent, late).at("/signals/0/result/reason").asText())
                     .isEqualTo("abandoned: the execution took too long");
             assertThat(child.isAlive()).isTrue();
         }
     }
 
     /** Returns the request to send SIGTERM to a process that is examined before. */
-    private String signal(ResidentAgent agent, Child child) throws IOException {
+    private String signal(PythonProcess agent, Child child) throws Exception {
         machine.request.putArray("pids").add(child.pid());
-        var seen = agent.answer(machine.line("examine")).at("/processes/0/digest");
+        var seen = answer(agent, machine.line("examine")).at("/processes/0/digest");
         machine.request
                 .putArray("signals")
                 .addObject()
@@ -204,72 +197,34 @@ class PythonResidentTest extends PythonFixture {
         return machine.line("signal");
     }
 
-    /** A running agent. */
-    private static final class ResidentAgent implements AutoCloseable {
-        private static final ObjectMapper MAPPER = new ObjectMapper();
-        private static final String MARK = AgentOutput.mark(PythonMachine.NONCE);
+    /** Starts an agent that runs until the test ends it. */
+    private static PythonProcess start(AgentProgram program) throws IOException {
+        var agent = new PythonProcess(List.of("sh", "-c", "exec " + program.command()));
+        agent.write(program.text());
+        return agent;
+    }
 
-        final Process process;
-        private final BufferedReader output;
+    private static Path file(PythonProcess agent, String name) {
+        return Path.of("/proc", Long.toString(agent.process.pid()), name);
+    }
 
-        ResidentAgent(AgentProgram program) throws IOException {
-            process = new ProcessBuilder("sh", "-c", "exec " + program.command())
-                    .redirectError(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-            output = process.inputReader(ISO_8859_1);
-            write(program.text());
+    private static long descriptors(PythonProcess agent) throws IOException {
+        try (var files = Files.list(file(agent, "fd"))) {
+            return files.count();
         }
+    }
 
-        void write(String text) throws IOException {
-            process.getOutputStream().write(text.getBytes(UTF_8));
-            process.getOutputStream().flush();
-        }
+    private static long residentKiB(PythonProcess agent) throws IOException {
+        var line = Files.readString(file(agent, "status")).lines().filter(each -> each.startsWith("VmRSS:"));
+        return Long.parseLong(line.findFirst().orElseThrow().replaceAll("\\D", ""));
+    }
 
-        /** Sends a request, or the rest of it, and returns the answer. */
-        JsonNode answer(String line) throws IOException {
-            write(line);
-            for (var text = output.readLine(); text != null; text = output.readLine()) {
-                if (text.startsWith(MARK + "{")) {
-                    return MAPPER.readTree(text.substring(MARK.length(), text.lastIndexOf(' ')));
-                }
-            }
-            throw new IOException("it has ended");
-        }
-
-        void closeInput() throws IOException {
-            process.getOutputStream().close();
-        }
-
-        void closeOutput() throws IOException {
-            output.close();
-        }
-
-        int descriptors() throws IOException {
-            try (var files = Files.list(file("fd"))) {
-                return (int) files.count();
-            }
-        }
-
-        long residentKiB() throws IOException {
-            var line = Files.readString(file("status")).lines().filter(each -> each.startsWith("VmRSS:"));
-            return Long.parseLong(line.findFirst().orElseThrow().replaceAll("\\D", ""));
-        }
-
-        /** A child that was killed last may exist for a moment, and then until the next request. */
-        void awaitNoChildren() {
-            var children = file("task").resolve(process.pid() + "/children");
-            await().until(() -> Files.readString(children).split(" ", -1).length <= 2
-                    && process.descendants()
-                            .noneMatch(child -> child.info().command().isPresent()));
-        }
-
-        private Path file(String name) {
-            return Path.of("/proc", Long.toString(process.pid()), name);
-        }
-
-        @Override
-        public void close() {
-            process.destroyForcibly();
-        }
+    /** A child that was killed last may exist for a moment, and then until the next request. */
+    private static void awaitNoChildren(PythonProcess agent) {
+        var children = file(agent, "task").resolve(agent.process.pid() + "/children");
+        await().until(() -> Files.readString(children).split(" ", -1).length <= 2
+                && agent.process
+                        .descendants()
+                        .noneMatch(child -> child.info().command().isPresent()));
     }
 }

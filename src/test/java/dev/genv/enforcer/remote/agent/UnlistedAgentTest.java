@@ -20,7 +20,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -98,9 +97,9 @@ class UnlistedAgentTest extends UnlistedSuite {
         map(4_000_001, DeviceFileHolder.FILE, DeviceFileHolder.FILE);
         smi().gpuLines("0, %s, 4096\n".formatted(FakeNvidiaSmi.uuid(0)));
         for (var i = 0; i < 4; i++) {
-            host.observe(limited, Set.of());
+            host.observe(limited::request);
         }
-        var found = host.observe(limited, Set.of()).unlisted().processes();
+        var found = host.observe(limited::request).unlisted().processes();
         assertThat(found).extracting(GpuProcess::pid).containsExactly(4_000_001);
     }
 
@@ -121,7 +120,7 @@ class UnlistedAgentTest extends UnlistedSuite {
 
     @Override
     protected Snapshot observe() throws Exception {
-        return host.observe(machine.python, Set.of());
+        return host.observe(machine.python::request);
     }
 
     @Override
@@ -131,7 +130,7 @@ class UnlistedAgentTest extends UnlistedSuite {
 
     private Result execute(LocalPython python, Action action) throws Exception {
         var results = new ArrayList<Result>();
-        host.execute(python, List.of(action), (_, result) -> results.add(result));
+        host.execute(python::request, List.of(action), (_, result) -> results.add(result));
         return results.getFirst();
     }
 }

@@ -64,27 +64,15 @@ class HopResolverTest {
     }
 
     @Test
-    void looksUpHostKeysByNameAndPort() {
-        assertThat(hop(ALL_SETTINGS, "").keyName()).isEqualTo("gpu-1");
-        assertThat(hop(ALL_SETTINGS, "Port 23").keyName()).isEqualTo("[gpu-1]:23");
-        assertThat(hop(ALL_SETTINGS, "Port 23\nHostKeyAlias x").keyName()).isEqualTo("x");
-    }
-
-    @Test
     void jumpHostsPrecedeTheTargetInOrder() {
         assertThat(hops("Host gpu-1\nProxyJump a:1,raz@b")).isEqualTo("root@a:1 raz@b:22 root@gpu-1:22");
         assertThat(hops("ProxyJump none\nHost gpu-1\nProxyJump a")).isEqualTo("root@gpu-1:22");
-    }
-
-    @Test
-    void appliesTheConfigurationOfTheJumpHost() {
         assertThat(hops("Host gpu-1\nProxyJump a\nHost a\nHostName a.example.org\nUser jump\nPort 23\nProxyJump b"))
+                .as("with the configuration of the jump host")
                 .isEqualTo("root@b:22 jump@a.example.org:23 root@gpu-1:22");
-    }
-
-    @Test
-    void globalProxyJumpDoesNotApplyToJumpHosts() {
-        assertThat(hops("Host *\nProxyJump a,b")).isEqualTo("root@a:22 root@b:22 root@gpu-1:22");
+        assertThat(hops("Host *\nProxyJump a,b"))
+                .as("a jump host of all hosts")
+                .isEqualTo("root@a:22 root@b:22 root@gpu-1:22");
         assertThat(hops("Host *\nProxyJump gpu-1")).isEqualTo("root@gpu-1:22");
     }
 

@@ -3,7 +3,6 @@ package dev.genv.enforcer.remote.ssh;
 import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.jcraft.jsch.HostKeyRepository;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import java.io.IOException;
@@ -20,7 +19,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The trusted keys of servers. */
 class HostKeysTest extends ServerTest {
@@ -58,20 +56,14 @@ class HostKeysTest extends ServerTest {
                 "NAME ED25519 | HOST_KEY_CHANGED",
                 "NAME ED25519; NAME OTHER; NAME KEY |",
                 "127.0.0.9,127.0.0.2 KEY somebody's comment |",
-                "127.0.0.2 KEY; NAME OTHER | HOST_KEY_CHANGED",
                 "#elsewhere OTHER; #NAME KEY |",
                 "#NAME OTHER | HOST_KEY_CHANGED",
                 "#elsewhere KEY | HOST_KEY_UNKNOWN",
                 "@revoked NAME KEY | HOST_KEY_CHANGED",
-                "@revoked NAME KEY; NAME KEY | HOST_KEY_CHANGED",
                 "NAME KEY; @revoked NAME KEY | HOST_KEY_CHANGED",
                 "@revoked * KEY; NAME KEY | HOST_KEY_CHANGED",
-                "NAME KEY; @revoked * KEY | HOST_KEY_CHANGED",
-                "NAME KEY; @revoked [127.0.0.*]:* KEY | HOST_KEY_CHANGED",
-                "NAME KEY; @revoked *,!127.0.0.2 KEY | HOST_KEY_CHANGED",
                 "NAME KEY; @revoked elsewhere KEY | HOST_KEY_CHANGED",
                 "NAME KEY; @revoked %1%AAAA%BBBB KEY | HOST_KEY_CHANGED",
-                "@revoked elsewhere KEY; NAME KEY | HOST_KEY_CHANGED",
                 "@revoked * OTHER; NAME KEY |",
                 "@revoked * OTHER | HOST_KEY_UNKNOWN",
             })
@@ -97,17 +89,6 @@ class HostKeysTest extends ServerTest {
         }
     }
 
-    /** JSch would compare the markers of a key only after this check has accepted it. */
-    @ParameterizedTest
-    @ValueSource(strings = {"", "%1$s %2$s\n", "127.0.0.2 %2$s\n"})
-    void refusesRevokedKeyByTheServicesOwnCheck(String trusted) throws Exception {
-        var keys = keysWithTrustedLineAnd(trusted, "@revoked * " + server.hostKey() + "\n");
-        var key = Base64.getDecoder().decode(server.hostKey().split(" ", 3)[1]);
-
-        assertThat(keys.check(server.keyName(), key)).isEqualTo(HostKeyRepository.CHANGED);
-        assertThat(keys.check("elsewhere", key)).isEqualTo(HostKeyRepository.CHANGED);
-    }
-
     @Test
     void refusesKeyThatAnotherFileRevokes() throws Exception {
         var revoking = fleet.writeFile("revoked", "@revoked * " + server.hostKey() + "\n");
@@ -119,17 +100,6 @@ class HostKeysTest extends ServerTest {
                         ProblemCode.HOST_KEY_CHANGED)
                 .matches("its key \\(ecdsa-sha2-nistp256 SHA256:\\S+\\) is revoked in \\S+/known_hosts \\S+/revoked");
         assertThat(server.commands()).isZero();
-    }
-
-    @Test
-    void revokedKeyIsNotShown() throws Exception {
-        var revoked = "@revoked * " + otherKey + "\n";
-
-        assertThat(new KeyFiles(null)
-                        .knownHosts(List.of(fleet.writeKnownHosts(revoked)))
-                        .getHostKey(server.keyName(), null))
-                .as("what it is asked to show")
-                .isEmpty();
     }
 
     @Test
@@ -159,19 +129,6 @@ class HostKeysTest extends ServerTest {
     }
 
     @Test
-    void refusesRestartedServerWithAnotherKey() throws Exception {
-        var connection = connectionWithKnownHosts(server.knownHostsLine());
-        assertReached(connection);
-        server.stop();
-        server.newHostKey();
-        server.start();
-
-        assertRefused(connection, ProblemCode.HOST_KEY_CHANGED);
-        fleet.advanceTime(Duration.ofMinutes(1));
-        assertRefused(connection, ProblemCode.HOST_KEY_CHANGED).doesNotContain("next try");
-    }
-
-    @Test
     void missingOrInvalidFileMakesEveryKeyUnknown() throws Exception {
         var connection = connectionWithKnownHosts(server.knownHostsLine());
         Files.delete(directory.resolve("known_hosts"));
@@ -186,9 +143,17 @@ class HostKeysTest extends ServerTest {
         assertReached(connection);
     }
 
-    private HostKeyRepository keysWithTrustedLineAnd(String trusted, String revoked) throws IOException {
-        var line = trusted.formatted(server.keyName(), server.hostKey());
-        return new KeyFiles(null).knownHosts(List.of(fleet.writeKnownHosts(line, revoked)));
+    @Test
+    void refusesRestartedServerWithAnotherKey() throws Exception {
+        var connection = connectionWithKnownHosts(server.knownHostsLine());
+        assertReached(connection);
+        server.stop();
+        server.newHostKey();
+        server.start();
+
+        assertRefused(connection, ProblemCode.HOST_KEY_CHANGED);
+        fleet.advanceTime(Duration.ofMinutes(1));
+        assertRefused(connection, ProblemCode.HOST_KEY_CHANGED).doesNotContain("next try");
     }
 
     private Connection connectionWithKnownHosts(String known) throws IOException {

@@ -49,35 +49,21 @@ class LoginTest extends ServerTest {
     }
 
     @Test
-    void startFailsWhenTheKeyCannotBeDecrypted() throws Exception {
+    void startFailsWhenAFileCannotBeUsed() throws Exception {
         var key = ClientKey.create(directory, "encrypted", "open sesame").file();
-
-        assertThatThrownBy(() -> access(key, null))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("encrypted is encrypted, and no passphrase file");
-        assertThatThrownBy(() -> access(key, fleet.writeFile("phrase", "open barley\n")))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("Incorrect passphrase");
-        assertThatThrownBy(() -> access(key, directory.resolve("nowhere")))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("nowhere: there is no such file");
+        assertStartFails(key, null, "encrypted is encrypted, and no passphrase file");
+        assertStartFails(key, fleet.writeFile("phrase", "open barley\n"), "Incorrect passphrase");
+        assertStartFails(fleet.writeFile("garbage", "garbage"), null, "garbage cannot be used as a private key");
+        assertStartFails(directory.resolve("nowhere"), null, "nowhere: there is no such file");
+        knownHosts = directory.resolve("nobody");
+        assertStartFails(fleet.key.file(), null, "nobody cannot be read");
     }
 
-    @Test
-    void startFailsWhenTheKeyFileIsInvalid() throws Exception {
-        assertThatThrownBy(() -> access(fleet.writeFile("garbage", "garbage"), null))
+    private void assertStartFails(Path identity, @Nullable Path passphrase, String why) {
+        var settings = new SshSettings("root", identity, passphrase, null, knownHosts, TIMEOUT);
+        assertThatThrownBy(() -> fleet.access(settings))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("garbage cannot be used as a private key");
-        assertThatThrownBy(() -> access(directory.resolve("nowhere"), null))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("nowhere: there is no such file");
-        assertThatThrownBy(() -> access(directory, null))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("is not a regular file");
-        knownHosts = directory.resolve("nobody");
-        assertThatThrownBy(() -> access(fleet.key.file(), null))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("nobody cannot be read");
+                .hasMessageContaining(why);
     }
 
     @Test
@@ -99,9 +85,5 @@ class LoginTest extends ServerTest {
         fleet.advanceTime(Duration.ofSeconds(1));
 
         assertReached(connection);
-    }
-
-    private SshAccess access(Path identity, @Nullable Path passphrase) {
-        return fleet.access(new SshSettings("root", identity, passphrase, null, knownHosts, TIMEOUT));
     }
 }

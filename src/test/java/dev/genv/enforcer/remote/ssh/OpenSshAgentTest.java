@@ -207,21 +207,4 @@ class OpenSshAgentTest {
                 .isEqualTo(
                         new CommandResult.Interruption(ProblemCode.AGENT_KILLED, "it was terminated by signal KILL"));
     }
-
-    @Test
-    void hangingCommandsDoNotExhaustTheChannels() throws Exception {
-        for (var i = 0; i < 12; i++) { // more than the parallel sessions that sshd allows on one connection
-            fleet.advanceTime(Duration.ofMinutes(1));
-            var answer = fleet.runUntilAborted(
-                    connection,
-                    timeout -> TestFleet.request("echo half; sleep 600", timeout),
-                    each -> !each.output().isEmpty());
-            assertThat(answer.interruption())
-                    .extracting(CommandResult.Interruption::code)
-                    .isEqualTo(ProblemCode.TIMEOUT);
-            assertThat(answer.output()).isEqualTo("half\n");
-        }
-        fleet.advanceTime(Duration.ofMinutes(1));
-        assertThat(connection.request(TestFleet.request("echo fine")).output()).isEqualTo("fine\n");
-    }
 }

@@ -19,21 +19,6 @@ class PacketSizeLimitTest {
         assertThat(JSch.VERSION).isEqualTo("2.28.8");
     }
 
-    @Test
-    void isUnknownBeforeTheChannelIsOpen() {
-        assertThat(PacketSizeLimit.isKnown(new ChannelExec())).isFalse();
-    }
-
-    @Test
-    void isKnownAfterTheChannelIsOpenEvenIfZero() throws Exception {
-        var field = Channel.class.getDeclaredField("open_confirmation");
-        field.setAccessible(true);
-        var channel = new ChannelExec();
-        field.setBoolean(channel, true);
-
-        assertThat(PacketSizeLimit.isKnown(channel)).isTrue();
-    }
-
     @ParameterizedTest
     @CsvSource({"100, 100", "32768, 32768", "32769, 32768", "2147483647, 32768", "-1, 0"})
     void isLimitedToTheAllowedRange(int wanted, int limited) throws Exception {

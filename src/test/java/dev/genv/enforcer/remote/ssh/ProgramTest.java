@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -18,8 +19,10 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** A program that answers one request after the other. */
+/** A program that answers one request after the other, and what it may do instead. */
 @Timeout(600)
 class ProgramTest extends ServerTest {
     static final String TEXT = "the program\n";
@@ -67,12 +70,17 @@ class ProgramTest extends ServerTest {
         assertThat(answer.interruption().code()).as(answer.toString()).isEqualTo(code);
     }
 
-    static ProgramRequest repeatable(String number) {
-        return new ProgramRequest("p", TEXT, number + "\n", "@" + number + " ", true, TestFleet.LONG_TIMEOUT, 8 << 20);
+    private static ProgramRequest repeatable(String number) {
+        return request("p", number, true);
     }
 
-    static ProgramRequest request(String number) {
-        return new ProgramRequest("p", TEXT, number + "\n", "@" + number + " ", false, TestFleet.LONG_TIMEOUT, 8 << 20);
+    private static ProgramRequest request(String number) {
+        return request("p", number, false);
+    }
+
+    private static ProgramRequest request(String program, String number, boolean isRepeatable) {
+        return new ProgramRequest(
+                program, TEXT, number + "\n", "@" + number + " ", isRepeatable, TestFleet.LONG_TIMEOUT, 8 << 20);
     }
 
     static boolean print(OutputStream out, String text) throws IOException {
@@ -118,34 +126,19 @@ class ProgramTest extends ServerTest {
     }
 
     @Test
-    void partsOfALineAreJoined() throws Exception {
-        behavior = (line, out) -> {
-            for (var part : List.of("noise@" + line, " rec", "eived\n@", line + " ", "{a", "b}")) {
-                print(out, part);
-                Thread.sleep(20);
-            }
-            return print(out, "\n");
-        };
-        assertThat(connection.request(request("1")).output()).isEqualTo("noise@1 received\n@1 {ab}\n");
-    }
-
-    @Test
     void disconnectsAProgramThatFloodsBetweenRequests() throws Exception {
         server.addProgram("flood", (_, out, _) -> {
             print(out, "@1 received\n@1 {1}\n");
-            while (true) {
-                print(out, "y".repeat(10_000));
-            }
+            return flood(out);
         });
-        var flood = new ProgramRequest("flood", TEXT, "1\n", "@1 ", false, TestFleet.LONG_TIMEOUT, 1 << 20);
-        assertThat(connection.request(flood).output()).endsWith("@1 {1}\n");
+        assertThat(connection.request(request("flood", "1", false)).output()).endsWith("@1 {1}\n");
         await().until(() -> server.activeConnections() == 0);
     }
 
     @Test
     void startsAnotherProgramInPlaceOfTheRunningOne() throws Exception {
         assertAnswered("1");
-        var other = new ProgramRequest("other", TEXT, "2\n", "@2 ", false, TestFleet.LONG_TIMEOUT, 1 << 20);
+        var other = request("other", "2", false);
         assertThat(connection.request(other).output()).endsWith("@2 {2}\n");
         assertThat(server.commands()).isEqualTo(2);
         connection.stop();
@@ -154,6 +147,7 @@ class ProgramTest extends ServerTest {
         assertThat(connection.request(TestFleet.request("true")).exitCode()).isZero();
         assertThat(server.connections()).isEqualTo(1);
     }
+
     /** What comes after an answer belongs to no request. */
     @Test
     void startsAProgramAgainThatEndedBetweenRequests() throws Exception {
@@ -164,9 +158,8 @@ class ProgramTest extends ServerTest {
             return 1;
         });
         for (var number : List.of("1", "2", "3")) {
-            var once = new ProgramRequest(
-                    "once", TEXT, number + "\n", "@" + number + " ", false, TestFleet.LONG_TIMEOUT, 1000);
-            assertThat(connection.request(once).output()).endsWith("@%1$s {%1$s}\n".formatted(number));
+            assertThat(connection.request(request("once", number, false)).output())
+                    .endsWith("@%1$s {%1$s}\n".formatted(number));
         }
         assertThat(server.commands()).isEqualTo(3);
         assertThat(server.connections()).isEqualTo(1);
@@ -238,28 +231,65 @@ class ProgramTest extends ServerTest {
     }
 
     @Test
-    void startsAProgramAgainAfterTheConnectionWasCut() throws Exception {
-        for (var i = 1; i <= 5; i++) {
-            assertAnswered(repeatable("r" + i), "r" + i);
-            assertThat(server.connections()).isEqualTo(i);
-            server.cutConnections();
-        }
+    void endedProgramHasOutputErrorsAndExitCode() throws Exception {
+        server.addProgram("p", (_, out, errors) -> {
+            print(out, "said");
+            print(errors, "complained");
+            return 3;
+        });
+        assertThat(connection.request(TestFleet.request("p")))
+                .isEqualTo(new CommandResult("said", "complained", 3, null));
     }
 
     @Test
-    void startsAProgramAgainAfterATimeout() throws Exception {
-        assertAnswered("1");
-        behavior = (line, out) -> {
-            print(out, "@" + line + " received\n");
-            Thread.sleep(Duration.ofMinutes(10));
-            return true;
-        };
-        var late = new ProgramRequest("p", TEXT, "2\n", "@2 ", true, Duration.ofSeconds(1), 8 << 20);
-        assertThat(connection.request(late).interruption())
-                .isEqualTo(new CommandResult.Interruption(ProblemCode.TIMEOUT, "it did not answer within 1000 ms"));
-        behavior = (_, _) -> true;
+    void abortsProgramThatDoesNotReadItsInput() throws Exception {
+        server.addProgram("hang", ServerTest::hang);
+        var answer = fleet.runUntilAborted(
+                connection, timeout -> TestFleet.request("hang", "x".repeat(8 << 20), timeout, 100), _ -> true);
+        assertInterrupted(answer, ProblemCode.TIMEOUT);
+        assertMachineStillAnswers();
+    }
+
+    @Test
+    void abortsProgramThatPrintsWithoutAnsweringAndKeepsItsOutput() throws Exception {
+        server.addProgram("p", (_, out, _) -> {
+            while (true) {
+                print(out, "d");
+                Thread.sleep(50);
+            }
+        });
+        var answer = fleet.runUntilAborted(
+                connection,
+                timeout -> TestFleet.request("p", timeout),
+                each -> each.output().length() > 1);
+        assertInterrupted(answer, ProblemCode.TIMEOUT);
+        assertThat(answer.output()).matches("d{2,}");
+        assertRefused(connection, ProblemCode.TIMEOUT).endsWith("; next try in 1 s");
+        var before = server.connections();
+        assertMachineStillAnswers();
+        assertThat(server.connections())
+                .as("it may be the connection that is dead")
+                .isEqualTo(before + 1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void abortsProgramWithEndlessOutputOrErrors(boolean onErrors) throws Exception {
+        server.addProgram("p", (_, out, errors) -> flood(onErrors ? errors : out));
+        var answer = connection.request(TestFleet.request("p", "", TestFleet.LONG_TIMEOUT, 100_000));
+        assertInterrupted(answer, ProblemCode.ANSWER_TOO_LONG);
+        assertThat(answer.output() + answer.errors()).isEqualTo("y".repeat(onErrors ? 4096 : 100_000));
+        assertMachineStillAnswers();
+    }
+
+    private void assertMachineStillAnswers() throws Exception {
         fleet.advanceTime(Duration.ofMinutes(1));
-        assertAnswered("3");
-        assertThat(server.commands()).isEqualTo(2);
+        assertReached(connection);
+    }
+
+    private static int flood(OutputStream stream) throws IOException {
+        while (true) {
+            print(stream, "y".repeat(10_000));
+        }
     }
 }

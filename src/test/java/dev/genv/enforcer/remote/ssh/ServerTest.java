@@ -7,18 +7,19 @@ import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Every test has its own server, and a client without a connection. */
-public abstract class ServerTest {
+abstract class ServerTest {
     @TempDir
     Path directory;
 
-    public TestFleet fleet;
-    public FakeSshd server;
-    public Connection connection;
+    TestFleet fleet;
+    FakeSshd server;
+    Connection connection;
 
     @BeforeEach
     void start() throws IOException {
@@ -29,6 +30,12 @@ public abstract class ServerTest {
 
     static void assertReached(Connection connection) throws Exception {
         assertThat(connection.request(TestFleet.request("true"))).isEqualTo(new CommandResult("", "", 0, null));
+    }
+
+    /** A program that neither reads nor answers. */
+    static int hang(Object in, Object out, Object errors) throws InterruptedException {
+        Thread.sleep(Duration.ofMinutes(10));
+        return 0;
     }
 
     @AfterEach

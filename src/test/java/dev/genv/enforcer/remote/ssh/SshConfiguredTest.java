@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.time.Duration;
@@ -109,24 +108,6 @@ class SshConfiguredTest extends ServerTest {
 
         assertRefused(connection, ProblemCode.HOST_UNREACHABLE).contains("127.0.0.3 does not connect to it");
         await().untilAsserted(() -> assertThat(bastion.activeConnections()).isZero());
-    }
-
-    @Test
-    void abortsHangingCommandBehindAJumpHost() throws Exception {
-        var connection = connectThroughBastion(server.knownHostsLine(), bastion.knownHostsLine());
-        server.addProgram("p", (_, _, _) -> {
-            Thread.sleep(Duration.ofMinutes(10));
-            return 0;
-        });
-
-        var answer = fleet.runUntilAborted(
-                connection, timeout -> TestFleet.request("p", "x".repeat(8 << 20), timeout, 100), _ -> true);
-
-        assertThat(answer.interruption())
-                .extracting(CommandResult.Interruption::code)
-                .isEqualTo(ProblemCode.TIMEOUT);
-        fleet.advanceTime(Duration.ofMinutes(1));
-        assertReached(connection);
     }
 
     @Test

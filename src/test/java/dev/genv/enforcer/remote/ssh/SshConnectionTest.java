@@ -12,7 +12,6 @@ import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
 import dev.genv.enforcer.remote.ssh.SshConnection.BackOff;
 import dev.genv.enforcer.remote.ssh.SshConnection.SessionFactory;
-import dev.genv.enforcer.testsupport.ssh.Relay;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.List;
@@ -25,10 +24,6 @@ import org.junit.jupiter.api.Test;
 
 /** A connection is kept, lost and renewed. */
 class SshConnectionTest extends ServerTest {
-    @Test
-    void connectsOnlyWhenThereIsACommand() {
-        assertThat(server.connections()).isZero();
-    }
 
     @Test
     void reconnectsAtOnceAfterAServerRestart() throws Exception {
@@ -38,24 +33,6 @@ class SshConnectionTest extends ServerTest {
 
         assertReached(connection);
         assertThat(server.connections()).isEqualTo(2);
-    }
-
-    /** A machine loses its power, or a firewall drops the connection, and neither side is notified. */
-    @Test
-    void reconnectsWhenTheConnectionCarriesNoDataAnyMore() throws Exception {
-        try (var relay = new Relay("127.0.0.2", server.address(), server.port())) {
-            var target = "127.0.0.2:" + relay.port();
-            var relayed = fleet.connect(
-                    fleet.access("[127.0.0.2]:%d %s\n".formatted(relay.port(), server.hostKey())), target);
-            assertReached(relayed);
-            relay.stopForwarding();
-
-            assertRefused(relayed, ProblemCode.TIMEOUT, Duration.ofSeconds(1));
-            fleet.advanceTime(Duration.ofSeconds(1));
-
-            assertReached(relayed);
-            assertThat(server.connections()).isEqualTo(2);
-        }
     }
 
     @Test
@@ -76,24 +53,8 @@ class SshConnectionTest extends ServerTest {
         assertRefused(connection, ProblemCode.HOST_UNREACHABLE).doesNotContain("next try");
         fleet.advanceTime(Duration.ofMillis(500));
         assertRefused(connection, ProblemCode.HOST_UNREACHABLE)
-                .as("from the start")
+                .as("the pauses begin again")
                 .doesNotContain("next try");
-    }
-
-    @Test
-    void delaysTheNextAttemptAfterAHangingCommand() throws Exception {
-        server.addProgram("hang", SshConnectionTest::hang);
-
-        assertThat(fleet.runUntilAborted(connection, timeout -> TestFleet.request("hang", timeout), _ -> true)
-                        .interruption())
-                .extracting(CommandResult.Interruption::code)
-                .isEqualTo(ProblemCode.TIMEOUT);
-        assertRefused(connection, ProblemCode.TIMEOUT)
-                .contains("it did not answer within ")
-                .endsWith("0 ms; next try in 1 s");
-
-        fleet.advanceTime(Duration.ofMillis(500));
-        assertReached(connection);
     }
 
     @Test
@@ -116,7 +77,7 @@ class SshConnectionTest extends ServerTest {
 
     @Test
     void interruptAbortsOnlyTheCurrentCommand() throws Exception {
-        server.addProgram("hang", SshConnectionTest::hang);
+        server.addProgram("hang", ServerTest::hang);
         var task = new FutureTask<>(() -> connection.request(TestFleet.request("hang")));
         var thread = Thread.ofPlatform().start(task);
         await().until(() -> server.commands() == 1);
@@ -132,7 +93,7 @@ class SshConnectionTest extends ServerTest {
 
     @Test
     void closingAbortsTheCommandAndRefusesFurtherOnes() throws Exception {
-        server.addProgram("hang", SshConnectionTest::hang);
+        server.addProgram("hang", ServerTest::hang);
         var task = new FutureTask<>(() -> connection.request(TestFleet.request("hang")));
         Thread.ofVirtual().start(task);
         await().until(() -> server.commands() == 1);
@@ -165,22 +126,6 @@ class SshConnectionTest extends ServerTest {
     private int cut(Object in, Object out, Object errors) {
         server.cutConnections();
         return 0;
-    }
-
-    private static int hang(Object in, Object out, Object errors) throws InterruptedException {
-        Thread.sleep(Duration.ofMinutes(10));
-        return 0;
-    }
-
-    @Test
-    void survivesKeyReExchanges() throws Exception {
-        var text = "x".repeat(900_000);
-        for (var i = 0; i < 10; i++) {
-            assertThat(connection.request(TestFleet.request("echo", text, TestFleet.LONG_TIMEOUT, 1 << 20)))
-                    .isEqualTo(new CommandResult(text, "", 0, null));
-            server.rekey();
-        }
-        assertThat(server.connections()).isEqualTo(1);
     }
 
     @Test
