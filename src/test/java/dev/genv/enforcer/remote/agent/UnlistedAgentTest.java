@@ -110,11 +110,6 @@ class UnlistedAgentTest extends UnlistedSuite {
     }
 
     @Override
-    protected Path etc() {
-        return machine.etc;
-    }
-
-    @Override
     protected FakeNvidiaSmi smi() {
         return machine.nvidiaSmi;
     }
