@@ -8,7 +8,6 @@ import io.smallrye.config.ConfigValidationException.Problem;
 import java.net.BindException;
 import java.net.SocketException;
 import java.net.UnknownHostException;
-import java.nio.channels.UnresolvedAddressException;
 import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -36,7 +35,6 @@ class StartFailureTest {
                         new BindException("Address already in use"),
                         "the port is in use, or this machine does not have the address"),
                 Arguments.of(new UnknownHostException("gpu-1"), "the host name cannot be resolved"),
-                Arguments.of(new UnresolvedAddressException(), "this machine does not support this kind of address"),
                 Arguments.of(
                         new UnsupportedAddressTypeException(), "this machine does not support this kind of address"),
                 Arguments.of(new SocketException("Permission denied"), "Permission denied"));

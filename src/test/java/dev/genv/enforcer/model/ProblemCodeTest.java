@@ -12,8 +12,6 @@ import java.util.Comparator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 class ProblemCodeTest {
     private static final Path PAGE = Path.of("src/site/markdown/problems.md");
@@ -46,14 +44,6 @@ class ProblemCodeTest {
         }
         assertThat(ProblemCode.values())
                 .allSatisfy(each -> assertThat(code.toString()).containsPattern("ProblemCode\\." + each + "\\b"));
-    }
-
-    @ParameterizedTest
-    @EnumSource(ProblemCode.class)
-    void theTextsAreSentencesWithoutTableSeparators(ProblemCode code) {
-        assertThat(TEXTS.meaning(code)).matches("[^|\n]+\\.");
-        assertThat(TEXTS.consequence(code.consequence())).matches("[^|\n]+\\.");
-        assertThat(TEXTS.remedy(code).orElse("Nothing.")).matches("[^|\n]+\\.");
     }
 
     @Test

@@ -89,26 +89,6 @@ class NodeImmunityTest {
         }
     }
 
-    @Test
-    void protectedProgramIsImmuneAfterItsFileIsReplaced(@TempDir Path folder) throws Exception {
-        requireOtherUsers();
-        makeTraversable(folder);
-        var program = copyOfSleep(folder, "server");
-        var caring = new NodeBuilder(state, smi.path())
-                .programs(new ProtectedExecutable(program, "0"))
-                .host();
-        try (var old = Child.running(List.of(program.toString(), "600"), Map.of())) {
-            smi.process(0, old.pid(), "1");
-            caring.observe(Set.of());
-            Files.move(copyOfSleep(folder, "new"), program, StandardCopyOption.ATOMIC_MOVE);
-            assertProtected(old, caring);
-            try (var current = Child.running(List.of(program.toString(), "600"), Map.of())) {
-                smi.process(0, current.pid(), "1");
-                assertProtected(current, caring);
-            }
-        }
-    }
-
     /** Runs a program under the name of another one, in a mount namespace and, unless it is root's, a user namespace. */
     private static Child underMount(Path program, Path name, int uid) throws IOException {
         var id = Integer.toString(uid);

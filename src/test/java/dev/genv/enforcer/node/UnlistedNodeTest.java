@@ -10,7 +10,6 @@ import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,14 +19,13 @@ import org.junit.jupiter.api.io.TempDir;
 /** Unlisted processes on the node. */
 class UnlistedNodeTest extends UnlistedSuite {
     private final Path proc;
-    private final Path etc;
     private final FakeNvidiaSmi smi;
     private final ObservedHost host;
 
     UnlistedNodeTest(@TempDir Path folder) throws IOException {
         var fake = new FakeProc(folder.resolve("proc"));
         fake.writeSelf("000001ffffffffff", "");
-        etc = Files.createDirectories(fake.hostRoot().resolve("etc"));
+        fake.hostRoot();
         proc = fake.root();
         smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(1);
         DeviceFileHolder.write(proc, FakeNvidiaSmi.uuid(0));
@@ -37,11 +35,6 @@ class UnlistedNodeTest extends UnlistedSuite {
     @Override
     protected Path proc() {
         return proc;
-    }
-
-    @Override
-    protected Path etc() {
-        return etc;
     }
 
     @Override

@@ -3,7 +3,6 @@ package dev.genv.enforcer.store;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -15,7 +14,6 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
-import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -212,22 +210,6 @@ class DatabaseFaultTest extends StoreFixture {
         assertStartsWith(ProblemCode.DATA_FOREIGN);
     }
 
-    @Test
-    void aMissingFolderIsUsedWhenItIsThere() throws IOException {
-        stop();
-        directory = directory.resolve("later");
-        start();
-        assertStartsWith(ProblemCode.DATA_UNWRITABLE);
-        Files.createDirectory(
-                directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        cycle();
-        cycle();
-        assertThat(problems()).isEmpty();
-        var id = only().id();
-        restart();
-        assertThat(only().id()).isEqualTo(id);
-    }
-
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -278,23 +260,6 @@ class DatabaseFaultTest extends StoreFixture {
         assertThat(problems()).isEmpty();
         restart();
         assertThat(events.after(0, 100).events()).containsSubsequence(before);
-    }
-
-    @Test
-    void theDatabaseOfAnotherRunThatIsMovedIntoTheFolderStaysAsItIs() throws Exception {
-        cycle();
-        var others = events.after(0, 100).events();
-        stop();
-        var folder = directory;
-        directory = Files.createDirectory(folder.resolve("other"));
-        start();
-        cycle();
-        Files.move(folder.resolve(DataFolder.DATABASE), directory.resolve(DataFolder.DATABASE), REPLACE_EXISTING);
-        cycle();
-        cycle();
-        assertThat(problems()).contains(ProblemCode.DATA_UNWRITABLE);
-        restart();
-        assertThat(events.after(0, 100).events()).containsSubsequence(others);
     }
 
     @Test
@@ -353,24 +318,6 @@ class DatabaseFaultTest extends StoreFixture {
             assertThat(entry.active()).isTrue();
             assertThat(entry.cycles()).isEqualTo(901);
         });
-    }
-
-    @Test
-    void tablesInMemoryStaySmallIfACycleHasManyEvents() throws IOException {
-        stop();
-        maxBytes = 4 << 20;
-        start(new Database(new Database.Config(Optional.empty(), maxBytes), TestTimeouts.HANG, TestTimeouts.HANG));
-        for (var pid = 2_000; pid < 12_000; pid += 2_000) {
-            node.setSnapshot(host().devices(2)
-                    .with(IntStream.range(pid, pid + 1_200)
-                            .mapToObj(stray -> process(stray).uses(0))
-                            .toArray(GpuProcessBuilder[]::new)));
-            cycle();
-            assertThat(problems()).isEmpty();
-        }
-        var bytes = database.call(connection ->
-                new Sql(connection).number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"));
-        assertThat(bytes).isLessThan(maxBytes);
     }
 
     @Test

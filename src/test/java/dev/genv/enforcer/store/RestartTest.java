@@ -1,6 +1,5 @@
 package dev.genv.enforcer.store;
 
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -217,22 +216,6 @@ class RestartTest extends StoreFixture {
         assertThat(only().active()).isFalse();
         assertThat(events.after(0, 100).events()).extracting(Event::sequence).isSorted();
         assertThat(events.latest()).isGreaterThan(first);
-    }
-
-    @Test
-    void aCycleWithoutChangesWritesNoRowButItsOwn() throws Exception {
-        limits = new SafetyLimits(Duration.ZERO, null, 0); // a SIGTERM, and no SIGKILL
-        restart();
-        node.setSnapshot(host().devices(2)
-                .with(env("a").attached(0))
-                .with(process(7).uses(0))
-                .with(process(8).inEnvironment("a").uses(1)));
-        cycles(3);
-        var changes = "SELECT total_changes()";
-        var before = database.call(connection -> new Sql(connection).number(changes));
-        cycles(5);
-        var after = database.call(connection -> new Sql(connection).number(changes));
-        assertThat(after - before).isEqualTo(5);
     }
 
     private List<Signal> signals() {

@@ -27,7 +27,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** The metrics of hosts, violations and actions after complete cycles. */
@@ -122,15 +121,6 @@ class EnforcerMetricsTest {
         enforcer.runCycle();
         assertThat(find("missing.privileges", "privilege", "KILL")).hasValue(1);
         assertThat(find("missing.privileges", "privilege", "SYS_PTRACE")).isEmpty();
-    }
-
-    @Test
-    void recordsTheLockWaitOnlyWhenThereWasOne() {
-        first.setLockWait(Duration.ofMillis(1500));
-        enforcer.runCycle();
-        var wait = registry.get("genv.enforcer.lock.wait").timer();
-        assertThat(wait.count()).isEqualTo(1);
-        assertThat(wait.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(1500);
     }
 
     @Test

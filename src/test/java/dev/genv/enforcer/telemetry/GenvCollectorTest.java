@@ -10,9 +10,7 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
-import dev.genv.enforcer.telemetry.GenvCollector.Series;
 import dev.genv.enforcer.telemetry.GenvCollector.SeriesLimit;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -53,20 +51,6 @@ class GenvCollectorTest {
                 .anyMatch(series -> series.contains("gpu-1"));
         metrics.hosts.removeAll(List.copyOf(metrics.hosts));
         assertThat(metrics.afterCycle().samples()).isEmpty();
-    }
-
-    @Test
-    void afterAFailedCycleThereAreNoSeries() throws IOException {
-        assertThat(metrics.afterCycle().samples()).isNotEmpty();
-        metrics.hosts.add(null); // ends the cycle with an exception
-        assertThat(metrics.afterCycle().samples()).isEmpty();
-    }
-
-    @Test
-    void anotherNameOfAMachineHasNoSeries() throws IOException {
-        metrics.hosts.add(GenvMetricsFixture.used("alias").setMachine("the same"));
-        machine.setMachine("the same");
-        assertThat(metrics.afterCycle().samples().keySet()).noneMatch(series -> series.contains("alias"));
     }
 
     @Test
@@ -177,19 +161,5 @@ class GenvCollectorTest {
     @CsvSource({"0, 1000", "1, 1000", "30, 1000", "31, 967", "100, 300", "1000, 30", "100000, 0"})
     void allHostsHaveTheSameShare(int hosts, int limit) {
         assertThat(SeriesLimit.ofEachHost(hosts)).isEqualTo(limit);
-    }
-
-    @Test
-    void keepsWholeGroups() {
-        var first = List.of(series("1"), series("2"));
-        var second = List.of(series("3"), series("4"));
-        var third = List.of(series("5"));
-        assertThat(SeriesLimit.keep(List.of(first, second, third), 3))
-                .isEqualTo(new SeriesLimit.Kept(List.of(series("1"), series("2"), series("5")), 2));
-        assertThat(SeriesLimit.keep(List.of(first, second, third), 0)).isEqualTo(new SeriesLimit.Kept(List.of(), 5));
-    }
-
-    private static Series series(String eid) {
-        return new Series(GenvMetric.ENVIRONMENT_PROCESSES, List.of(eid), 1);
     }
 }

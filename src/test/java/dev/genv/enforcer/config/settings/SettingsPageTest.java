@@ -3,7 +3,6 @@ package dev.genv.enforcer.config.settings;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.testsupport.GeneratedSection;
-import io.smallrye.config.ConfigMapping;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
@@ -44,15 +43,6 @@ class SettingsPageTest {
             });
         }
         assertThat(checked).hasSize(5);
-    }
-
-    @Test
-    void everyGroupHasThePrefixThatTheServiceReadsItBy() {
-        assertThat(SettingsReader.GROUPS)
-                .allSatisfy(group -> assertThat(group.getPrefix())
-                        .isEqualTo(group.getType()
-                                .getAnnotation(ConfigMapping.class)
-                                .prefix()));
     }
 
     /** Two properties of one variable could not be told apart. */

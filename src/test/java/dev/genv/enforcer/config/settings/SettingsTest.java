@@ -74,18 +74,13 @@ class SettingsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            INTERVAL                   | 10             | general.interval             | PT10S
-            INTERVAL                   | 10s            | general.interval             | PT10S
             INTERVAL                   | ' 2m '         | general.interval             | PT2M
-            INTERVAL                   | 1h             | general.interval             | PT1H
             INTERVAL                   | 1500ms         | general.interval             | PT1.5S
-            MODE                       | AUDIT          | general.mode                 | AUDIT
             MODE                       | ' aUdIt '      | general.mode                 | AUDIT
             MODE                       | ''             | general.mode                 | ENFORCE
             WHATEVER                   | ''             | general.mode                 | ENFORCE
             NODE_NAME                  | ${HOME} a\\,b  | general.nodeName             | Optional[${HOME} a\\,b]
             GENV_TERMINATE_PROCESSES   | 0              | general.terminateProcesses   | false
-            GENV_TERMINATE_PROCESSES   | 1              | general.terminateProcesses   | true
             GENV_TMPDIR                | /srv/genv      | stateDirectory               | /srv/genv
             GENV_TMPDIR                | ' '            | stateDirectory               | /var/tmp/genv
             DATA_MAX_SIZE              | 4MiB           | data.dataMaxSize.bytes       | 4194304
@@ -97,17 +92,13 @@ class SettingsTest {
             REMOTE_TIMEOUT             | 3s             | remote.timeout               | PT3S
             REMOTE_SUDO                | false          | remote.sudo                  | false
             REMOTE_STATE_DIR           | /srv/genv      | remote.stateDir              | /srv/genv
-            REMOTE_EXIT_ON_ERROR       | true           | remote.exitOnError           | true
-            REMOTE_QUIET               | true           | remote.quiet                 | true
             # Otherwise the service would enforce on its own node instead of the machines.
             REMOTE_HOSTS               | ,              | isRemote                     | true
-            WEBHOOK_URL                | http://localhost:8000/    | notification.webhookUrl | Optional[http://localhost:8000/]
             WEBHOOK_URL                | http://127.0.0.1/         | notification.webhookUrl | Optional[http://127.0.0.1/]
             WEBHOOK_URL                | http://[::1]:8000/x?y=1   | notification.webhookUrl | Optional[http://[::1]:8000/x?y=1]
             WEBHOOK_URL                | https://example.org       | notification.webhookUrl | Optional[https://example.org]
             # Quarkus expands it.
             QUARKUS_HTTP_PORT          | ${PORT:8080}   | http.httpPort                | 8080
-            QUARKUS_MANAGEMENT_PORT    | ${PORT:8080}   | http.managementPort          | 9000
             """)
     void readsTheValue(String variable, String value, String setting, String expected) throws InvalidSettingsException {
         assertThat(read(Map.of(variable, value))).extracting(setting).asString().isEqualTo(expected);
@@ -115,13 +106,10 @@ class SettingsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "NON_ENV_PROCESSES,off,OFF",
         "NON_ENV_PROCESSES,false,OFF",
-        "NON_ENV_PROCESSES,Audit,AUDIT",
         "NON_ENV_PROCESSES,enforce,ENFORCE",
         "NON_ENV_PROCESSES,TRUE,ENFORCE",
         "UNLISTED_PROCESSES,off,OFF",
-        "UNLISTED_PROCESSES,false,OFF",
         "UNLISTED_PROCESSES,Audit,AUDIT",
         "MAX_DEVICES_PER_USER_MODE,off,OFF"
     })
@@ -217,15 +205,10 @@ class SettingsTest {
     @CsvSource(delimiter = '|', textBlock = """
             MODE                     | enforec              | expected enforce or audit
             INTERVAL                 | abc                  | expected 0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m
-            INTERVAL                 | -1                   | expected 0 for a single cycle
-            INTERVAL                 | 1x                   | expected 0 for a single cycle
             INTERVAL                 | 500ms                | expected 0 for a single cycle
             INTERVAL                 | 25h                  | expected 0 for a single cycle
-            INTERVAL                 | 10 s s               | expected 0 for a single cycle
             INTERVAL                 | PT10S                | expected 0 for a single cycle
-            INTERVAL                 | 99999999999          | expected 0 for a single cycle
             COMPLIANCE_PERIOD        | 0                    | expected a time from 1s to 24h, such as 60s or 10m
-            PROTECTED_EXECUTABLES    | Xorg                 | expected absolute paths
             PROTECTED_EXECUTABLES    | opt/a                | expected absolute paths
             PROTECTED_EXECUTABLES    | /opt/a@              | expected absolute paths
             PROTECTED_EXECUTABLES    | /opt/a,b@alice       | expected absolute paths
@@ -233,8 +216,6 @@ class SettingsTest {
             EXEMPT_USERS             | @                    | expected names or uids of users, such as alice,1003
             EXEMPT_USERS             | alice@host           | expected names or uids
             EXEMPT_USERS             | 4294967295           | expected names or uids
-            EXEMPT_USERS             | 9999999999           | expected names or uids
-            EXEMPT_USERS             | 12345678901          | expected names or uids
             EXEMPT_USERS             | a=b                  | expected names or uids
             EXEMPT_USERS             | *                    | expected names or uids
             EXEMPT_USERS             | /home/alice          | expected names or uids
@@ -247,47 +228,31 @@ class SettingsTest {
             MAX_MEMORY_FOR_USER      | john=1g,john=2g      | expected users with an amount of memory each, each once, such as john=40g,paul=512mi
             ENV_OWNER                | maybe                | expected off, audit or enforce
             UNLISTED_PROCESSES       | enforce              | expected off or audit, because this rule only reports
-            UNLISTED_PROCESSES       | true                 | expected off or audit, because this rule only reports
             STATE_DIR                | relative             | expected an absolute path
             GENV_METRICS             | some                 | expected off, hosts or all
             REQUIRE_HOST_PID         | maybe                | expected true or false
             GENV_TERMINATE_PROCESSES | no                   | expected 0 or 1
             DATA_MAX_SIZE            | 4095KiB              | expected a size from 4MiB to 1024GiB, such as 256MiB or 2GiB
             QUARKUS_HTTP_PORT        | $PORT                | expected a port, 0 to 65535
-            QUARKUS_MANAGEMENT_PORT  | $PORT                | expected a port, 0 to 65535
             TERMINAL_MESSAGES        | maybe                | expected on or off
             MAIL_HOST                | a b                  | expected the name or the address of a host
-            MAIL_PORT                | 65536                | expected a port, 0 to 65535
             MAIL_TLS                 | maybe                | expected required, opportunistic or none
-            MAIL_FROM                | gpu                  | expected a mail address
             MAIL_FROM                | GPU <gpu@example.org> | expected a mail address
             MAIL_TO                  | user@example.org     | expected a mail address with {user}
             MAIL_TO                  | {user}               | expected a mail address with {user}
-            MAIL_CC                  | a@b.org,c@d.org      | expected a mail address
             MAIL_DELAY               | 25h                  | expected a time from 0s to 24h
-            MAIL_MAX_PER_HOUR        | 0                    | expected a whole number from 1 to 60
             MAIL_MAX_PER_HOUR        | 61                   | expected a whole number from 1 to 60
             WEBHOOK_FORMAT           | xml                  | expected cloudevents or text
             WEBHOOK_EVENTS           | acted,closed         | expected opened, warned, acted or resolved, such as acted,resolved
             MAIL_REPLY_TO            | somebody             | expected a mail address
             PUBLIC_URL               | gpus.example.org     | expected an address with https or http and a host
-            WEBHOOK_PLAIN_HTTP       | perhaps              | expected true or false
             REMOTE_HOSTS             | gpu-1,@              | "@" is not a user name
             REMOTE_HOSTS             | gpu-1:99999          | "gpu-1:99999" is not a port
-            REMOTE_HOSTFILE          | relative             | expected an absolute path
             REMOTE_HOSTFILE          | /does/not/exist      | /does/not/exist: there is no such file
             REMOTE_KNOWN_HOSTS       | /does/not/exist      | expected a file that can be read
             REMOTE_USERNAME          | -oProxyCommand       | expected the name of a user
-            REMOTE_USERNAME          | a b                  | expected the name of a user
             REMOTE_IDENTITY_FILE     | /does/not/exist      | expected a file that can be read
-            REMOTE_IDENTITY_FILE     | /                    | expected a file that can be read
-            REMOTE_SSH_CONFIG        | relative             | expected an absolute path
             REMOTE_TIMEOUT           | 0                    | expected a time from 1ms to 24h
-            REMOTE_TIMEOUT           | soon                 | expected a time from 1ms to 24h
-            REMOTE_SUDO              | maybe                | expected true or false
-            REMOTE_STATE_DIR         | genv                 | expected an absolute path
-            REMOTE_EXIT_ON_ERROR     | 1                    | expected true or false
-            REMOTE_QUIET             | yes                  | expected true or false
             """)
     void refusesAnInvalidValue(String variable, String value, String reason) {
         assertThat(errors(Map.of(variable, value)))
@@ -330,15 +295,10 @@ class SettingsTest {
                 "API_TOKEN|s3cret|there is no such setting; did you mean GENV_ENFORCER_API_TOKEN_FILE?",
                 "REMOTE_PASSPHRASE|s3cret|there is no such setting; did you mean GENV_ENFORCER_REMOTE_PASSPHRASE_FILE?",
                 "API_TOKEN_FILE|s3cret|expected an absolute path",
-                "API_TOKEN_FILE|/s3cret|expected a file with a token, and it cannot be read",
-                "REMOTE_PASSPHRASE_FILE|s3cret|expected an absolute path",
                 "REMOTE_PASSPHRASE_FILE|/s3cret|expected a file that can be read",
-                "MAIL_PASSWORD_FILE|/s3cret|expected a file",
                 "WEBHOOK_SECRET_FILE|/s3cret|expected a file",
                 "WEBHOOK_URL_FILE|/s3cret|expected a file",
                 "WEBHOOK_URL|hooks.example.org/s3cret|expected an address",
-                "WEBHOOK_URL|ftp://hooks.example.org/s3cret|expected an address",
-                "WEBHOOK_URL|https:///s3cret|expected an address",
                 "WEBHOOK_URL|https://user:s3cret@hooks.example.org/|expected an address",
                 "WEBHOOK_URL|https://hooks.example.org/s3cret#x|expected an address",
                 "WEBHOOK_URL|https://hooks.example.org/ s3cret|expected an address",
@@ -438,10 +398,7 @@ class SettingsTest {
         "STATE_CHANGE_GRACE,GENV_ENFORCER_GRACE replaces it",
         "JOURNAL_DIR,GENV_ENFORCER_DATA_DIR replaces it",
         "JOURNAL_MAX_SIZE,GENV_ENFORCER_DATA_MAX_SIZE replaces it",
-        "JOURNAL_MAX_AGE,GENV_ENFORCER_DATA_MAX_AGE replaces it",
         "GPU_SOURCE,the service reads the GPUs with nvidia-smi only",
-        "NVML_LIBRARY,the service reads the GPUs with nvidia-smi only",
-        "NVML_HOLD,the service reads the GPUs with nvidia-smi only",
         "REMOTE_AGENT,the service's own Python program replaces it"
     })
     void refusesAnUnknownVariableAndNamesItsReplacement(String name, String hint) {
@@ -454,12 +411,7 @@ class SettingsTest {
             strings = {
                 "PORT=tcp://10.0.0.1:8080",
                 "PORT_8080_TCP=tcp://10.0.0.1:8080",
-                "PORT_8080_TCP_ADDR=10.0.0.1",
-                "SERVICE_HOST=10.0.0.1",
-                "SERVICE_PORT=8080",
                 "SERVICE_PORT_HTTP=8080",
-                "METRICS_SERVICE_HOST=10.0.0.2",
-                "METRICS_PORT=tcp://10.0.0.2:8080",
                 "METRICS_PORT_8080_TCP_PROTO=tcp"
             })
     void ignoresVariablesThatKubernetesAdds(String variable) throws InvalidSettingsException {

@@ -18,6 +18,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Device numbers are those of {@code /dev/zero} (1:5) and of files that are no GPU's. */
 @Timeout(600)
@@ -58,19 +60,6 @@ class DeviceHoldersTest {
                 .toList();
     }
 
-    @Test
-    void findsAnOpenFile() throws IOException {
-        link(5, "fd/3", GPU);
-        var facts = search();
-        assertThat(facts.holders())
-                .singleElement()
-                .satisfies(holder -> assertThat(holder.minors()).containsExactly(DeviceFileHolder.MINOR));
-        assertThat(facts.incomplete()).isEmpty();
-        assertThat(facts.gpus())
-                .hasSize(2)
-                .anySatisfy(gpu -> assertThat(gpu.text()).contains("GPU-5", "Device Minor: \t 5"));
-    }
-
     /** As a file on another user's FUSE mount; a link to itself cannot be examined either. */
     @Test
     void skipsAFileThatCannotBeExamined() throws IOException {
@@ -82,55 +71,25 @@ class DeviceHoldersTest {
                 .contains("Too many levels of symbolic links");
     }
 
-    private void map(int pid, String text) throws IOException {
-        Files.writeString(root.resolve(Integer.toString(pid)).resolve("maps"), text);
-    }
-
-    /** Returns the line of a mapping of the GPU's file. */
-    private static String line() throws IOException {
+    /**
+     * As if the service lacked the privilege to examine {@code map_files}. A user's own file system can give a path any numbers, but no
+     * user can open a device file there.
+     */
+    @ParameterizedTest
+    @CsvSource({"0100002, true", "010100000, false"})
+    void mappingIsThatOfAFileThatWasOpened(String flags, boolean isMapped) throws IOException {
+        link(5, "fd/3", GPU);
+        var folder = Files.createDirectories(root.resolve("5/fdinfo"));
+        Files.writeString(folder.resolve("3"), "pos:\t0\nflags:\t%s\nmnt_id:\t22\n".formatted(flags));
         var device = (long) Files.getAttribute(GPU, "unix:dev");
-        return "00400000-00401000 rw-s 00000000 %02x:%02x %d                        /any name\n"
-                .formatted(device >>> 8, device & 0xff, (long) Files.getAttribute(GPU, "unix:ino"));
-    }
-
-    private void describe(int pid, int descriptor, String flags) throws IOException {
-        var folder = Files.createDirectories(root.resolve(Integer.toString(pid)).resolve("fdinfo"));
         Files.writeString(
-                folder.resolve(Integer.toString(descriptor)), "pos:\t0\nflags:\t%s\nmnt_id:\t22\n".formatted(flags));
-    }
-
-    private HolderFacts.Holder only() {
-        var found = search().holders();
-        assertThat(found).hasSize(1);
-        return found.getFirst();
-    }
-
-    @Test
-    void findsAMappingWithoutADescriptor() throws IOException {
-        link(5, "fd/0", OTHER);
-        link(5, "map_files/400000-401000", GPU);
-        map(5, "00300000-00301000 rw-p 00000000 00:00 0 [heap]\n" + line());
-        assertThat(only().minors()).containsExactly(DeviceFileHolder.MINOR);
-        assertThat(only().mapped()).containsExactly(DeviceFileHolder.MINOR);
-    }
-
-    /** As if the service lacked the privilege to examine {@code map_files}. */
-    @Test
-    void mappingIsThatOfTheOpenFileWithTheSameInode() throws IOException {
-        link(5, "fd/3", GPU);
-        describe(5, 3, "0100002");
-        map(5, line());
-        assertThat(only().mapped()).containsExactly(DeviceFileHolder.MINOR);
-    }
-
-    /** A user's own file system can give a path any numbers, but no user can open a device file there. */
-    @Test
-    void mappingIsNotThatOfAFileThatWasNotOpened() throws IOException {
-        link(5, "fd/3", GPU);
-        describe(5, 3, "010100000");
-        map(5, line());
-        assertThat(only().minors()).containsExactly(DeviceFileHolder.MINOR);
-        assertThat(only().mapped()).isEmpty();
+                root.resolve("5/maps"),
+                "00400000-00401000 rw-s 00000000 %02x:%02x %d                        /any name\n"
+                        .formatted(device >>> 8, device & 0xff, (long) Files.getAttribute(GPU, "unix:ino")));
+        assertThat(search().holders()).singleElement().satisfies(holder -> {
+            assertThat(holder.minors()).containsExactly(DeviceFileHolder.MINOR);
+            assertThat(holder.mapped().contains(DeviceFileHolder.MINOR)).isEqualTo(isMapped);
+        });
     }
 
     @Test
@@ -157,14 +116,6 @@ class DeviceHoldersTest {
         var found = slow.search(Set.of());
         assertThat(found.pids()).isNotEmpty().isSubsetOf(20, 19, 18, 17, 16, 15);
         assertThat(found.incomplete()).isEqualTo("the time for the search was used up");
-    }
-
-    @Test
-    void findsNothingWithoutTheDriver() throws IOException {
-        link(5, "fd/3", GPU);
-        Files.writeString(root.resolve("devices"), "Character devices:\n  1 mem\n\nBlock devices:\n  1 nvidia\n");
-        assertThat(search().holders()).isEmpty();
-        assertThat(search().incomplete()).isEmpty();
     }
 
     @Test

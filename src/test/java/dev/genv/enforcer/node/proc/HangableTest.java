@@ -10,10 +10,8 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.proc.Hangable.Limits;
 import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -40,29 +38,6 @@ class HangableTest {
     @AfterEach
     void release() {
         released.countDown();
-    }
-
-    @Test
-    void failureIsPassedOnAndTheNextReadIsTried() throws Exception {
-        var reader = reader(LONG, LONG);
-        for (var i = 0; i < 100; i++) {
-            assertThatThrownBy(() -> reader.call(process(1), ALICE, () -> {
-                        throw new FileNotFoundException("why");
-                    }))
-                    .isInstanceOf(FileNotFoundException.class)
-                    .hasMessage("why");
-        }
-        assertThat(reader.call(process(1), ALICE, () -> 1)).isEqualTo(1);
-    }
-
-    @Test
-    void manyReadsNeedFewThreads() throws Exception {
-        var reader = reader(LONG, LONG);
-        var threads = new HashSet<Thread>();
-        for (var i = 0; i < 5000; i++) {
-            threads.add(reader.call(process(i), ALICE, Thread::currentThread));
-        }
-        assertThat(threads).hasSizeLessThan(LISTED.most()).allMatch(Thread::isDaemon);
     }
 
     @Test
@@ -131,23 +106,6 @@ class HangableTest {
         await().until(() -> canRead(shortTimeout, process(100), BOB));
     }
 
-    /** So nobody can keep the service from searching by processes on the GPUs. */
-    @Test
-    void hangingListedProcessesLeaveThreadsForSearches() {
-        for (var i = 0; i < LISTED.most() / 2; i++) {
-            assertTimesOut(shortTimeout, i, 2000 + i);
-        }
-        var searches = shortTimeout.with(limits(Limits.SEARCHED, SHORT, LONG));
-        await().until(() -> canRead(searches, process(100), BOB));
-    }
-
-    @Test
-    void processThatHangsInASearchIsNotReadAgain() {
-        var searches = shortTimeout.with(limits(Limits.SEARCHED, SHORT, LONG));
-        assertTimesOut(searches, 1, ALICE);
-        assertUnanswered(shortTimeout, 1, ALICE, Failure.TIMEOUT);
-    }
-
     /** What it would still do must not happen, for example while it waits for a lock. */
     @Test
     void abandonedThreadIsInterrupted() {
@@ -193,22 +151,6 @@ class HangableTest {
         await().until(() -> canRead(shortTimeout, process(2), ALICE));
         await().until(() -> read.size() == 4); // the abandoned thread ends its own item
         assertThat(read).containsExactly(1, 2, 3, 2);
-    }
-
-    @Test
-    void failureOfABatchIsPassedOn() {
-        assertThatThrownBy(() -> reader(LONG, LONG).callAll(List.of(1), _ -> {
-                    throw new IllegalStateException("why");
-                }))
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessage("why");
-    }
-
-    @Test
-    void interruptEndsABatch() {
-        var reader = reader(LONG, LONG);
-        Thread.currentThread().interrupt();
-        assertThatThrownBy(() -> reader.callAll(List.of(1), this::hanging)).isInstanceOf(InterruptedException.class);
     }
 
     /** Returns the failure. */

@@ -19,20 +19,6 @@ class MachineFilesTest {
     }
 
     @Test
-    void unreadableFactsAreEmpty() throws IOException {
-        Files.createDirectories(fake.hostRoot().resolve("etc"));
-        assertThat(machine.access(true).capabilities()).isZero();
-        assertThat(machine.access(true).securityLabel()).isEmpty();
-        assertThat(machine.access(true).pidNamespace()).isEmpty();
-        var facts = machine.facts(1, 2);
-        assertThat(facts.machineId()).isEmpty();
-        assertThat(facts.bootId()).isEmpty();
-        assertThat(facts.driver()).isEmpty();
-        assertThat(facts.beforeListing()).isEqualTo(1);
-        assertThat(facts.beforeState()).isEqualTo(2);
-    }
-
-    @Test
     void readsTheAppArmorLabelOfNewerKernels() throws IOException {
         fake.writeSelf("0", "system_u:system_r:container_t:s0");
         var folder = Files.createDirectories(fake.root().resolve("self/attr/apparmor"));

@@ -33,16 +33,6 @@ class ProcFsTest {
         assertThat(proc.pids()).containsExactlyInAnyOrder(1, 812);
     }
 
-    @Test
-    void missingProcessHasNoArguments() throws IOException {
-        fake.process(812).arguments("python", "a b", "");
-        assertThat(proc.arguments(new ProcessId(812, 1000), 1000, 100))
-                .asString()
-                .isEqualTo("python\0a b\0\0");
-        assertThat(proc.arguments(new ProcessId(812, 1000), 1000, 3)).asString().isEqualTo("pyt");
-        assertThat(proc.arguments(new ProcessId(813, 1000), 1000, 100)).isEmpty();
-    }
-
     /** As with hidepid=1: the kernel does not tell whether it exists. Here the folder is a loop of links. */
     @Test
     void processThatCannotBeExaminedIsNotGone() throws IOException {

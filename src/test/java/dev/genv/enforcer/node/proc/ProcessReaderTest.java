@@ -10,7 +10,6 @@ import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
-import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.CProgram;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -41,19 +40,6 @@ class ProcessReaderTest {
         reader = new ProcessReader(new ProcFs(folder));
     }
 
-    /** Its first thread may end by itself: it must not hide behind that. */
-    @Test
-    void processIsAliveWhileAnyThreadRuns() throws IOException {
-        var process = proc.process(812).uid(1003).state('Z').threads(3);
-        Files.delete(process.file("environ"));
-        process.thread(812).state('Z');
-        process.thread(813).withoutEnvironment();
-        process.thread(814).environ("GENV_ENVIRONMENT_ID=a");
-
-        assertThat(observe(812))
-                .hasValueSatisfying(seen -> assertThat(named(seen)).isEqualTo(new Membership.InEnvironment("a")));
-    }
-
     @Test
     void membershipIsUnknownWhenAllThreadsSeemToHaveExited() throws IOException {
         var process = proc.process(812).uid(1003).state('Z').threads(2);
@@ -81,23 +67,6 @@ class ProcessReaderTest {
     void processThatChangesItsNameDuringTheReadIsObserved() throws Exception {
         assertThat(isObservedWhenChangedDuringTheRead(process -> process.command("other")))
                 .isTrue();
-    }
-
-    /** It can lay its environment into a file system of its own that never answers: here a pipe that nobody writes. */
-    @Test
-    void hangingEnvironmentIsUnknownAndDelaysNoOtherProcess() throws Exception {
-        var process = proc.process(812).threads(2);
-        Files.delete(process.file("environ"));
-        var pipe = Fifo.at(process.file("environ"));
-        proc.process(813).environ("GENV_ENVIRONMENT_ID=a");
-        var silent = new Membership.Unknown("its environ does not answer");
-        assertThat(membership(812)).isEqualTo(silent);
-        assertThat(membership(813)).isEqualTo(new Membership.InEnvironment("a"));
-        process.state('Z').thread(814).environ("GENV_ENVIRONMENT_ID=a");
-        assertThat(membership(812)).as("it is asked once").isEqualTo(silent);
-
-        Files.writeString(pipe, "GENV_ENVIRONMENT_ID=b");
-        await().until(() -> membership(812).equals(new Membership.InEnvironment("a")));
     }
 
     /** Alice is 1000 and has subordinate uids; each of her processes takes three quarters of the time. */
@@ -131,18 +100,6 @@ class ProcessReaderTest {
         }
     }
 
-    @Test
-    void processOfRootIsNotPermittedForOrdinaryUser() throws IOException {
-        Requirements.ordinaryUser();
-        Requirements.require(
-                Files.getAttribute(REAL.resolve("1"), "unix:uid").equals(0),
-                "a process 1 of root",
-                "run outside of a user namespace");
-        assertThat(observe(new ProcessReader(new ProcFs(REAL)), 1))
-                .map(ProcessReaderTest::named)
-                .contains(Membership.NOT_PERMITTED);
-    }
-
     private static List<Integer> unread(List<ProcessFacts> processes) {
         return processes.stream()
                 .filter(process -> process.environ()
@@ -168,10 +125,6 @@ class ProcessReaderTest {
             case Content.Unavailable(var reason) -> reason;
             case Content.Overwritten() -> new Membership.Unknown("it is overwritten");
         };
-    }
-
-    private Membership membership(int pid) throws IOException {
-        return named(observe(pid).orElseThrow());
     }
 
     /** Its environment is a pipe, which somebody opens just when it is read: after the first look at {@code stat}. */

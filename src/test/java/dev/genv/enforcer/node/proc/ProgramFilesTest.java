@@ -75,27 +75,6 @@ class ProgramFilesTest {
         assertThat(problems).isEmpty();
     }
 
-    @Test
-    void builtInProgramsAreProtected() throws IOException {
-        var mps = file("usr/bin/nvidia-cuda-mps-server");
-        var xorg = file("usr/lib/xorg/Xorg");
-        var immunityCheck = load(List.of());
-        proc.process(812).exe(mps);
-        proc.process(813).exe(xorg);
-        assertThat(immunity(immunityCheck, 812, ALICE)).isNotNull();
-        assertThat(immunity(immunityCheck, 813, 0L)).isNotNull();
-        assertThat(immunity(immunityCheck, 813, ALICE)).isNull();
-    }
-
-    @Test
-    void unknownUserOfProgramIsReportedAndRootStaysProtected() throws IOException {
-        proc.process(812).exe(file("opt/server"));
-        var immunityCheck = load(List.of("/opt/server@bob"));
-        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.SETTING_USER_UNKNOWN);
-        assertThat(immunity(immunityCheck, 812, 0L)).isNotNull();
-        assertThat(immunity(immunityCheck, 812, ALICE)).isNull();
-    }
-
     /** Only links of root's are on this way, and an absolute one stays within the host. */
     @Test
     void linksAreFollowedWithinTheHost() throws IOException {
@@ -179,19 +158,6 @@ class ProgramFilesTest {
         assertThat(immunity(immunityCheck, 814, 0L))
                 .as("the same file by another name")
                 .isNotNull();
-    }
-
-    @Test
-    void processOfUnknownProgramIsImmuneIfItMayBeProtected() throws IOException {
-        file("opt/server");
-        proc.process(812);
-        var immunityCheck = load(List.of("/opt/server"));
-        assertThat(immunity(immunityCheck, 812, 0L))
-                .isNotNull()
-                .extracting(Immunity::reason)
-                .asString()
-                .startsWith("it is unknown whether it runs a protected program");
-        assertThat(immunity(immunityCheck, 812, ALICE)).isNull();
     }
 
     /** Who lets his first thread end has no program there any more; it must not become a shield. */

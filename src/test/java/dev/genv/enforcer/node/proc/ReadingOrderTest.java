@@ -15,12 +15,6 @@ class ReadingOrderTest {
     private static final Duration SLOW = Duration.ofMillis(50);
     private long nanos;
 
-    @Test
-    void theProcessesOfOneOwnerKeepTheirOrder() {
-        assertThat(read(List.of(3, 1, 2), _ -> FAST)).containsExactly(3, 1, 2);
-        assertThat(read(List.of(), _ -> FAST)).isEmpty();
-    }
-
     /** The pids from 1000 on are Alice's. All of Bob's processes together take less time than one of hers. */
     @Test
     void slowProcessesDelayOnlyThoseOfTheirOwner() {

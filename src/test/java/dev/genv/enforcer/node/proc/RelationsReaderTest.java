@@ -56,15 +56,6 @@ class RelationsReaderTest {
         assertThat(parent.namespacePids()).isEqualTo(bytes("30"));
     }
 
-    /** As Relations.ancestors of the agent: it is the same for every process. */
-    @Test
-    void firstProcessIsNoAncestor() throws IOException {
-        proc.process(JOB).environ("HOME=/").overwrite().parent(30);
-        proc.process(30).parent(1);
-        proc.process(1);
-        assertThat(read(Set.of(), JOB).related()).extracting(ProcessFacts::pid).containsExactly(30);
-    }
-
     /** As Relations.of of the agent: a session of one process and the user of another one relate nothing. */
     @Test
     void relativesHaveTheUserOfTheProcessWhoseSessionOrUnitTheyShare() throws IOException {
@@ -92,17 +83,6 @@ class RelationsReaderTest {
                 .extracting(ProcessFacts::pid)
                 .contains(9000)
                 .doesNotContain(50);
-    }
-
-    @Test
-    void listedProcessesAreNotReadTwice() throws IOException {
-        proc.process(JOB).environ("HOME=/").overwrite().parent(813).session(813);
-        proc.process(813).environ("GENV_ENVIRONMENT_ID=a").namespacePids("813\t7");
-        var relations = read(Set.of(), JOB, 813);
-        assertThat(relations.related()).isEmpty();
-        assertThat(relations.processes())
-                .extracting(ProcessFacts::namespacePids)
-                .contains(bytes("813\t7"));
     }
 
     @Test

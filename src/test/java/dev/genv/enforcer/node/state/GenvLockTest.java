@@ -9,7 +9,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.node.state.GenvLock.LockException;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -40,22 +39,6 @@ class GenvLockTest {
     @AfterEach
     void close() throws IOException {
         directory.close();
-    }
-
-    @Test
-    void doesNotWaitWithoutLockFile() throws Exception {
-        assertThat(directory.has(GenvLock.NAME)).isFalse();
-        assertThat(GenvLock.acquire(directory, SHORT, false)).isNull();
-        assertThat(file).doesNotExist();
-    }
-
-    @Test
-    void createsWorldWritableLockFile() throws Exception {
-        try (var lock = GenvLock.acquire(directory, SHORT, true)) {
-            assertThat(lock).isNotNull();
-            assertThat((int) Files.getAttribute(file, "unix:mode") & 07777).isEqualTo(0666);
-        }
-        assertThat(directory.has(GenvLock.NAME)).isTrue();
     }
 
     @Test
@@ -120,29 +103,6 @@ class GenvLockTest {
         var waiting = startWaiting();
         lease.close();
         requireNonNull(waiting.get()).close();
-    }
-
-    @Test
-    void refusesLockFileThatIsNotARegularFile() throws Exception {
-        Fifo.at(file);
-        assertRefused("is not a regular file");
-        Files.createDirectory(file);
-        assertRefused("is not a regular file");
-        Files.createSymbolicLink(file, Files.createFile(file.resolveSibling("elsewhere")));
-        assertRefused("is a symbolic link");
-        Files.createSymbolicLink(file, file.resolveSibling("absent"));
-        assertRefused("is a symbolic link");
-        assertThat(file.resolveSibling("absent")).doesNotExist();
-    }
-
-    private void assertRefused(String why) throws IOException {
-        for (var create : new boolean[] {true, false}) {
-            assertThatThrownBy(() -> GenvLock.acquire(directory, LONG, create))
-                    .isInstanceOfSatisfying(
-                            LockException.class, e -> assertThat(e.file()).isNull())
-                    .hasMessageContainingAll("genv.lock", why);
-        }
-        Files.delete(file);
     }
 
     private static void assertTimeout(LockException e) {

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.node.state;
 
-import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
@@ -41,32 +40,10 @@ class LockHoldersTest {
     }
 
     @Test
-    void ignoresLocksOfOtherFiles() throws IOException {
-        locks("1: FLOCK  ADVISORY  WRITE 99 fe:10:21472950 0 EOF", "2: FLOCK  ADVISORY  WRITE 98 fe:10:147295 0 EOF");
-        assertThat(explained()).isEqualTo(BEFORE + "/proc/locks does not show the holder");
-        assertThat(holders.pid(FILE)).isEmpty();
-    }
-
-    @Test
     void reportsHolderInAnotherPidNamespace() throws IOException {
         locks("1: FLOCK  ADVISORY  WRITE 0 fe:10:2147295 0 EOF");
         assertThat(explained()).isEqualTo(BEFORE + "a process of another PID namespace");
         assertThat(holders.pid(FILE)).isEmpty();
-    }
-
-    @Test
-    void namesABoundedNumberOfSharedHolders() throws IOException {
-        var lines = new String[50];
-        for (var i = 0; i < lines.length; i++) {
-            lines[i] = "%d: FLOCK  ADVISORY  READ %d fe:10:2147295 0 EOF".formatted(i, i == 0 ? 812 : 9000 + i);
-        }
-        locks(lines);
-        assertThat(explained())
-                .startsWith(BEFORE + "process 812 (a) b) of uid 1003, process 9001")
-                .endsWith("and 17 more");
-        assertThat(holders.facts(LockException.timeout(LIMIT, FILE), LIMIT, LIMIT)
-                        .holders())
-                .hasSize(20);
     }
 
     /** As btrfs does it: stat(2) and /proc/locks tell different devices. */
@@ -79,30 +56,9 @@ class LockHoldersTest {
     }
 
     @Test
-    void unparsableLinesNameNoHolder() throws IOException {
-        locks(
-                "",
-                "x",
-                "1: FLOCK  ADVISORY  WRITE x fe:10:2147295 0 EOF",
-                "1: FLOCK  ADVISORY  WRITE 1 fffffffff:1:2147295 0 EOF");
-        assertThat(explained()).contains("does not show");
-    }
-
-    @Test
     void reportsUnreadableLocks() {
         assertThat(explained()).startsWith(BEFORE + "the holder cannot be read");
         assertThat(holders.pid(FILE)).isEmpty();
-    }
-
-    @Test
-    void knowsTheHolderOfARealLock(@TempDir Path folder) throws Exception {
-        var real = new LockHolders(new ProcFs(Path.of("/proc")));
-        try (var directory = requireNonNull(StateDirectory.open(folder));
-                var lock = GenvLock.acquire(directory, Duration.ofSeconds(1), true)) {
-            assertThat(lock).isNotNull();
-            assertThat(real.pid(requireNonNull(directory.status("genv.lock"))))
-                    .hasValue((int) ProcessHandle.current().pid());
-        }
     }
 
     private String explained() {

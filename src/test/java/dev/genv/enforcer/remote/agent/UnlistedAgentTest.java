@@ -109,11 +109,6 @@ class UnlistedAgentTest extends UnlistedSuite {
     }
 
     @Override
-    protected Path etc() {
-        return machine.etc;
-    }
-
-    @Override
     protected FakeNvidiaSmi smi() {
         return machine.nvidiaSmi;
     }

@@ -51,32 +51,6 @@ public final class DeviceFileHolder implements AutoCloseable {
         return new DeviceFileHolder(child, file);
     }
 
-    /** Starts a process that gets the file from another one, which exits then, over this socket. */
-    public static DeviceFileHolder receive(Path socket, Map<String, String> variables) throws IOException {
-        var receiver = Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", """
-                import array, socket, time
-                server = socket.socket(socket.AF_UNIX)
-                server.bind('%s')
-                server.listen(1)
-                passed = server.accept()[0].recvmsg(1, socket.CMSG_SPACE(4))
-                while True: time.sleep(1000)
-                """.formatted(socket)), variables);
-        await().until(() -> Files.exists(socket));
-        try (var sender =
-                Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", """
-                import array, os, socket, time
-                client = socket.socket(socket.AF_UNIX)
-                while client.connect_ex('%s'): time.sleep(0.01)
-                passed = array.array('i', [os.open('%s', os.O_RDWR)])
-                client.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)])
-                """.formatted(socket, FILE)), Map.of())) {
-            sender.awaitExit();
-        }
-        var holder = new DeviceFileHolder(receiver, FILE);
-        await().until(holder::holds);
-        return holder;
-    }
-
     /**
      * Fills a {@code /proc} with links to these processes of the real one, and with a driver.
      *
