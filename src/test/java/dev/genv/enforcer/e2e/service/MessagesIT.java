@@ -75,7 +75,8 @@ class MessagesIT extends NodeSuite {
                     .contains("Process %d (sleep, GPU 0 with 10 MiB, started ".formatted(stray.pid()))
                     .contains("The service will terminate it soon after ");
             assertThat(mailServer.getReceivedMessages()[1].getContent().toString())
-                    .contains("The service sent SIGTERM to process %d (sleep, GPU 0 with 10 MiB, started ".formatted(stray.pid()));
+                    .contains("The service sent SIGTERM to process %d (sleep, GPU 0 with 10 MiB, started "
+                            .formatted(stray.pid()));
             await().until(() -> terminal.screen().contains("The service sent SIGTERM to process " + stray.pid()));
             assertThat(terminal.screen()).contains("The service will terminate it soon after ");
         }
