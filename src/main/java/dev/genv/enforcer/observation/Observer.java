@@ -42,7 +42,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
-import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -78,20 +77,10 @@ public final class Observer {
     private final ProgramHistory programHistory = new ProgramHistory();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
     private Map<ProcessId, ProgramEnviron> environs = Map.of();
-    private final LongSupplier nanos;
-    private @Nullable Long statusAskedAt;
-    private long statusBegunAt;
-    private boolean asksStatus;
     private List<DeviceStatus> statuses = List.of();
     private Findings statusFindings = new Findings();
 
     public Observer(ObserverSettings settings) {
-        this(settings, System::nanoTime);
-    }
-
-    /** @param nanos as {@link System#nanoTime} */
-    Observer(ObserverSettings settings, LongSupplier nanos) {
-        this.nanos = nanos;
         this.settings = settings;
         stateParser = new StateParser(settings.stateDirectory());
         memberships = new MembershipResolver(settings.overwrittenIsOutside());
@@ -102,9 +91,10 @@ public final class Observer {
      * Interprets facts. Parts that could not be read are problems and missing parts of the result.
      *
      * @param verified the processes whose exit the service waits for
+     * @param hasAskedStatus whether it was asked what the driver measures on the devices. If not, what the last answer said is kept
      * @throws IllegalArgumentException if the facts are not of all {@link ObserverSettings#programs}
      */
-    public Snapshot observe(HostFacts facts, Set<ProcessId> verified) {
+    public Snapshot observe(HostFacts facts, Set<ProcessId> verified, boolean hasAskedStatus) {
         var findings = new Findings();
         var privileges = new Privileges(settings, facts.access());
         var missingPrivileges = privileges.missing();
@@ -140,8 +130,7 @@ public final class Observer {
             memberships.retain(environs.keySet());
             workloads.retain(environs.keySet());
         }
-        if (asksStatus) {
-            statusAskedAt = statusBegunAt;
+        if (hasAskedStatus) {
             statusFindings = new Findings();
             statuses = listing.missing().contains(SnapshotPart.PROCESSES)
                     ? List.of()
@@ -201,18 +190,6 @@ public final class Observer {
                 immunity.immunity(process),
                 workload,
                 accounts.accountOf(process.uid(), workload));
-    }
-
-    /**
-     * Returns whether the next observation asks what the driver measures on the devices. If not, what the last one learned is kept, also
-     * that it learned nothing.
-     */
-    public boolean beginDeviceStatus() {
-        var now = nanos.getAsLong();
-        asksStatus = statusAskedAt == null
-                || now - statusAskedAt >= settings.statusAge().toNanos();
-        statusBegunAt = now;
-        return asksStatus;
     }
 
     /** Continues with what an earlier run of the service remembered. */

@@ -30,6 +30,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Gatherers;
 import java.util.stream.Stream;
@@ -54,6 +55,10 @@ public final class ObservedHost implements Host {
     private final Machine machine;
     private final Observer observer;
     private final SignalCheck check = new SignalCheck();
+    private final LongSupplier nanos;
+    /** When it was last asked what the driver measures on the devices; null if it never was. */
+    private @Nullable Long statusAskedAt;
+
     private @Nullable String readOnlyReason = NOT_OBSERVED;
     /** As the last observation read it. */
     private StateFile devices = new StateFile.Absent();
@@ -61,7 +66,13 @@ public final class ObservedHost implements Host {
     private volatile Listings listings = Listings.NONE;
 
     public ObservedHost(ObserverSettings settings, Machine machine) {
+        this(settings, machine, System::nanoTime);
+    }
+
+    /** @param nanos as {@link System#nanoTime} */
+    ObservedHost(ObserverSettings settings, Machine machine, LongSupplier nanos) {
         this.settings = settings;
+        this.nanos = nanos;
         this.machine = machine;
         observer = new Observer(settings);
     }
@@ -84,18 +95,22 @@ public final class ObservedHost implements Host {
     @Override
     public Snapshot observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
         readOnlyReason = NOT_OBSERVED;
+        var begun = nanos.getAsLong();
+        var asksStatus = statusAskedAt == null
+                || begun - statusAskedAt >= settings.statusAge().toNanos();
         var facts = machine.observe(new ObservationRequest(
                 verified,
                 observer.settled(),
                 observer.attributed(),
                 observer.needsDeviceMemory(),
-                observer.beginDeviceStatus(),
+                asksStatus,
                 observer.unlisted().needsDeviceHolders(),
                 observer.reusedPids(),
                 Stream.concat(verified.stream().map(ProcessId::pid), observer.unread().stream())
                         .toList(),
                 observer.subordinateUids()));
-        var snapshot = observer.observe(facts, verified);
+        var snapshot = observer.observe(facts, verified, asksStatus);
+        statusAskedAt = asksStatus ? Long.valueOf(begun) : statusAskedAt;
         devices = facts.state().devices();
         readOnlyReason = snapshot.details().readOnlyReason();
         listings = observer.listings();

@@ -83,7 +83,7 @@ class FactTableTest {
             step.change(machine);
             observer = observer == null ? new Observer(machine.settings()) : observer;
             host = host == null ? adapter.host(machine) : host;
-            alone = observer.observe(machine.facts(), Set.of());
+            alone = observer.observe(machine.facts(), Set.of(), true);
             throughAdapter = host.observe(Set.of());
         }
         var state = machine.state.toString();

@@ -41,7 +41,7 @@ class ReusedPidTest {
     }
 
     private Snapshot observe() throws IOException {
-        return observer.observe(machine.facts(), Set.of());
+        return observer.observe(machine.facts(), Set.of(), true);
     }
 
     private FakeProcess bob(long startTime) throws IOException {
