@@ -1,6 +1,6 @@
 {{- /* Selects the series of this installation: two installations on one Prometheus must not mix their alerts. */ -}}
 {{- define "genv-enforcer.selector" -}}
-{{- .Values.prometheusRule.selector | default (printf "namespace=%q,job=%q" .Release.Namespace (include "genv-enforcer.fullname" .)) -}}
+{{- .Values.prometheusRule.selector | default (printf "namespace=%q,job=%q" (include "genv-enforcer.namespace" .) (include "genv-enforcer.fullname" .)) -}}
 {{- end -}}
 
 {{- /* At least this number of seconds, and at least several cycles and scrapes. */ -}}

@@ -15,6 +15,10 @@
 {{- end -}}
 {{- end -}}
 
+{{- define "genv-enforcer.namespace" -}}
+{{- .Values.namespaceOverride | default .Release.Namespace -}}
+{{- end -}}
+
 {{- /* Selectors use these labels. They never change, because a selector cannot change. */ -}}
 {{- define "genv-enforcer.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "genv-enforcer.name" . | quote }}

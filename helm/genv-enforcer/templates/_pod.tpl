@@ -21,25 +21,17 @@ spec:
   {{- if $node }}
   # The driver reports pids of the host.
   hostPID: true
-  {{- with .Values.runtimeClassName }}
-  runtimeClassName: {{ . | quote }}
+  {{- if and .Values.runtimeClassName (has .Values.gpuAccess.mode (list "runtimeClass" "volumeMounts" "privileged")) }}
+  runtimeClassName: {{ .Values.runtimeClassName | quote }}
   {{- end }}
-  {{- if has (toString .Values.messages.terminal) (list "on" "true") }}
-  securityContext:
-    # The group tty, which may write to terminals that accept messages.
-    supplementalGroups: [5]
   {{- end }}
-  {{- else }}
+  {{- if .Values.hostNetwork }}
+  hostNetwork: true
+  dnsPolicy: ClusterFirstWithHostNet
+  {{- end }}
+  {{- with merge (deepCopy .Values.podSecurityContext) (include "genv-enforcer.podSecurityContext" . | fromYaml) }}
   securityContext:
-    runAsNonRoot: true
-    {{- if not (kindIs "invalid" .Values.remote.runAsUser) }}
-    runAsUser: {{ int64 .Values.remote.runAsUser }}
-    runAsGroup: {{ int64 .Values.remote.runAsUser }}
-    # This group may read the files with the keys.
-    fsGroup: {{ int64 .Values.remote.runAsUser }}
-    {{- end }}
-    seccompProfile:
-      type: RuntimeDefault
+    {{- toYaml . | nindent 4 }}
   {{- end }}
   {{- with include "genv-enforcer.priorityClassName" . }}
   priorityClassName: {{ . | quote }}
@@ -65,13 +57,17 @@ spec:
       image: {{ include "genv-enforcer.image" . | quote }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       securityContext:
-        {{- include "genv-enforcer.securityContext" . | nindent 8 }}
+        {{- toYaml (merge (deepCopy .Values.securityContext) (include "genv-enforcer.securityContext" . | fromYaml)) | nindent 8 }}
       env:
         {{- if $node }}
         - name: GENV_ENFORCER_NODE_NAME
           valueFrom:
             fieldRef:
               fieldPath: spec.nodeName
+        {{- range $name, $value := include "genv-enforcer.gpuVariables" . | fromYaml }}
+        - name: {{ $name }}
+          value: {{ $value | quote }}
+        {{- end }}
         {{- end }}
         {{- range $name, $value := include "genv-enforcer.environment" . | fromYaml }}
         - name: {{ $name }}
@@ -111,10 +107,39 @@ spec:
   {{- end }}
 {{- end -}}
 
+{{- /* The folder in which NVIDIA's runtime looks for requests, where it takes them from mounts. */ -}}
+{{- define "genv-enforcer.gpuRequests" -}}
+/var/run/nvidia-container-devices
+{{- end -}}
+
+{{- /* The image requests all GPUs of NVIDIA's runtime, which may be the default one. */ -}}
+{{- define "genv-enforcer.gpuVariables" -}}
+{{- $mode := .Values.gpuAccess.mode -}}
+{{- if has $mode (list "cdi" "hostDriver") }}
+NVIDIA_VISIBLE_DEVICES: void
+{{- else if eq $mode "volumeMounts" }}
+NVIDIA_VISIBLE_DEVICES: {{ include "genv-enforcer.gpuRequests" . }}
+{{- end }}
+{{- if eq $mode "hostDriver" }}
+GENV_ENFORCER_NVIDIA_SMI: /usr/local/bin/nvidia-smi-of-host
+{{- end }}
+{{- end -}}
+
+{{- /* Kubernetes gives the device files to a privileged container, or to one that NVIDIA's runtime or CDI changes. */ -}}
+{{- define "genv-enforcer.isPrivileged" -}}
+{{- if and (eq .Values.mode "node") (has .Values.gpuAccess.mode (list "hostDriver" "privileged")) -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{- /* The service reads the SSH configuration only at its start, so a change needs another pod. It reads the other files again. */ -}}
 {{- define "genv-enforcer.podAnnotations" -}}
 {{- $annotations := dict -}}
 {{- if eq .Values.mode "node" -}}
+{{- if eq .Values.gpuAccess.mode "cdi" -}}
+{{- $_ := set $annotations (printf "cdi.k8s.io/%s" .Chart.Name) .Values.gpuAccess.cdiDevice -}}
+{{- $_ := set $annotations (printf "nvidia.cdi.k8s.io/container.%s" .Chart.Name) .Values.gpuAccess.cdiDevice -}}
+{{- end -}}
 {{- if semverCompare "<1.30-0" .Capabilities.KubeVersion.Version -}}
 {{- $_ := set $annotations (printf "container.apparmor.security.beta.kubernetes.io/%s" .Chart.Name) "unconfined" -}}
 {{- end -}}
@@ -134,10 +159,31 @@ spec:
 {{- end -}}
 {{- end -}}
 
+{{- define "genv-enforcer.podSecurityContext" -}}
+{{- if eq .Values.mode "remote" -}}
+runAsNonRoot: true
+{{- if not (kindIs "invalid" .Values.remote.runAsUser) }}
+runAsUser: {{ int64 .Values.remote.runAsUser }}
+runAsGroup: {{ int64 .Values.remote.runAsUser }}
+# This group may read the files with the keys.
+fsGroup: {{ int64 .Values.remote.runAsUser }}
+{{- end }}
+seccompProfile:
+  type: RuntimeDefault
+{{- else if has (toString .Values.messages.terminal) (list "on" "true") -}}
+# The group tty, which may write to terminals that accept messages.
+supplementalGroups: [5]
+{{- end -}}
+{{- end -}}
+
 {{- /* Of the service; with "without", of a container that needs no privilege. */ -}}
 {{- define "genv-enforcer.securityContext" -}}
-allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
+{{- if and (not .without) (include "genv-enforcer.isPrivileged" .) }}
+privileged: true
+runAsUser: 0
+{{- else }}
+allowPrivilegeEscalation: false
 {{- if eq .Values.mode "node" }}
 runAsUser: 0
 capabilities:
@@ -157,6 +203,7 @@ appArmorProfile:
 capabilities:
   drop: [ALL]
 {{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "genv-enforcer.mounts" -}}
@@ -166,6 +213,14 @@ volumeMounts:
   {{- if $node }}
   - name: state
     mountPath: {{ .Values.settings.stateDir | quote }}
+  {{- if eq .Values.gpuAccess.mode "volumeMounts" }}
+  - name: gpus
+    mountPath: {{ include "genv-enforcer.gpuRequests" . }}/all
+  {{- else if eq .Values.gpuAccess.mode "hostDriver" }}
+  - name: driver
+    mountPath: /usr/local/nvidia
+    readOnly: true
+  {{- end }}
   {{- end }}
   {{- if $files }}
   # The whole folder, because the kubelet never updates a file that is mounted alone.
@@ -194,6 +249,17 @@ volumes:
       # The kubelet would create a directory that only root can write to. In enforce mode the service opens it to all
       # users. In audit mode it changes nothing, and genv would fail for every user.
       type: {{ ternary "Directory" "DirectoryOrCreate" (eq (toString .Values.settings.mode) "audit") }}
+  {{- if eq .Values.gpuAccess.mode "volumeMounts" }}
+  # By its place in the container, NVIDIA's runtime knows which GPUs are requested.
+  - name: gpus
+    hostPath:
+      path: /dev/null
+  {{- else if eq .Values.gpuAccess.mode "hostDriver" }}
+  - name: driver
+    hostPath:
+      path: {{ .Values.gpuAccess.driverPath | quote }}
+      type: Directory
+  {{- end }}
   {{- end }}
   {{- if $files }}
   - name: files

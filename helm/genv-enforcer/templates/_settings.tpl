@@ -176,7 +176,7 @@ emptyDir:
 {{- $names := .Values.settings.httpAllowedHosts | default list -}}
 {{- if .Values.service.enabled -}}
 {{- $service := include "genv-enforcer.fullname" . -}}
-{{- $domain := printf "%s.%s" $service .Release.Namespace -}}
+{{- $domain := printf "%s.%s" $service (include "genv-enforcer.namespace" .) -}}
 {{- $names = concat (list $service $domain (printf "%s.svc" $domain) (printf "%s.svc.cluster.local" $domain)) $names -}}
 {{- end -}}
 {{- join "," $names -}}

@@ -17,6 +17,15 @@ settings.{{ $limit }}Mode is {{ $mode }}, but there is no limit: set settings.{{
 
 {{- define "genv-enforcer.validate.endpoints" -}}
 {{- $settings := .Values.settings -}}
+{{- if and .Values.openshift.enabled (eq .Values.mode "remote") }}
+openshift.enabled is for the privileges of mode node, and mode is remote, which needs none: remove it
+{{- end -}}
+{{- if and .Values.openshift.enabled (eq (include "genv-enforcer.serviceAccountName" .) "default") }}
+openshift.enabled would allow its privileges to every pod with the service account default: set serviceAccount.create=true or serviceAccount.name
+{{- end -}}
+{{- if and $settings.nvidiaSmi (eq .Values.gpuAccess.mode "hostDriver") }}
+settings.nvidiaSmi is set, but gpuAccess.mode is hostDriver, which uses the program of the node: remove it
+{{- end -}}
 {{- if regexMatch "(?i)^(127\\.|localhost\\.?$|ip6-localhost$|[0:]*:0*1$|::ffff:127\\.)" (toString $settings.httpHost) }}
 settings.httpHost is {{ $settings.httpHost }}, where neither the probes nor Prometheus reach the service: remove it
 {{- end -}}
@@ -52,7 +61,9 @@ service.port and service.managementPort are both {{ int64 .Values.service.port }
   "GENV_ENFORCER_REMOTE_KNOWN_HOSTS" "remote.knownHosts"
   "GENV_ENFORCER_REMOTE_SSH_CONFIG" "remote.sshConfig") -}}
 {{- range $each := .Values.extraEnv -}}
-{{- if eq $each.name "GENV_ENFORCER_NODE_NAME" }}
+{{- if eq $each.name "NVIDIA_VISIBLE_DEVICES" }}
+extraEnv sets {{ $each.name }}, which has a value of its own: set gpuAccess.mode instead
+{{- else if eq $each.name "GENV_ENFORCER_NODE_NAME" }}
 extraEnv sets {{ $each.name }}, which is the name of the node: remove it
 {{- end -}}
 {{- if eq $each.name "GENV_ENFORCER_REMOTE_EXIT_ON_ERROR" }}
@@ -64,7 +75,7 @@ extraEnv sets {{ $each.name }}, but there is no such setting, and the service wo
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraVolumes -}}
-{{- if has .name (list "state" "files" "data") }}
+{{- if has .name (list "state" "files" "data" "gpus" "driver") }}
 extraVolumes has a volume {{ .name }}, which is a name of the chart's own: call it otherwise
 {{- end -}}
 {{- end -}}
@@ -115,8 +126,8 @@ messages.webhook.secretKey is set, but there is no address: set messages.webhook
 
 {{- define "genv-enforcer.validate.monitoring" -}}
 {{- $monitor := .Values.serviceMonitor -}}
-{{- if and $monitor.enabled (not .Values.service.enabled) }}
-serviceMonitor.enabled needs a Service to find the pods: set service.enabled=true
+{{- if and $monitor.enabled (eq $monitor.kind "ServiceMonitor") (not .Values.service.enabled) }}
+serviceMonitor.enabled needs a Service to find the pods: set service.enabled=true or serviceMonitor.kind=PodMonitor
 {{- end -}}
 {{- if gt (include "genv-enforcer.millis" $monitor.scrapeTimeout | int64) (include "genv-enforcer.millis" $monitor.interval | int64) }}
 serviceMonitor.scrapeTimeout is {{ $monitor.scrapeTimeout }}, longer than serviceMonitor.interval ({{ $monitor.interval }}): Prometheus would refuse that

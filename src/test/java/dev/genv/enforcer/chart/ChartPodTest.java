@@ -30,11 +30,37 @@ class ChartPodTest {
                 "{}|pod/runtimeClassName|nvidia",
                 "{}|pod/priorityClassName|system-node-critical",
                 "{}|pod/securityContext|",
-                "{}|container/securityContext|{allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, runAsUser: 0,"
-                        + " capabilities: {drop: [ALL], add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]},"
+                "{}|container/securityContext|{allowPrivilegeEscalation: false, readOnlyRootFilesystem: true,"
+                        + " runAsUser: 0, capabilities: {drop: [ALL], add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]},"
                         + " seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: Unconfined}}",
+                // How the container gets the GPUs.
+                "gpuAccess: {mode: cdi}|workload/spec/template/metadata/annotations|{"
+                        + "cdi.k8s.io/genv-enforcer: management.nvidia.com/gpu=all,"
+                        + " nvidia.cdi.k8s.io/container.genv-enforcer: management.nvidia.com/gpu=all}",
+                "gpuAccess: {mode: cdi}|pod/runtimeClassName|",
+                "gpuAccess: {mode: cdi}|container/env/1|{name: NVIDIA_VISIBLE_DEVICES, value: void}",
+                "gpuAccess: {mode: volumeMounts}|pod/runtimeClassName|nvidia",
+                "gpuAccess: {mode: volumeMounts}|container/env/1"
+                        + "|{name: NVIDIA_VISIBLE_DEVICES, value: /var/run/nvidia-container-devices}",
+                "gpuAccess: {mode: volumeMounts}|container/volumeMounts/1"
+                        + "|{name: gpus, mountPath: /var/run/nvidia-container-devices/all}",
+                "gpuAccess: {mode: volumeMounts}|pod/volumes/1|{name: gpus, hostPath: {path: /dev/null}}",
+                "gpuAccess: {mode: hostDriver}|pod/runtimeClassName|",
+                "gpuAccess: {mode: hostDriver}|container/env/1"
+                        + "|{name: GENV_ENFORCER_NVIDIA_SMI, value: /usr/local/bin/nvidia-smi-of-host}",
+                "gpuAccess: {mode: hostDriver, driverPath: /opt/driver}|pod/volumes/1"
+                        + "|{name: driver, hostPath: {path: /opt/driver, type: Directory}}",
+                "gpuAccess: {mode: hostDriver}|container/securityContext"
+                        + "|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0}",
+                "gpuAccess: {mode: privileged}|pod/runtimeClassName|nvidia",
+                "gpuAccess: {mode: privileged}|container/securityContext"
+                        + "|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0}",
                 // The group tty, which may write to terminals that accept messages.
-                "full|pod/securityContext|supplementalGroups: [5]",
+                "full|pod/securityContext|{supplementalGroups: [5], fsGroup: 5}",
+                "full|container/securityContext"
+                        + "|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0, runAsGroup: 5}",
+                "full|pod/hostNetwork|true",
+                "full|pod/dnsPolicy|ClusterFirstWithHostNet",
                 // Over SSH, no privileges.
                 "remote|pod/hostPID|",
                 "remote|pod/hostNetwork|",
@@ -46,7 +72,8 @@ class ChartPodTest {
                 "remote|workload/spec/strategy|type: Recreate",
                 // It reaches only its machines and DNS, and is reached on its ports.
                 "remote|NetworkPolicy/spec/policyTypes|[Ingress, Egress]",
-                "remote|NetworkPolicy/spec/ingress/0/ports|[{port: http, protocol: TCP}, {port: management, protocol: TCP}]",
+                "remote|NetworkPolicy/spec/ingress/0/ports|[{port: http, protocol: TCP}, {port: management, protocol:"
+                        + " TCP}]",
                 "remote|NetworkPolicy/spec/egress|[{ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP},"
                         + " {port: 5353, protocol: UDP}, {port: 5353, protocol: TCP}]},"
                         + " {ports: [{port: 22, protocol: TCP}, {port: 2222, protocol: TCP}],"
@@ -78,12 +105,13 @@ class ChartPodTest {
                         + " {matchExpressions: [{key: nvidia.com/gpu.present, operator: In, values: [\"true\"]}]}]}",
                 "{}|pod/tolerations|[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]",
                 "affinity: {}|pod/affinity/nodeAffinity|",
-                "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}|pod/affinity/podAffinity"
-                        + "|{preferredDuringSchedulingIgnoredDuringExecution: []}",
+                "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution:"
+                        + " []}}|pod/affinity/podAffinity|{preferredDuringSchedulingIgnoredDuringExecution: []}",
                 "remote|" + ENFORCES + "|",
                 "runtimeClassName: ''|pod/runtimeClassName|",
                 "image: {tag: 1.2.3}|container/image|ghcr.io/genv-enforcer/genv-enforcer:1.2.3",
-                "image: {digest: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}|container/image"
+                "image: {digest:"
+                        + " sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}|container/image"
                         + "|ghcr.io/genv-enforcer/genv-enforcer"
                         + "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
             })

@@ -15,33 +15,58 @@ class ChartValidationTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "settings: {interval: 0}|settings.interval is 0: set a time from 1s to 24h, for a single cycle would end the pod",
+                "settings: {interval: 0}|settings.interval is 0: set a time from 1s to 24h, for a single cycle would"
+                        + " end the pod",
                 "settings: {grace: 1441m}|settings.grace is 1441m: set a time from 0s to 24h",
                 "settings: {exemptUsers: ['99999999999']}|settings.exemptUsers names 99999999999, which is no uid",
-                "settings: {maxDevicesPerUserMode: audit}|settings.maxDevicesPerUserMode is audit, but there is no limit",
-                "settings: {httpHost: 127.0.0.1}|settings.httpHost is 127.0.0.1, where neither the probes nor Prometheus reach",
-                "remote: {hosts: [gpu-1]}|remote.hosts is set, which means other machines than the nodes: set mode=remote",
+                "settings: {maxDevicesPerUserMode: audit}|settings.maxDevicesPerUserMode is audit, but there is no"
+                        + " limit",
+                "settings: {httpHost: 127.0.0.1}|settings.httpHost is 127.0.0.1, where neither the probes nor"
+                        + " Prometheus reach",
+                "remote: {hosts: [gpu-1]}|remote.hosts is set, which means other machines than the nodes: set"
+                        + " mode=remote",
                 "serviceMonitor: {enabled: true}, service: {enabled: false}|serviceMonitor.enabled needs a Service",
-                "serviceMonitor: {enabled: true}, networkPolicy: {enabled: true}|the NetworkPolicy keeps it out: name it in networkPolicy.ingressFrom",
-                "prometheusRule: {enabled: true}|prometheusRule.enabled looks for the series that the ServiceMonitor brings, but there is none",
-                "prometheusRule: {enabled: true}, serviceMonitor: {enabled: true, interval: 121s}|serviceMonitor.interval is 121s, too rare",
-                "settings: {gpuTimeout: 2m, lockTimeout: 10s}|probes.startup gives up after 295 s, but with settings.gpuTimeout and settings.lockTimeout the first cycle may take 300 s",
-                "settings: {httpPort: 1023}|settings.httpPort is 1023, where only a process with a right that this one does not have may listen",
-                "data: {hostPath: /var/tmp/genv/data}|data.hostPath is /var/tmp/genv/data, which is in settings.stateDir",
+                "serviceMonitor: {enabled: true}, networkPolicy: {enabled: true}|the NetworkPolicy keeps it out: name"
+                        + " it in networkPolicy.ingressFrom",
+                "prometheusRule: {enabled: true}|prometheusRule.enabled looks for the series that the ServiceMonitor"
+                        + " brings, but there is none",
+                "prometheusRule: {enabled: true}, serviceMonitor: {enabled: true, interval:"
+                        + " 121s}|serviceMonitor.interval is 121s, too rare",
+                "settings: {gpuTimeout: 2m, lockTimeout: 10s}|probes.startup gives up after 295 s, but with"
+                        + " settings.gpuTimeout and settings.lockTimeout the first cycle may take 300 s",
+                "settings: {httpPort: 1023}|settings.httpPort is 1023, where only a process with a right that this one"
+                        + " does not have may listen",
+                "data: {hostPath: /var/tmp/genv/data}|data.hostPath is /var/tmp/genv/data, which is in"
+                        + " settings.stateDir",
                 "data: {existingClaim: x}|data.existingClaim is set, but each node needs a database of its own",
                 "data: {maxSize: 4095KiB}|data.maxSize is 4095KiB: set a size from 4MiB to 1024GiB",
                 "extraEnv: [{name: GENV_ENFORCER_DATA_DIR, value: /x}]|set data.hostPath or data.existingClaim instead",
-                "settings: {stateDir: /proc}|settings.stateDir is /proc, and mounted there it would hide what the container needs",
-                "resources: {requests: {memory: 1Gi}, limits: {memory: 1000M}}|resources.requests.memory is 1Gi, more than resources.limits.memory (1000M)",
-                "prometheusRule: {enabled: true}, settings: {interval: 20m}|prometheusRule.staleAfter is 15m, not longer than",
-                "commonLabels: {app.kubernetes.io/name: x}|commonLabels sets app.kubernetes.io/name, by which the pods are found",
-                "extraEnv: [{name: GENV_ENFORCER_MODE, value: audit}]|extraEnv sets GENV_ENFORCER_MODE, which has a value of its own: set settings.mode instead",
-                "extraEnv: [{name: GENV_ENFORCER_INTERVALL, value: x}]|extraEnv sets GENV_ENFORCER_INTERVALL, but there is no such setting",
-                "extraEnv: [{name: GENV_ENFORCER_REMOTE_EXIT_ON_ERROR, value: 'true'}]|with which the pod would end and begin all grace periods anew",
-                "extraEnv: [{name: GENV_ENFORCER_NODE_NAME, value: x}]|extraEnv sets GENV_ENFORCER_NODE_NAME, which is the name of the node: remove it",
+                "settings: {stateDir: /proc}|settings.stateDir is /proc, and mounted there it would hide what the"
+                        + " container needs",
+                "resources: {requests: {memory: 1Gi}, limits: {memory: 1000M}}|resources.requests.memory is 1Gi, more"
+                        + " than resources.limits.memory (1000M)",
+                "prometheusRule: {enabled: true}, settings: {interval: 20m}|prometheusRule.staleAfter is 15m, not"
+                        + " longer than",
+                "commonLabels: {app.kubernetes.io/name: x}|commonLabels sets app.kubernetes.io/name, by which the pods"
+                        + " are found",
+                "extraEnv: [{name: GENV_ENFORCER_MODE, value: audit}]|extraEnv sets GENV_ENFORCER_MODE, which has a"
+                        + " value of its own: set settings.mode instead",
+                "extraEnv: [{name: GENV_ENFORCER_INTERVALL, value: x}]|extraEnv sets GENV_ENFORCER_INTERVALL, but"
+                        + " there is no such setting",
+                "extraEnv: [{name: GENV_ENFORCER_REMOTE_EXIT_ON_ERROR, value: 'true'}]|with which the pod would end"
+                        + " and begin all grace periods anew",
+                "extraEnv: [{name: GENV_ENFORCER_NODE_NAME, value: x}]|extraEnv sets GENV_ENFORCER_NODE_NAME, which is"
+                        + " the name of the node: remove it",
                 "settings: {httpPort: 9000}|settings.httpPort and settings.managementPort are both 9000",
-                "extraVolumes: [{name: state, emptyDir: {}}]|extraVolumes has a volume state, which is a name of the chart's own",
-                "extraVolumeMounts: [{name: x, mountPath: /etc/genv-enforcer/}]|extraVolumeMounts has something at /etc/genv-enforcer/",
+                "gpuAccess: {mode: hostDriver}, settings: {nvidiaSmi: /x/nvidia-smi}|settings.nvidiaSmi is set, but"
+                        + " gpuAccess.mode is hostDriver",
+                "extraEnv: [{name: NVIDIA_VISIBLE_DEVICES, value: void}]|set gpuAccess.mode instead",
+                "openshift: {enabled: true}, serviceAccount: {create: false}|openshift.enabled would allow its"
+                        + " privileges to every pod",
+                "extraVolumes: [{name: state, emptyDir: {}}]|extraVolumes has a volume state, which is a name of the"
+                        + " chart's own",
+                "extraVolumeMounts: [{name: x, mountPath: /etc/genv-enforcer/}]|extraVolumeMounts has something at"
+                        + " /etc/genv-enforcer/",
             })
     void refusesInvalidValuesOnANode(String values, String sentence) {
         assertThat(RenderedChart.errorOf("{%s}".formatted(values))).contains(sentence.strip());
@@ -55,10 +80,12 @@ class ChartValidationTest {
                 "|mode is remote, but the keys of the machines are not known: set remote.knownHosts.content",
                 "|mode is remote, but there is no key to log in with: set remote.identity.existingSecret",
                 "remote: {hosts: [gpu-1]}|mode is remote, but there is no user to log in as: set remote.username",
-                "remote: {knownHosts: {content: a, existingSecret: b}}|remote.knownHosts has 2 sources: set only one of",
+                "remote: {knownHosts: {content: a, existingSecret: b}}|remote.knownHosts has 2 sources: set only one"
+                        + " of",
                 "remote: {identity: {passphraseKey: x}}|remote.identity.passphraseKey opens a key that is not there",
                 "settings: {stateDir: /srv/genv}|settings.stateDir is /srv/genv, which is a directory of nodes",
-                "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the NetworkPolicy allows no connection to port 2222",
+                "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the"
+                        + " NetworkPolicy allows no connection to port 2222",
             })
     void refusesInvalidValuesOverSsh(String values, String sentence) {
         var all = "{mode: remote, %s}".formatted(values == null ? "" : values);
@@ -99,12 +126,14 @@ class ChartValidationTest {
     @ValueSource(
             strings = {
                 "settings: {interval: 24h, killAfter: never, grace: 0, lockTimeout: 1ms, maxDevicesPerUser: 0}",
-                "settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode: true}",
+                "settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode:"
+                        + " true}",
                 "{affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''}",
                 "settings: {stateDir: /etc/genv}",
                 "resources: {requests: {memory: 160Mi}, limits: {memory: 160Mi}}",
                 "{prometheusRule: {enabled: true, selector: 'job=\"x\", cluster!~\"a|b\"'}}",
-                "{serviceMonitor: {enabled: true, interval: 5m}, networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]}}",
+                "{serviceMonitor: {enabled: true, interval: 5m}, networkPolicy: {enabled: true, ingressFrom:"
+                        + " [{podSelector: {}}]}}",
                 "{service: {enabled: false}, serviceAccount: {create: false}, global: {x: y}}",
             })
     void acceptsValidValues(String values) {
@@ -121,10 +150,10 @@ class ChartValidationTest {
             })
     void acceptsValidValuesOverSsh(String values) {
         var all = """
-                mode: remote
-                networkPolicy: {enabled: true, sshPorts: [22, 65535]}
-                remote: {hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}, %s}
-                """.formatted(values);
+            mode: remote
+            networkPolicy: {enabled: true, sshPorts: [22, 65535]}
+            remote: {hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}, %s}
+            """.formatted(values);
         assertThatCode(() -> RenderedChart.of(all)).doesNotThrowAnyException();
     }
 }

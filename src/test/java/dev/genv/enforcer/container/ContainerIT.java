@@ -34,11 +34,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(600)
 class ContainerIT {
     private static final String CHART_SETTINGS = """
-            settings:
-              interval: 1s
-              nonEnvProcesses: enforce
-              grace: 0s
-            """;
+        settings:
+          interval: 1s
+          nonEnvProcesses: enforce
+          grace: 0s
+        """;
 
     private static final long OWNER_UID = 2001;
     private static final long OTHER_UID = 2002;
@@ -57,6 +57,20 @@ class ContainerIT {
         Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
         state = new StateFiles(stateDirectory);
         gpus = new FakeNvidiaSmi(ServiceContainer.DRIVER).gpus(3).noFault().noProcesses();
+        ServiceContainer.setRuntimeIgnoresVariables(false);
+        writeHostDriver();
+    }
+
+    /** A driver as it lies on a host: its programs find its libraries only with the path of the linker. */
+    private static void writeHostDriver() throws IOException {
+        var programs = Files.createDirectories(ServiceContainer.DRIVER.resolve("bin"));
+        var program = Files.writeString(programs.resolve("nvidia-smi"), """
+            #!/bin/sh
+            case $LD_LIBRARY_PATH in /usr/local/nvidia/lib64:*) exec /usr/local/nvidia/nvidia-smi "$@" ;; esac
+            echo "libnvidia-ml.so.1: cannot open shared object file"
+            exit 127
+            """);
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
 
     private Flags flags() throws IOException {
@@ -189,13 +203,39 @@ class ContainerIT {
         return folder;
     }
 
-    /** {@code ShippedFlagsTest} shows that its privileges are those of the README, each of which {@code ContainerIT} requires. */
+    /**
+     * {@code ShippedFlagsTest} shows that its privileges are those of the README, each of which {@code ContainerIT} requires. The modes
+     * in which a runtime with the default settings would add no GPU get one that takes no requests from variables.
+     */
+    @ParameterizedTest
+    @CsvSource({"runtimeClass,false", "volumeMounts,true", "hostDriver,false", "privileged,true"})
+    void nodePodTerminatesAndDetaches(String access, boolean ignoresVariables) throws IOException {
+        ServiceContainer.setRuntimeIgnoresVariables(ignoresVariables);
+        assertEnforces(nodePod(access), "node-of-the-cluster");
+    }
+
     @Test
-    void nodePodTerminatesAndDetaches() throws IOException {
-        var chart = RenderedChart.of(CHART_SETTINGS + "  maxDevicesPerUser: 1\n");
-        var flags = PodFlags.of(chart, Map.of("state", stateDirectory, "data", dataFolder(0)))
-                .add("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
-        assertEnforces(flags, "node-of-the-cluster");
+    void nodePodReportsThatNoGpuWasAdded() throws IOException {
+        ServiceContainer.setRuntimeIgnoresVariables(true);
+        try (var service = ServiceContainer.start(nodePod("runtimeClass"))) {
+            service.awaitReady(false);
+            assertThat(service.ofHost("problems.code")).contains("gpu_tool_failed");
+            assertThat(service.status("/q/health/live")).isEqualTo(200);
+        }
+    }
+
+    private Flags nodePod(String access) throws IOException {
+        var chart = RenderedChart.of(CHART_SETTINGS + "  maxDevicesPerUser: 1\ngpuAccess:\n  mode: " + access + "\n");
+        var volumes = Map.of(
+                "state",
+                stateDirectory,
+                "data",
+                dataFolder(0),
+                "gpus",
+                Path.of("/dev/null"),
+                "driver",
+                ServiceContainer.DRIVER);
+        return PodFlags.of(chart, volumes).add("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
     }
 
     /** The folder contains the chart's files for the pod, which only its group can read. */
@@ -211,17 +251,17 @@ class ContainerIT {
             var management = freePort();
             var chart =
                     RenderedChart.of(CHART_SETTINGS + """
-                      httpPort: %d
-                      managementPort: %d
-                    mode: remote
-                    remote:
-                      hosts: ["%s"]
-                      username: %s
-                      identity:
-                        existingSecret: key
-                      knownHosts:
-                        existingConfigMap: known
-                    """.formatted(port, management, host.target(), RealSshd.ADMIN));
+                          httpPort: %d
+                          managementPort: %d
+                        mode: remote
+                        remote:
+                          hosts: ["%s"]
+                          username: %s
+                          identity:
+                            existingSecret: key
+                          knownHosts:
+                            existingConfigMap: known
+                        """.formatted(port, management, host.target(), RealSshd.ADMIN));
             var group = chart.pod().at("/securityContext/fsGroup").asInt();
             var files = writeFiles(hosts, host, group);
             // The fake machine listens on loopback.

@@ -88,6 +88,7 @@ final class PodFlags {
         for (var field : context.properties()) {
             var value = field.getValue();
             switch (field.getKey()) {
+                case "privileged" -> add(value.asBoolean(), "--privileged");
                 case "allowPrivilegeEscalation" -> add(!value.asBoolean(), "--security-opt", "no-new-privileges");
                 case "readOnlyRootFilesystem" -> add(value.asBoolean(), "--read-only");
                 case "runAsUser" -> {
@@ -137,7 +138,7 @@ final class PodFlags {
         }
         var target = mount.path("mountPath").asText();
         var onHost = volume.get().at("/hostPath/path");
-        if (!onHost.isMissingNode() && !onHost.asText().equals(target)) {
+        if (name.equals("state") && !onHost.asText().equals(target)) {
             throw new IllegalArgumentException("of the node %s is mounted, at %s".formatted(onHost, target));
         }
         var place = "type=bind,source=%s,target=%s".formatted(folder, target);

@@ -54,6 +54,15 @@ final class ServiceContainer implements AutoCloseable {
         return tryDocker(command);
     }
 
+    /** Sets whether NVIDIA's runtime adds GPUs only for mounts, unless a container is privileged. */
+    static void setRuntimeIgnoresVariables(boolean ignores) throws IOException {
+        var marker = DRIVER.resolve("ignore-variables");
+        Files.deleteIfExists(marker);
+        if (ignores) {
+            Files.createFile(marker);
+        }
+    }
+
     String log() throws IOException {
         return tryDocker(List.of("logs", id)).text();
     }
