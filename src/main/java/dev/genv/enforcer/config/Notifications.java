@@ -16,19 +16,18 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
-import dev.genv.enforcer.notification.Delivery;
-import dev.genv.enforcer.notification.Delivery.RetryDelay;
-import dev.genv.enforcer.notification.MailDelivery;
-import dev.genv.enforcer.notification.MailDelivery.MailSender;
+import dev.genv.enforcer.notification.MailSender;
+import dev.genv.enforcer.notification.MailSender.MailServer;
 import dev.genv.enforcer.notification.NoticeText;
-import dev.genv.enforcer.notification.PersonalDelivery.Limits;
-import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
+import dev.genv.enforcer.notification.Outbox;
 import dev.genv.enforcer.notification.SecretFile;
-import dev.genv.enforcer.notification.TerminalDelivery;
+import dev.genv.enforcer.notification.Sender;
+import dev.genv.enforcer.notification.Sender.Limits;
+import dev.genv.enforcer.notification.TerminalSender;
+import dev.genv.enforcer.notification.TerminalSender.Terminals;
 import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.notification.WebhookBodies;
-import dev.genv.enforcer.notification.WebhookDelivery;
-import dev.genv.enforcer.notification.WebhookDelivery.WebhookSender;
+import dev.genv.enforcer.notification.WebhookSender;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Vertx;
 import jakarta.inject.Singleton;
@@ -53,21 +52,9 @@ public class Notifications implements CycleListener {
     /** The longest time for a mail or a request. */
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-    private static final Duration SHORTEST_RETRY = Duration.ofSeconds(5);
-    private static final Duration LONGEST_RETRY = Duration.ofMinutes(15);
-
-    private final Settings settings;
-    private final NotificationSettings notification;
-    private final ViolationRegistry violations;
     private final EventLog events;
-    private final DeliveryCursors cursors;
-    private final Vertx vertx;
-    private final ObjectMapper mapper;
-    private final RandomGenerator random;
-    private final Ticker ticker;
-    private final MeterRegistry registry;
-    private final UserDirectory users = new UserDirectory();
-    private final List<Delivery> deliveries = new ArrayList<>();
+    private final UserDirectory users;
+    private final List<Outbox> outboxes;
     private final List<EventSubscription> running = new ArrayList<>();
 
     Notifications(
@@ -80,46 +67,72 @@ public class Notifications implements CycleListener {
             RandomGenerator random,
             Ticker ticker,
             MeterRegistry registry) {
-        this.settings = settings;
-        this.notification = settings.notification();
-        this.violations = violations;
         this.events = events;
-        this.cursors = cursors;
-        this.vertx = vertx;
-        this.mapper = mapper;
-        this.random = random;
-        this.ticker = ticker;
-        this.registry = registry;
-        addDeliveries();
+        var notification = settings.notification();
+        users = new UserDirectory(notification.auditMessages());
+        // The address of the page without a slash at its end.
+        var page =
+                notification.publicUrl().map(address -> URI.create(address.toString().replaceFirst("/+$", "")));
+        var killAfter = Optional.ofNullable(settings.safetyLimits().killAfter());
+        var text = new NoticeText(killAfter, violations, users, ZoneId.systemDefault(), page);
+        var node = Hosts.nodeName(settings);
+        var senders = new ArrayList<Sender>();
+        if (notification.terminalMessages()) {
+            senders.add(new TerminalSender(text, Terminals.of(PROC), node));
+        }
+        notification.mailHost().ifPresent(host -> senders.add(mail(host, notification, text, vertx)));
+        notification.webhookUrl().or(notification::webhookUrlFile).ifPresent(receiver -> {
+            var bodies = new WebhookBodies(
+                    notification.webhookFormat(), source(node), page, mapper, ViolationView::of, ActionView::of);
+            var secret = notification.webhookSecretFile().map(SecretFile::new);
+            var kinds = Set.copyOf(notification.webhookEvents());
+            senders.add(new WebhookSender(vertx, receiver, secret, bodies, kinds, TIMEOUT, ticker));
+        });
+        outboxes = senders.stream()
+                .map(sender -> new Outbox(sender, cursors, ticker, random, registry))
+                .toList();
     }
 
-    private void addDeliveries() {
-        if (notification.terminalMessages()) {
-            deliveries.add(new TerminalDelivery(messages(), PROC, Hosts.nodeName(settings), ticker, registry));
+    private static MailSender mail(String host, NotificationSettings settings, NoticeText text, Vertx vertx) {
+        var config = MailServer.config(host, settings.mailPort(), settings.mailTls());
+        settings.mailUser().ifPresent(config::setUsername);
+        var server = new MailServer(
+                vertx,
+                config,
+                settings.mailPasswordFile().map(SecretFile::new),
+                settings.mailFrom().orElseThrow(() -> new IllegalStateException("the settings have a sender")),
+                settings.mailCc(),
+                settings.mailReplyTo(),
+                TIMEOUT);
+        var addresses =
+                new Addresses(settings.mailTo(), settings.mailAddressFile().map(AddressFile::new), text.users());
+        return new MailSender(
+                text, addresses, server, Limits.ofUsers(settings.mailDelay(), settings.mailMaxPerHour()));
+    }
+
+    /** Identifies this service among others, as CloudEvents require it. */
+    private static URI source(String node) {
+        try {
+            return new URI("urn", "genv-enforcer:" + node, null);
+        } catch (URISyntaxException e) {
+            throw new IllegalStateException("every name can be quoted", e);
         }
-        notification.mailHost().map(this::mail).ifPresent(deliveries::add);
-        notification
-                .webhookUrl()
-                .or(notification::webhookUrlFile)
-                .map(this::webhook)
-                .ifPresent(deliveries::add);
     }
 
     /** Begins to deliver. The events of earlier runs are restored before, and the first cycle comes later. */
     public synchronized void start() {
-        if (!deliveries.isEmpty()) {
+        if (!outboxes.isEmpty()) {
             LOG.infof(
                     "Violations are reported by: %s",
-                    deliveries.stream().map(Delivery::name).collect(Collectors.joining(", ")));
+                    outboxes.stream().map(Outbox::name).collect(Collectors.joining(", ")));
         }
-        var delay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
-        deliveries.forEach(delivery -> running.add(delivery.start(events, delay)));
+        outboxes.forEach(outbox -> running.add(outbox.start(events)));
     }
 
     /** Takes over the accounts that a cycle read. It is called after the events of the cycle were published. */
     @Override
     public void record(CycleReport report) {
-        if (deliveries.isEmpty()) {
+        if (outboxes.isEmpty()) {
             return;
         }
         if (report.error() == null) {
@@ -131,10 +144,9 @@ public class Notifications implements CycleListener {
     /** Returns a problem for each kind of delivery that fails. */
     @Override
     public List<Problem> problems() {
-        return deliveries.stream()
-                .flatMap(delivery -> delivery.problem().stream()
-                        .map(why ->
-                                new Problem(ProblemCode.NOTIFICATION_FAILED, "%s: %s".formatted(delivery.name(), why))))
+        return outboxes.stream()
+                .flatMap(outbox -> outbox.problem().stream().map(why -> "%s: %s".formatted(outbox.name(), why)))
+                .map(detail -> new Problem(ProblemCode.NOTIFICATION_FAILED, detail))
                 .toList();
     }
 
@@ -142,57 +154,5 @@ public class Notifications implements CycleListener {
     public synchronized void close() {
         running.forEach(EventSubscription::close);
         running.clear();
-    }
-
-    private MessageSource messages() {
-        var killAfter = Optional.ofNullable(settings.safetyLimits().killAfter());
-        var text = new NoticeText(killAfter, violations, users, ZoneId.systemDefault(), page());
-        return new MessageSource(users, text, notification.auditMessages());
-    }
-
-    private MailDelivery mail(String host) {
-        var server = MailSender.server(host, notification.mailPort(), notification.mailTls());
-        notification.mailUser().ifPresent(server::setUsername);
-        var from = notification.mailFrom().orElseThrow(() -> new IllegalStateException("the settings have a sender"));
-        var password = notification.mailPasswordFile().map(SecretFile::new);
-        return new MailDelivery(
-                messages(),
-                new Addresses(
-                        notification.mailTo(), notification.mailAddressFile().map(AddressFile::new), users),
-                new MailSender(
-                        vertx, server, password, from, notification.mailCc(), notification.mailReplyTo(), TIMEOUT),
-                new Limits(notification.mailDelay(), notification.mailMaxPerHour()),
-                ticker,
-                random,
-                registry);
-    }
-
-    private WebhookDelivery webhook(URI receiver) {
-        var bodies = new WebhookBodies(
-                notification.webhookFormat(), source(), page(), mapper, ViolationView::of, ActionView::of);
-        var secret = notification.webhookSecretFile().map(SecretFile::new);
-        return new WebhookDelivery(
-                new WebhookSender(vertx, receiver, secret, bodies, TIMEOUT, ticker),
-                Set.copyOf(notification.webhookEvents()),
-                cursors,
-                ticker,
-                random,
-                registry);
-    }
-
-    /** The address of the page without a slash at its end. */
-    private Optional<URI> page() {
-        return notification
-                .publicUrl()
-                .map(address -> URI.create(address.toString().replaceFirst("/+$", "")));
-    }
-
-    /** Identifies this service among others, as CloudEvents require it. */
-    private URI source() {
-        try {
-            return new URI("urn", "genv-enforcer:" + Hosts.nodeName(settings), null);
-        } catch (URISyntaxException e) {
-            throw new IllegalStateException("every name can be quoted", e);
-        }
     }
 }

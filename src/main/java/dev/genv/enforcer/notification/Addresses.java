@@ -2,13 +2,13 @@ package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.WatchedFile;
-import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
@@ -43,21 +43,21 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
         return address.substring(address.lastIndexOf('@') + 1);
     }
 
-    Optional<String> of(PersonalNotice personal) {
-        var hosts = personal.violation().violation().hosts();
-        var name = users.nameOf(hosts, personal.uid());
+    /** Returns the address of a uid on these machines; empty if it is unknown. */
+    Optional<String> of(Set<String> hosts, long uid) {
+        var name = users.nameOf(hosts, uid);
         var known = file.map(AddressFile::addresses).orElse(Map.of());
         return name.map(known::get)
-                .or(() -> byUid(known, personal))
+                .or(() -> byUid(known, hosts, uid))
                 .or(() -> name.filter(user -> NAME.matcher(user).matches())
                         .flatMap(user -> template.map(text -> text.replace(USER, user)))
                         .filter(Addresses::isAddress));
     }
 
     /** A uid may belong to different people on different machines, so all of them must lead to the same address. */
-    private Optional<String> byUid(Map<String, String> known, PersonalNotice personal) {
-        var found = personal.violation().violation().hosts().stream()
-                .map(host -> Optional.ofNullable(known.get(Long.toString(users.ownerOf(host, personal.uid())))))
+    private Optional<String> byUid(Map<String, String> known, Set<String> hosts, long uid) {
+        var found = hosts.stream()
+                .map(host -> Optional.ofNullable(known.get(Long.toString(users.ownerOf(host, uid)))))
                 .collect(Collectors.toSet());
         return found.size() == 1 ? found.iterator().next() : Optional.empty();
     }

@@ -9,11 +9,12 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,13 +25,19 @@ import org.jspecify.annotations.Nullable;
  * @param at when it was recorded, by the wall clock
  * @param violation the violation after the event
  * @param action the action that was taken or that waits; null if the event is none of an action
+ * @param processes those of the violation; in a notice for one user, the user's that it concerns, and none if it concerns only an
+ *     environment
  */
 public record Notice(
         NoticeKind kind,
         long sequence,
         Instant at,
         ViolationRecord violation,
-        @Nullable ActionNote action) {
+        @Nullable ActionNote action,
+        List<GpuProcess> processes) {
+    public Notice {
+        processes = List.copyOf(processes);
+    }
 
     /** Returns the notice of an event; empty if nobody needs to be informed of it. */
     public static Optional<Notice> of(Event event) {
@@ -48,17 +55,14 @@ public record Notice(
         };
     }
 
-    /** Whether both are about the same user, the same rule and the same hosts. */
-    boolean isOfSameIncident(Notice other) {
-        var one = violation.violation();
-        var another = other.violation.violation();
-        return one.rule().equals(another.rule())
-                && one.hosts().equals(another.hosts())
-                && Objects.equals(one.user(), another.user());
+    /** Identifies the event, also after a restart. */
+    String id() {
+        return "%s-%d".formatted(violation.id(), sequence);
     }
 
     private static Notice of(Event event, NoticeKind kind, ViolationRecord violation, @Nullable ActionNote action) {
-        return new Notice(kind, event.sequence(), event.at(), violation, action);
+        return new Notice(
+                kind, event.sequence(), event.at(), violation, action, violation.violation().processes());
     }
 
     /** A grace period may have several reasons one after the other; one warning is enough. */
@@ -77,30 +81,36 @@ public record Notice(
     }
 
     /**
-     * Returns the notices for each user concerned.
-     *
-     * @param inAudit whether users are informed of violations on which the service does not act
+     * Returns the notice for each user concerned, by the real uid of the processes, or of the live pids of the environment that loses a
+     * GPU. The uid is a fact of the kernel: what genv's files say of a user is never used for this.
      */
-    List<PersonalNotice> personal(UserDirectory users, boolean inAudit) {
+    Map<Long, Notice> byUid(UserDirectory users) {
         var hosts = violation.violation().hosts();
-        var byUid = processes(inAudit)
-                .filter(process -> users.isPerson(hosts, process))
-                .collect(Collectors.groupingBy(
-                        process -> Objects.requireNonNull(process.uid(), "a person has a uid"),
-                        LinkedHashMap::new,
-                        Collectors.toList()));
+        var byUid = new LinkedHashMap<Long, List<GpuProcess>>();
+        concernedProcesses(users.inAudit()).filter(process -> users.isPerson(hosts, process)).forEach(process -> byUid.computeIfAbsent(
+                        Objects.requireNonNull(process.uid(), "a person has a uid"), _ -> new ArrayList<>())
+                .add(process));
         for (var concerned : concerned()) {
             if (concerned.target() instanceof ActionNote.TargetAttachment attachment) {
                 users.ownersOf(attachment).forEach(uid -> byUid.putIfAbsent(uid, List.of()));
             }
         }
-        return byUid.entrySet().stream()
-                .map(entry -> new PersonalNotice(this, entry.getKey(), entry.getValue()))
-                .toList();
+        var notices = new LinkedHashMap<Long, Notice>();
+        byUid.forEach((uid, its) -> notices.put(uid, of(its)));
+        return notices;
     }
 
-    private Stream<GpuProcess> processes(boolean inAudit) {
-        var all = violation.violation().processes().stream();
+    private Notice of(List<GpuProcess> its) {
+        return new Notice(kind, sequence, at, violation, action, its);
+    }
+
+    /** Returns this notice, also with the processes of another uid of the same user. */
+    Notice with(Notice other) {
+        return of(Stream.concat(processes.stream(), other.processes.stream()).toList());
+    }
+
+    private Stream<GpuProcess> concernedProcesses(boolean inAudit) {
+        var all = processes.stream();
         var concerned = concerned();
         return kind == NoticeKind.OPENED
                 ? all.filter(_ -> inAudit && violation.mode() == RuleMode.AUDIT)
@@ -130,23 +140,6 @@ public record Notice(
             case ActionNote.TargetAttachment(var _, var environment, var device) ->
                 process.names(environment) && process.uses(device);
         };
-    }
-
-    /**
-     * A notice for one user.
-     *
-     * @param uid the real uid of the processes, or of the live pids of the environment that loses a GPU. It is a fact of the kernel: what
-     *     genv's files say of a user is never used for this
-     * @param processes the processes of this uid that the notice concerns; none if it concerns only the environment
-     */
-    public record PersonalNotice(Notice notice, long uid, List<GpuProcess> processes) {
-        public PersonalNotice {
-            processes = List.copyOf(processes);
-        }
-
-        public ViolationRecord violation() {
-            return notice.violation();
-        }
     }
 
     /** What happened to a violation. */

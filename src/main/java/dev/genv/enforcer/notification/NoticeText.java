@@ -9,7 +9,6 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
-import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Violation;
@@ -55,7 +54,7 @@ public record NoticeText(
             DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss zzz", Locale.ENGLISH);
 
     /** Returns groups of notices that one paragraph can describe: the same happened to several processes for the same reason. */
-    static List<List<PersonalNotice>> groups(List<PersonalNotice> notices) {
+    static List<List<Notice>> groups(List<Notice> notices) {
         return List.copyOf(notices.stream()
                 .collect(Collectors.groupingBy(Incident::of, LinkedHashMap::new, Collectors.toList()))
                 .values());
@@ -74,8 +73,7 @@ public record NoticeText(
             @Nullable Outcome outcome,
             @Nullable String signal,
             ActionNote.@Nullable Target attachment) {
-        static Incident of(PersonalNotice personal) {
-            var notice = personal.notice();
+        static Incident of(Notice notice) {
             var violation = notice.violation().violation();
             var action = notice.action();
             return new Incident(
@@ -92,11 +90,11 @@ public record NoticeText(
     }
 
     /** Returns the sentences about the notices of a {@link #groups group}. */
-    public String paragraph(List<PersonalNotice> group) {
-        var notice = group.getFirst().notice();
+    public String paragraph(List<Notice> group) {
+        var notice = group.getFirst();
         var violation = notice.violation().violation();
         var processes = group.stream()
-                .flatMap(personal -> personal.processes().stream())
+                .flatMap(each -> each.processes().stream())
                 .distinct()
                 .toList();
         var subject = subject(notice, processes);
@@ -134,7 +132,7 @@ public record NoticeText(
         return title + (devices.isEmpty() ? "" : ", GPU(s) " + devices) + environment;
     }
 
-    private String link(List<PersonalNotice> group) {
+    private String link(List<Notice> group) {
         return page.map(address -> group.size() == 1
                         ? "See %s/#/violations/%s"
                                 .formatted(address, group.getFirst().violation().id())
@@ -143,10 +141,10 @@ public record NoticeText(
     }
 
     /** Returns what a group of notices is about, without text that users chose. */
-    static String title(List<PersonalNotice> group) {
-        var notice = group.getFirst().notice();
+    static String title(List<Notice> group) {
+        var notice = group.getFirst();
         var processes = group.stream()
-                .flatMap(personal -> personal.processes().stream())
+                .flatMap(each -> each.processes().stream())
                 .distinct()
                 .toList();
         var its = processes.size() == 1

@@ -16,8 +16,18 @@ import java.util.stream.Collectors;
 public final class UserDirectory {
     private static final long MILLIS_PER_TICK = 10;
 
+    private final boolean inAudit;
     private volatile Fleet fleet = new Fleet(List.of(), true);
     private volatile long currentUpTo;
+
+    /** @param inAudit whether users are informed of violations on which the service does not act */
+    public UserDirectory(boolean inAudit) {
+        this.inAudit = inAudit;
+    }
+
+    boolean inAudit() {
+        return inAudit;
+    }
 
     /** Replaces everything that is known. */
     public void update(Fleet observed) {
@@ -29,9 +39,9 @@ public final class UserDirectory {
         currentUpTo = sequence;
     }
 
-    /** The position of the last event whose users are known. */
-    public long currentUpTo() {
-        return currentUpTo;
+    /** Whether the users of the event at this position are known, as far as they can be. */
+    boolean isCurrentFor(long sequence) {
+        return sequence <= currentUpTo;
     }
 
     /** Returns when a process was started, by the wall clock of the service; empty if its host did not answer in the last cycle. */

@@ -49,24 +49,18 @@ public record WebhookBodies(
                 : "application/json; charset=UTF-8";
     }
 
-    /** Returns the id of a request, which stays the same for each attempt and after a restart. */
-    static String id(List<Notice> incident) {
-        return id(incident.getFirst());
-    }
-
-    private static String id(Notice notice) {
-        return "%s-%d".formatted(notice.violation().id(), notice.sequence());
-    }
-
-    /** Whether one request can have several events. */
-    boolean combines() {
-        return format == WebhookFormat.TEXT;
+    /** Returns what the notices of one request have in common: the user, the rule and the hosts, or the event itself. */
+    String incident(Notice notice) {
+        var violation = notice.violation().violation();
+        return format == WebhookFormat.TEXT
+                ? "%s %s %s".formatted(violation.rule(), violation.hosts(), violation.user())
+                : notice.id();
     }
 
     /**
      * Returns the body of a request, which has at most 64 KiB. The data of a larger event is reduced to fields of limited length.
      *
-     * @param incident one notice, or several if this format {@link #combines}
+     * @param incident notices of the same {@link #incident}
      */
     byte[] of(List<Notice> incident) {
         return switch (format) {
@@ -97,7 +91,7 @@ public record WebhookBodies(
         var type = "dev.genv.enforcer.violation.%s.v1".formatted(notice.kind().label());
         return mapper.createObjectNode()
                 .put("specversion", "1.0")
-                .put("id", id(notice))
+                .put("id", notice.id())
                 .put("source", source.toString())
                 .put("type", type)
                 .put("time", notice.at().toString())

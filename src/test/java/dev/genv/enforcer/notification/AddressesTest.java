@@ -1,16 +1,12 @@
 package dev.genv.enforcer.notification;
 
-import static dev.genv.enforcer.notification.NoticeFixture.action;
 import static dev.genv.enforcer.notification.NoticeFixture.fleet;
-import static dev.genv.enforcer.notification.NoticeFixture.onlyPersonal;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.TargetAttachment;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
@@ -18,7 +14,6 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
-import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -35,10 +30,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which account and which address a user has. */
 class AddressesTest {
+    private static final Set<String> HOST = Set.of("gpu-1");
+
     @TempDir
     Path folder;
 
-    private final UserDirectory users = new UserDirectory();
+    private final UserDirectory users = new UserDirectory(false);
 
     @BeforeEach
     void addAccounts() {
@@ -50,39 +47,38 @@ class AddressesTest {
 
     @Test
     void nameOfTheAccountWithTheDomain() {
-        assertThat(byName().of(noticeOf(1003))).contains("raz@example.org");
-        assertThat(byName().of(noticeOf(100_007))).contains("raz@example.org");
+        assertThat(byName().of(HOST, 1003)).contains("raz@example.org");
+        assertThat(byName().of(HOST, 100_007)).contains("raz@example.org");
     }
 
     @Test
     void unknownUserHasNoAddress() {
-        assertThat(byName().of(noticeOf(7))).isEmpty();
-        assertThat(none().of(noticeOf(1003))).isEmpty();
+        assertThat(byName().of(HOST, 7)).isEmpty();
+        assertThat(none().of(HOST, 1003)).isEmpty();
     }
 
     /** A name must not add a recipient or a header. */
     @Test
     void nameThatIsNoLocalPartHasNoAddress() {
-        assertThat(byName().of(noticeOf(1004))).isEmpty();
-        assertThat(byName().of(noticeOf(1005))).isEmpty();
+        assertThat(byName().of(HOST, 1004)).isEmpty();
+        assertThat(byName().of(HOST, 1005)).isEmpty();
     }
 
     @Test
     void fileTakesPrecedence() throws IOException {
         var file = file("# people\nraz = r.a.z@example.com # boss\n\n1004=four@example.com\n");
-        assertThat(byNameOrFile(file).of(noticeOf(1003))).contains("r.a.z@example.com");
-        assertThat(byNameOrFile(file).of(noticeOf(1004))).contains("four@example.com");
-        assertThat(byFile(file).of(noticeOf(7))).isEmpty();
+        assertThat(byNameOrFile(file).of(HOST, 1003)).contains("r.a.z@example.com");
+        assertThat(byNameOrFile(file).of(HOST, 1004)).contains("four@example.com");
+        assertThat(byFile(file).of(HOST, 7)).isEmpty();
     }
 
     /** The same uid may belong to different people on different machines. */
     @Test
     void ambiguousUserHasNoAddress() throws IOException {
-        var both = onlyPersonal(
-                action(violationOf(process(812).uid(1003)).hosts("gpu-1", "gpu-2"), 812, Outcome.SIGNALLED));
-        assertThat(byName().of(both)).isEmpty();
-        assertThat(byNameOrFile(file("raz=a@b.org\neve=c@d.org\n")).of(both)).isEmpty();
-        assertThat(byNameOrFile(file("1003=team@b.org\n")).of(both)).contains("team@b.org");
+        var both = Set.of("gpu-1", "gpu-2");
+        assertThat(byName().of(both, 1003)).isEmpty();
+        assertThat(byNameOrFile(file("raz=a@b.org\neve=c@d.org\n")).of(both, 1003)).isEmpty();
+        assertThat(byNameOrFile(file("1003=team@b.org\n")).of(both, 1003)).contains("team@b.org");
     }
 
     @ParameterizedTest
@@ -143,10 +139,6 @@ class AddressesTest {
         return new Addresses(Optional.of("{user}@example.org"), Optional.of(file), users);
     }
 
-    private static PersonalNotice noticeOf(long uid) {
-        return onlyPersonal(action(violationOf(process(812).uid(uid)), 812, Outcome.SIGNALLED));
-    }
-
     /** Images often run as uid 1000, which can be that of any user of the machine. */
     @Test
     void uidInAContainerOfRootIsNoPersonUnlessItIsSubordinate() {
@@ -164,7 +156,7 @@ class AddressesTest {
 
     private boolean isPerson(long uid, @Nullable Workload workload) {
         return users.isPerson(
-                Set.of("gpu-1"), process(812).uid(uid).workload(workload).build());
+                HOST, process(812).uid(uid).workload(workload).build());
     }
 
     private static Workload container(WorkloadSource by) {
@@ -189,7 +181,7 @@ class AddressesTest {
                 machine("gpu-1", Map.of("raz", 1003L, "paul", 1004L, "toor", 0L, "root", 0L)),
                 machine("gpu-2", Map.of("eve", 1003L, "paul", 1004L))));
         assertThat(users.nameOf(Set.of("gpu-1", "gpu-2"), 1003)).isEmpty();
-        assertThat(users.nameOf(Set.of("gpu-1"), 0)).isEmpty();
+        assertThat(users.nameOf(HOST, 0)).isEmpty();
         assertThat(users.nameOf(Set.of("gpu-1", "gpu-2"), 1004)).contains("paul");
     }
 
@@ -197,7 +189,7 @@ class AddressesTest {
     void updateForgetsFormerMachines() {
         users.update(fleet(machine("gpu-1", Map.of("raz", 1003L))));
         users.update(fleet());
-        assertThat(users.nameOf(Set.of("gpu-1"), 1003)).isEmpty();
+        assertThat(users.nameOf(HOST, 1003)).isEmpty();
     }
 
     private static FakeHost machine(String name, Map<String, Long> accounts) {

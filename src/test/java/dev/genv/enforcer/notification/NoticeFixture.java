@@ -9,13 +9,13 @@ import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -56,25 +56,17 @@ public final class NoticeFixture {
         return Notice.of(new Event(7, FakeTime.START, content));
     }
 
-    public static List<PersonalNotice> personal(EventContent content) {
-        return personal(content, new UserDirectory(), false);
+    public static List<Notice> personal(EventContent content) {
+        return byUid(content, new UserDirectory(false)).values().stream().toList();
     }
 
-    public static PersonalNotice onlyPersonal(EventContent content) {
-        var notices = personal(content);
-        if (notices.size() != 1) {
-            throw new AssertionError("not one notice: " + notices);
-        }
-        return notices.getFirst();
-    }
-
-    /** The notices if the live pids of the environment a have this uid. */
-    public static List<PersonalNotice> personal(EventContent content, long owner) {
-        var users = new UserDirectory();
+    /** The notices by uid if the live pids of the environment a have this uid. */
+    public static Map<Long, Notice> personal(EventContent content, long owner) {
+        var users = new UserDirectory(false);
         users.update(fleet(
                 new FakeHost(host("here").with(env("a").livePidsOf(owner))),
                 new FakeHost(host("gpu-1").with(env("a").livePidsOf(owner)))));
-        return personal(content, users, false);
+        return byUid(content, users);
     }
 
     /** Observes these machines. */
@@ -82,11 +74,7 @@ public final class NoticeFixture {
         return new Fleet(Stream.of(machines).map(FakeHost::observe).toList(), true);
     }
 
-    public static List<PersonalNotice> personalInAudit(EventContent content) {
-        return personal(content, new UserDirectory(), true);
-    }
-
-    private static List<PersonalNotice> personal(EventContent content, UserDirectory users, boolean inAudit) {
-        return notice(content).map(notice -> notice.personal(users, inAudit)).orElse(List.of());
+    static Map<Long, Notice> byUid(EventContent content, UserDirectory users) {
+        return notice(content).map(notice -> notice.byUid(users)).orElse(Map.of());
     }
 }

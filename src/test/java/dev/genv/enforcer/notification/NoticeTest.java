@@ -9,13 +9,11 @@ import static dev.genv.enforcer.notification.NoticeFixture.lastAction;
 import static dev.genv.enforcer.notification.NoticeFixture.notice;
 import static dev.genv.enforcer.notification.NoticeFixture.opened;
 import static dev.genv.enforcer.notification.NoticeFixture.personal;
-import static dev.genv.enforcer.notification.NoticeFixture.personalInAudit;
 import static dev.genv.enforcer.notification.NoticeFixture.resolved;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.tuple;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
@@ -33,7 +31,6 @@ import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
-import dev.genv.enforcer.notification.Notice.PersonalNotice;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
@@ -59,7 +56,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Who is informed of which events, and with which words. */
 class NoticeTest {
     private static final NoticeText TEXT =
-            NoticeFixture.texts(Optional.of(Duration.ofSeconds(30)), new ViolationRegistry(10), new UserDirectory());
+            NoticeFixture.texts(Optional.of(Duration.ofSeconds(30)), new ViolationRegistry(10), new UserDirectory(false));
     private static final String ADVICE = " " + KnownRules.NON_ENV_PROCESSES.advice();
 
     private static final String DETACHMENT =
@@ -168,7 +165,7 @@ class NoticeTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("recipients")
     void usersOfTheProcessesOrOfTheEnvironmentAreInformed(String name, EventContent content, List<Long> uids) {
-        assertThat(personal(content, 1009)).extracting(PersonalNotice::uid).isEqualTo(uids);
+        assertThat(personal(content, 1009).keySet()).containsExactlyElementsOf(uids);
     }
 
     @Test
@@ -177,11 +174,9 @@ class NoticeTest {
                 process(812).uid(1003), process(813).uid(1004), process(814).uid(1003));
         assertThat(personalInAudit(opened(audited))).isEmpty();
         assertThat(personalInAudit(opened(audited.audited())))
-                .extracting(
-                        PersonalNotice::uid,
-                        notice ->
-                                notice.processes().stream().map(GpuProcess::pid).toList())
-                .containsExactly(tuple(1003L, List.of(812, 814)), tuple(1004L, List.of(813)));
+                .extracting(notice ->
+                        notice.processes().stream().map(GpuProcess::pid).toList())
+                .containsExactly(List.of(812, 814), List.of(813));
     }
 
     private static ActionNote detachment(Outcome outcome) {
@@ -217,18 +212,18 @@ class NoticeTest {
 
     @Test
     void detachmentNamesEnvironmentAndGpu() {
-        assertThat(text(personal(lastAction(overQuota(DETACHED)), 1003)))
+        assertThat(text(ofOwner(lastAction(overQuota(DETACHED)))))
                 .isEqualTo(DETACHMENT + " " + KnownRules.MAX_DEVICES_PER_USER.advice());
     }
 
     @Test
     void warningAndEndOfADetachmentWithoutAProcessNameTheEnvironment() {
-        assertThat(text(personal(lastAction(overQuota(SKIPPED_GRACE)), 1003)))
+        assertThat(text(ofOwner(lastAction(overQuota(SKIPPED_GRACE)))))
                 .startsWith(
                         "Your environments on gpu-1 break the rule max-devices-per-user: User raz is using 3 devices"
                                 + " which is 1 more than the maximum allowed."
                                 + " The service may detach GPU 0 from environment \"a\" later.");
-        assertThat(text(personal(resolved(overQuota(SKIPPED_GRACE)), 1003)))
+        assertThat(text(ofOwner(resolved(overQuota(SKIPPED_GRACE)))))
                 .startsWith("Your environments on gpu-1 no longer break the rule max-devices-per-user.");
     }
 
@@ -241,7 +236,7 @@ class NoticeTest {
                 List.of(overQuota(DETACHED).id("before").resolved().build()),
                 new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0),
                 false);
-        var texts = NoticeFixture.texts(Optional.empty(), registry, new UserDirectory());
+        var texts = NoticeFixture.texts(Optional.empty(), registry, new UserDirectory(false));
         var next = violationOf(process(813).uid(1003)).rule(KnownRules.ENV_DEVICES);
         assertThat(texts.paragraph(personal(action(next.environment("a"), 813, SIGNALLED))))
                 .endsWith(" " + DETACHMENT + " " + KnownRules.ENV_DEVICES.advice());
@@ -261,14 +256,14 @@ class NoticeTest {
                 .contains(
                         "The service will terminate it soon after 2026-11-20 09:23:28 UTC, unless the violation ends");
         assertThat(title(personal(action(violation, 812, SIGNALLED)))).isEqualTo("process 812: the service acted");
-        assertThat(title(personal(lastAction(overQuota(SKIPPED_GRACE)), 1003))).isEqualTo("GPU 0 may be detached");
-        assertThat(title(personal(lastAction(overQuota(DETACHED)), 1003))).isEqualTo("GPU 0 was detached");
-        assertThat(title(personal(resolved(overQuota(SKIPPED_GRACE)), 1003)))
+        assertThat(title(ofOwner(lastAction(overQuota(SKIPPED_GRACE))))).isEqualTo("GPU 0 may be detached");
+        assertThat(title(ofOwner(lastAction(overQuota(DETACHED))))).isEqualTo("GPU 0 was detached");
+        assertThat(title(ofOwner(resolved(overQuota(SKIPPED_GRACE)))))
                 .isEqualTo("your environments break no rule any more");
         assertThat(title(personalInAudit(opened(violation.audited())))).isEqualTo("process 812 breaks a rule");
     }
 
-    private static String title(List<PersonalNotice> personal) {
+    private static String title(List<Notice> personal) {
         return NoticeText.title(personal);
     }
 
@@ -351,7 +346,7 @@ class NoticeTest {
     /** By them the user recognizes the process, and what is lost. */
     @Test
     void processHasItsGpusItsMemoryItsLocalStartAndALink() {
-        var users = new UserDirectory();
+        var users = new UserDirectory(false);
         var observed = new FakeHost(host("gpu-1")).setTicks(3_600_00 + 991_232).observe();
         users.update(new Fleet(List.of(observed), true, FakeTime.START));
         var text = new NoticeText(
@@ -381,13 +376,20 @@ class NoticeTest {
     }
 
     private static String textWith(Workload workload) {
-        var noticed = personal(action(violationOf(process(812).uid(1003)), 812, SIGNALLED))
-                .getFirst();
-        var attributed = process(812).uid(1003).workload(workload).build();
-        return TEXT.paragraph(List.of(new PersonalNotice(noticed.notice(), noticed.uid(), List.of(attributed))));
+        var attributed = violationOf(process(812).uid(1003).workload(workload));
+        return TEXT.paragraph(List.of(notice(action(attributed, 812, SIGNALLED)).orElseThrow()));
     }
 
-    private static String text(List<PersonalNotice> personal) {
+    /** The notice of the owner of the environment a. */
+    private static List<Notice> ofOwner(EventContent content) {
+        return List.copyOf(personal(content, 1003).values());
+    }
+
+    private static List<Notice> personalInAudit(EventContent content) {
+        return List.copyOf(NoticeFixture.byUid(content, new UserDirectory(true)).values());
+    }
+
+    private static String text(List<Notice> personal) {
         assertThat(personal).hasSize(1);
         return TEXT.paragraph(personal);
     }

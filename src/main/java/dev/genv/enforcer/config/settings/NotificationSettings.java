@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.SettingKind.Accepts;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
+import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import io.smallrye.config.ConfigMapping;

@@ -7,7 +7,7 @@ import dev.genv.enforcer.config.settings.Settings.GpuSettings;
 import dev.genv.enforcer.config.settings.Settings.StateSettings;
 import dev.genv.enforcer.config.settings.Variables.UnknownVariables;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
+import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.remote.ssh.SshAccess;

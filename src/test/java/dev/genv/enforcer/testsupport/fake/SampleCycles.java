@@ -7,11 +7,13 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.NoticeFixture;
-import dev.genv.enforcer.notification.PersonalDelivery.MessageSource;
-import dev.genv.enforcer.notification.TerminalDelivery;
+import dev.genv.enforcer.notification.Outbox;
+import dev.genv.enforcer.notification.TerminalSender;
+import dev.genv.enforcer.notification.TerminalSender.Terminals;
 import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -30,9 +32,9 @@ public final class SampleCycles {
 
     /** Records the figures of a delivery, a termination, a detachment, a skipped action, a missing privilege and an unreachable host. */
     public static void record(MeterRegistry registry) {
-        var users = new UserDirectory();
-        var messages = new MessageSource(users, NoticeFixture.texts(users), false);
-        var _ = new TerminalDelivery(messages, Path.of("/proc"), "gpu-1", Ticker.ofSystem(), registry);
+        var sender = new TerminalSender(
+                NoticeFixture.texts(new UserDirectory(false)), Terminals.of(Path.of("/proc")), "gpu-1");
+        var _ = new Outbox(sender, new DeliveryCursors(), Ticker.ofSystem(), () -> 0, registry);
         var node = new FakeHost(host().devices(2)
                         .with(env("a").attached(0, 1))
                         .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)))
