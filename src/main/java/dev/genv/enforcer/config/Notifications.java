@@ -71,8 +71,9 @@ public class Notifications implements CycleListener {
         var notification = settings.notification();
         users = new UserDirectory(notification.auditMessages());
         // The address of the page without a slash at its end.
-        var page =
-                notification.publicUrl().map(address -> URI.create(address.toString().replaceFirst("/+$", "")));
+        var page = notification
+                .publicUrl()
+                .map(address -> URI.create(address.toString().replaceFirst("/+$", "")));
         var killAfter = Optional.ofNullable(settings.safetyLimits().killAfter());
         var text = new NoticeText(killAfter, violations, users, ZoneId.systemDefault(), page);
         var node = Hosts.nodeName(settings);
@@ -106,8 +107,7 @@ public class Notifications implements CycleListener {
                 TIMEOUT);
         var addresses =
                 new Addresses(settings.mailTo(), settings.mailAddressFile().map(AddressFile::new), text.users());
-        return new MailSender(
-                text, addresses, server, Limits.ofUsers(settings.mailDelay(), settings.mailMaxPerHour()));
+        return new MailSender(text, addresses, server, Limits.ofUsers(settings.mailDelay(), settings.mailMaxPerHour()));
     }
 
     /** Identifies this service among others, as CloudEvents require it. */

@@ -37,9 +37,9 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
     public Map<String, Notice> recipients(Notice notice) {
         var hosts = notice.violation().violation().hosts();
         var byAddress = new LinkedHashMap<String, Notice>();
-        notice.byUid(text.users()).forEach((uid, its) -> addresses
-                .of(hosts, uid)
-                .ifPresent(address -> byAddress.merge(address, its, Notice::with)));
+        notice.byUid(text.users())
+                .forEach((uid, its) ->
+                        addresses.of(hosts, uid).ifPresent(address -> byAddress.merge(address, its, Notice::with)));
         return byAddress;
     }
 
@@ -49,9 +49,13 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
         var first = message.notices().getFirst();
         var mail = server.message(message.recipient(), subject(groups), body(message, groups))
                 // The same for each attempt.
-                .addHeader("Message-ID", server.id(UUID.nameUUIDFromBytes(
-                        (message.recipient() + first.id()).getBytes(StandardCharsets.UTF_8)).toString()))
-                // Mail programs show all mails about a violation together, as answers to a mail that does not exist (RFC 5322, 3.6.4).
+                .addHeader(
+                        "Message-ID",
+                        server.id(UUID.nameUUIDFromBytes(
+                                        (message.recipient() + first.id()).getBytes(StandardCharsets.UTF_8))
+                                .toString()))
+                // Mail programs show all mails about a violation together, as answers to a mail that does not exist
+                // (RFC 5322, 3.6.4).
                 .addHeader(
                         "References",
                         message.notices().stream()

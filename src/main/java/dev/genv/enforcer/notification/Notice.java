@@ -62,7 +62,12 @@ public record Notice(
 
     private static Notice of(Event event, NoticeKind kind, ViolationRecord violation, @Nullable ActionNote action) {
         return new Notice(
-                kind, event.sequence(), event.at(), violation, action, violation.violation().processes());
+                kind,
+                event.sequence(),
+                event.at(),
+                violation,
+                action,
+                violation.violation().processes());
     }
 
     /** A grace period may have several reasons one after the other; one warning is enough. */
@@ -87,9 +92,11 @@ public record Notice(
     Map<Long, Notice> byUid(UserDirectory users) {
         var hosts = violation.violation().hosts();
         var byUid = new LinkedHashMap<Long, List<GpuProcess>>();
-        concernedProcesses(users.inAudit()).filter(process -> users.isPerson(hosts, process)).forEach(process -> byUid.computeIfAbsent(
-                        Objects.requireNonNull(process.uid(), "a person has a uid"), _ -> new ArrayList<>())
-                .add(process));
+        concernedProcesses(users.inAudit())
+                .filter(process -> users.isPerson(hosts, process))
+                .forEach(process -> byUid.computeIfAbsent(
+                                Objects.requireNonNull(process.uid(), "a person has a uid"), _ -> new ArrayList<>())
+                        .add(process));
         for (var concerned : concerned()) {
             if (concerned.target() instanceof ActionNote.TargetAttachment attachment) {
                 users.ownersOf(attachment).forEach(uid -> byUid.putIfAbsent(uid, List.of()));

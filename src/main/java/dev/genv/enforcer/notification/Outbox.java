@@ -210,7 +210,8 @@ public final class Outbox {
             storePosition();
             pause = read(log);
         }
-        return Stream.concat(pause.stream(), gone ? Stream.empty() : candidates().map(this::until))
+        return Stream.concat(
+                        pause.stream(), gone ? Stream.empty() : candidates().map(this::until))
                 .min(Comparator.naturalOrder())
                 .orElse(IDLE);
     }
@@ -222,7 +223,8 @@ public final class Outbox {
                 var page = log.after(position, PAGE);
                 var events = page.events();
                 if (page.hasGap()) {
-                    var last = events.isEmpty() ? log.latest() : events.getFirst().sequence() - 1;
+                    var last =
+                            events.isEmpty() ? log.latest() : events.getFirst().sequence() - 1;
                     dropped.increment((double) last - position);
                     position = last;
                 }
@@ -321,8 +323,8 @@ public final class Outbox {
             var violation = notice.violation().id();
             if (notice.kind() == NoticeKind.RESOLVED
                     && notices.values()
-                            .removeIf(each -> each.violation().id().equals(violation)
-                                    && each.kind() == NoticeKind.WARNED)) {
+                            .removeIf(each ->
+                                    each.violation().id().equals(violation) && each.kind() == NoticeKind.WARNED)) {
                 return;
             }
             var action = notice.action();
@@ -383,10 +385,13 @@ public final class Outbox {
     /** An error of the service counts as a refusal, so the later messages are sent. */
     private Reply send(Pending message) throws InterruptedException {
         try {
-            return sender.send(new Message(
-                    message.recipient, List.copyOf(message.notices.values()), message.omitted));
+            return sender.send(new Message(message.recipient, List.copyOf(message.notices.values()), message.omitted));
         } catch (RuntimeException e) {
-            LOG.errorf(e, "%s: the message %s could not be sent", name(), message.first().id());
+            LOG.errorf(
+                    e,
+                    "%s: the message %s could not be sent",
+                    name(),
+                    message.first().id());
             return new Reply(ReplyKind.REFUSED, reason(e));
         }
     }

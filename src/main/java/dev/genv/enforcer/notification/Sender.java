@@ -62,13 +62,7 @@ public interface Sender {
         /** Those of messages to users, who need to know only what happens now. */
         public static Limits ofUsers(Duration collected, int perHour) {
             return new Limits(
-                    collected,
-                    perHour,
-                    Duration.ofSeconds(30),
-                    Duration.ofMinutes(15),
-                    Duration.ofHours(4),
-                    1,
-                    false);
+                    collected, perHour, Duration.ofSeconds(30), Duration.ofMinutes(15), Duration.ofHours(4), 1, false);
         }
 
         static Limits ofEveryEvent() {

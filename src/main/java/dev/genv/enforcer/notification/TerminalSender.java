@@ -124,7 +124,8 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
          * writes to its own terminal.
          */
         int write(long uid, byte[] text) throws IOException {
-            var own = controlling(Descriptor.readKernelFile(proc.resolve("self/stat").toString(), LARGEST));
+            var own = controlling(
+                    Descriptor.readKernelFile(proc.resolve("self/stat").toString(), LARGEST));
             var written = 0;
             IOException failure = null;
             try (var folder = open(FileCalls.AT_FDCWD, directory.toString(), FileCalls.O_DIRECTORY);

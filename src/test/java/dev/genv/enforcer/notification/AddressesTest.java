@@ -77,7 +77,8 @@ class AddressesTest {
     void ambiguousUserHasNoAddress() throws IOException {
         var both = Set.of("gpu-1", "gpu-2");
         assertThat(byName().of(both, 1003)).isEmpty();
-        assertThat(byNameOrFile(file("raz=a@b.org\neve=c@d.org\n")).of(both, 1003)).isEmpty();
+        assertThat(byNameOrFile(file("raz=a@b.org\neve=c@d.org\n")).of(both, 1003))
+                .isEmpty();
         assertThat(byNameOrFile(file("1003=team@b.org\n")).of(both, 1003)).contains("team@b.org");
     }
 
@@ -155,8 +156,7 @@ class AddressesTest {
     }
 
     private boolean isPerson(long uid, @Nullable Workload workload) {
-        return users.isPerson(
-                HOST, process(812).uid(uid).workload(workload).build());
+        return users.isPerson(HOST, process(812).uid(uid).workload(workload).build());
     }
 
     private static Workload container(WorkloadSource by) {

@@ -11,13 +11,13 @@ import static org.awaitility.Awaitility.await;
 import com.icegreen.greenmail.util.GreenMail;
 import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.notification.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
+import dev.genv.enforcer.notification.ScriptedSmtp.Behaviour;
 import dev.genv.enforcer.notification.Sender.Limits;
 import dev.genv.enforcer.notification.Sender.Message;
 import dev.genv.enforcer.notification.Sender.Reply;
 import dev.genv.enforcer.notification.Sender.ReplyKind;
-import dev.genv.enforcer.notification.MailSender.MailServer;
-import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
-import dev.genv.enforcer.notification.ScriptedSmtp.Behaviour;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.JksOptions;
@@ -88,7 +88,8 @@ class MailSenderTest {
 
     @Test
     void messageOfAUserHasItsProcessesAndOneThread() throws Exception {
-        var notices = IntStream.rangeClosed(1, 5).mapToObj(pid -> acted(pid, 1003)).toList();
+        var notices =
+                IntStream.rangeClosed(1, 5).mapToObj(pid -> acted(pid, 1003)).toList();
         var addresses = new Addresses(Optional.of("{user}@example.org"), Optional.empty(), users);
         var sender = new MailSender(
                 NoticeFixture.texts(users),

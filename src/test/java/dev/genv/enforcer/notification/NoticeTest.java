@@ -55,8 +55,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Who is informed of which events, and with which words. */
 class NoticeTest {
-    private static final NoticeText TEXT =
-            NoticeFixture.texts(Optional.of(Duration.ofSeconds(30)), new ViolationRegistry(10), new UserDirectory(false));
+    private static final NoticeText TEXT = NoticeFixture.texts(
+            Optional.of(Duration.ofSeconds(30)), new ViolationRegistry(10), new UserDirectory(false));
     private static final String ADVICE = " " + KnownRules.NON_ENV_PROCESSES.advice();
 
     private static final String DETACHMENT =
@@ -359,8 +359,8 @@ class NoticeTest {
                 violationOf(process(812).uid(1003).uses(1, "2g").uses(3, "1g")).id("v1");
 
         assertThat(text.paragraph(personal(action(using, 812, SIGNALLED))))
-                .contains(
-                        "process 812 (python, GPU 1 with 1908 MiB, GPU 3 with 954 MiB, started 2026-11-20 09:22:28 CET) on gpu-1")
+                .contains("process 812 (python, GPU 1 with 1908 MiB, GPU 3 with 954 MiB, started 2026-11-20 09:22:28"
+                        + " CET) on gpu-1")
                 .endsWith(" See https://gpus.example.org/#/violations/v1");
     }
 

@@ -72,7 +72,8 @@ class OutboxTest {
             if (notice.violation().id().equals("unreadable")) {
                 throw new IllegalStateException("a defect");
             }
-            var recipient = limits.everyEvent() ? notice.id() : notice.violation().id().split("-", -1)[0];
+            var recipient =
+                    limits.everyEvent() ? notice.id() : notice.violation().id().split("-", -1)[0];
             return Map.of(recipient, notice);
         }
 
@@ -84,8 +85,8 @@ class OutboxTest {
     }
 
     private Outbox outbox() {
-        var created = new Outbox(
-                new TestSender(this, limits), cursors, time.ticker(), () -> 0, new SimpleMeterRegistry());
+        var created =
+                new Outbox(new TestSender(this, limits), cursors, time.ticker(), () -> 0, new SimpleMeterRegistry());
         created.begin(log);
         return created;
     }
@@ -479,7 +480,8 @@ class OutboxTest {
         act("a");
         try (var _ = outbox.start(log)) {
             await().until(() -> outbox.failed.count() >= 3);
-            assertThat(outbox.problem()).contains("an error in the service: java.lang.StackOverflowError: a \\u001b defect");
+            assertThat(outbox.problem())
+                    .contains("an error in the service: java.lang.StackOverflowError: a \\u001b defect");
             works.set(true);
             await().until(() -> outbox.problem().isEmpty());
         }

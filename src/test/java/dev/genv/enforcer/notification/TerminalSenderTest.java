@@ -74,7 +74,8 @@ class TerminalSenderTest {
     }
 
     private static Notice notice(int pid, long uid, String message) {
-        var violation = violationOf(process(pid).uid(uid)).environment("e" + pid).message(message);
+        var violation =
+                violationOf(process(pid).uid(uid)).environment("e" + pid).message(message);
         return NoticeFixture.notice(action(violation, pid, Outcome.SIGNALLED)).orElseThrow();
     }
 

@@ -14,10 +14,10 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Sender.Message;
 import dev.genv.enforcer.notification.Sender.Reply;
 import dev.genv.enforcer.notification.Sender.ReplyKind;
-import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
@@ -165,9 +165,9 @@ class WebhookSenderTest {
         assertThat(event.at("/data/violation/id").asText()).isEqualTo("id-1");
         assertThat(event.at("/data/action/outcome").asText()).isEqualTo("signalled");
         assertThat(event.path("text").asText())
-                .isEqualTo(
-                        "gpu-1: terminate process 812 with SIGTERM, signalled, rule non-env-processes (enforce):"
-                                + " `Process 812 is not running in a GPU environment` https://gpus.example.org/#/violations/id-1");
+                .isEqualTo("gpu-1: terminate process 812 with SIGTERM, signalled, rule non-env-processes (enforce):"
+                        + " `Process 812 is not running in a GPU environment`"
+                        + " https://gpus.example.org/#/violations/id-1");
     }
 
     @Test
@@ -201,7 +201,13 @@ class WebhookSenderTest {
     @Test
     void sendsOnlyTheChosenEvents() {
         var sender = new WebhookSender(
-                vertx, URI.create("http://x"), Optional.empty(), bodies(), Set.of(NoticeKind.OPENED), LONG, time.ticker());
+                vertx,
+                URI.create("http://x"),
+                Optional.empty(),
+                bodies(),
+                Set.of(NoticeKind.OPENED),
+                LONG,
+                time.ticker());
         assertThat(sender.recipients(NOTICE)).isEmpty();
     }
 
@@ -291,7 +297,8 @@ class WebhookSenderTest {
     void unreachableReceiverIsAFailure() throws Exception {
         try (var reserved = new Socket()) { // nobody else gets the port, and nobody listens on it
             reserved.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            assertThat(send(sender(reserved.getLocalPort(), Optional.empty(), LONG)).kind())
+            assertThat(send(sender(reserved.getLocalPort(), Optional.empty(), LONG))
+                            .kind())
                     .isEqualTo(ReplyKind.FAILED);
         }
     }

@@ -204,7 +204,8 @@ public final class SettingsReader {
             if (settings.isSingleCycle() && settings.data().dataDir().isPresent()) {
                 errors.add(
                         "GENV_ENFORCER_DATA_DIR",
-                        "expected no value with GENV_ENFORCER_INTERVAL=0, because a single cycle keeps its database in memory");
+                        "expected no value with GENV_ENFORCER_INTERVAL=0, because a single cycle keeps its database in"
+                                + " memory");
             }
             if (variables.isSet(HOSTS) || variables.isSet(HOST_FILE)) {
                 checkRemote(settings);
@@ -219,8 +220,8 @@ public final class SettingsReader {
             if (!variables.isSet(KNOWN_HOSTS)) {
                 errors.add(
                         KNOWN_HOSTS,
-                        "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a host"
-                                + " with an unknown key");
+                        "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a"
+                                + " host with an unknown key");
             }
             if (errors.isEmpty()) { // an error may be that a file does not exist
                 checkFiles(settings);
