@@ -27,7 +27,7 @@ class ArchitectureTest {
     private static final Map<String, List<String>> MAY_KNOW = Map.ofEntries(
             entry("model", List.of()),
             entry("linux", List.of("model")),
-            entry("host", List.of()),
+            entry("host", List.of("model")),
             entry("policy", List.of("model")),
             entry("genv", List.of("model", "linux")),
             entry("gpu", List.of("host", "model")),

@@ -1,14 +1,13 @@
 package dev.genv.enforcer.genv;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.genv.enforcer.genv.Entries.Fields;
 import dev.genv.enforcer.genv.Entries.OptionalFields;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Problem;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -67,21 +66,6 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                         .findFirst()
                         .orElse(null),
                 same.stream().flatMap(device -> device.attachments().stream()).toList());
-    }
-
-    public static void write(List<Device> devices, JsonGenerator out) throws IOException {
-        var json = new JsonStream(out);
-        out.writeStartObject();
-        json.objects("devices", devices, device -> {
-            out.writeNumberField("index", device.index());
-            out.writeStringField("total_memory", device.totalMemory());
-            json.objects("attachments", device.attachments(), attachment -> {
-                out.writeStringField("eid", attachment.eid());
-                out.writeStringField("gpu_memory", attachment.gpuMemory());
-                out.writeStringField("time", attachment.time());
-            });
-        });
-        out.writeEndObject();
     }
 
     /**

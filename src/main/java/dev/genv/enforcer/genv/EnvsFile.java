@@ -2,13 +2,12 @@ package dev.genv.enforcer.genv;
 
 import static java.util.Objects.requireNonNullElse;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.genv.Entries.Fields;
 import dev.genv.enforcer.genv.Entries.OptionalFields;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Environment.Ownership;
 import dev.genv.enforcer.model.Problem;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -59,25 +58,6 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
         return new EnvsFile(
                 Entries.mergeSame(all, Environment::eid, EnvsFile::merged, _ -> {}),
                 Entries.both(problems, other.problems));
-    }
-
-    public static void write(List<Environment> environments, JsonGenerator out) throws IOException {
-        var json = new JsonStream(out);
-        out.writeStartObject();
-        json.objects("envs", environments, environment -> {
-            out.writeStringField("eid", environment.eid());
-            json.number("uid", environment.uid());
-            out.writeStringField("creation", environment.creation());
-            out.writeStringField("username", environment.username());
-            json.object("config", environment.config(), config -> {
-                out.writeStringField("name", config.name());
-                out.writeStringField("gpu_memory", config.gpuMemory());
-                json.number("gpus", config.gpus());
-            });
-            json.numbers("pids", environment.pids());
-            json.texts("kernel_ids", environment.kernelIds());
-        });
-        out.writeEndObject();
     }
 
     public Map<String, Environment> byId() {

@@ -1,20 +1,16 @@
 package dev.genv.enforcer.genv;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.genv.Entries.Fields;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
-import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
-import dev.genv.enforcer.model.SnapshotPart;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,96 +19,9 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Snapshots in the form that {@code genv usage snapshot} prints, with three fields more for each process. */
+/** Parses snapshots in the form that {@code genv usage snapshot} prints. */
 public final class SnapshotJson {
     private SnapshotJson() {}
-
-    public static void write(Snapshot snapshot, JsonGenerator out) throws IOException {
-        var json = new JsonStream(out);
-        out.writeStartObject();
-        json.object(
-                "processes",
-                snapshot.processes(),
-                all -> json.objects("processes", all, process -> {
-                    out.writeNumberField("pid", process.pid());
-                    json.objects("used_gpu_memory", process.usage(), use -> {
-                        out.writeNumberField("index", use.device());
-                        out.writeStringField("gpu_memory", text(use.memory()));
-                    });
-                    writeMembership(process, json);
-                    writeWorkload(process.workload(), json);
-                }));
-        if (!snapshot.unlisted().memory().isEmpty()) {
-            json.object("gpu_unlisted", snapshot.unlisted(), unlisted -> writeUnlisted(unlisted, json));
-        }
-        // Only if a part is missing: its list is empty then, although there may be entries.
-        if (!snapshot.missing().isEmpty()) {
-            json.texts(
-                    "not_observed",
-                    snapshot.missing().stream()
-                            .sorted()
-                            .map(SnapshotPart::label)
-                            .toList());
-        }
-        out.writeFieldName("envs");
-        EnvsFile.write(snapshot.environments(), out);
-        out.writeFieldName("devices");
-        DevicesFile.write(snapshot.devices(), out);
-        out.writeEndObject();
-    }
-
-    private static void writeMembership(GpuProcess process, JsonStream json) throws IOException {
-        json.out().writeStringField("user", process.account());
-        json.out()
-                .writeStringField(
-                        "eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
-        json.object("membership", process.membershipBy(), by -> json.out().writeStringField("by", by.label()));
-    }
-
-    /** Writes to which workload a process belongs. genv has no such part. */
-    private static void writeWorkload(@Nullable Workload workload, JsonStream json) throws IOException {
-        var out = json.out();
-        json.object("workload", workload, known -> {
-            out.writeStringField("unit", known.unit());
-            json.object("container", known.container(), container -> {
-                out.writeStringField("id", container.id());
-                out.writeStringField("engine", container.engine());
-                out.writeStringField("by", container.by().label());
-            });
-            json.object("pod", known.pod(), pod -> out.writeStringField("uid", pod.uid()));
-            json.object("slurm_job", known.slurmJob(), job -> {
-                out.writeStringField("id", job.id());
-                out.writeStringField("by", job.by().label());
-            });
-        });
-    }
-
-    /** Writes the memory and the processes that the GPU tool does not list. genv has no such part. */
-    private static void writeUnlisted(Unlisted unlisted, JsonStream json) throws IOException {
-        var out = json.out();
-        json.objects("devices", new TreeMap<>(unlisted.memory()).entrySet(), device -> {
-            out.writeNumberField("index", device.getKey());
-            out.writeStringField("gpu_memory", text(device.getValue()));
-        });
-        json.objects("processes", unlisted.holders(), holder -> {
-            var process = holder.process();
-            out.writeNumberField("pid", process.pid());
-            out.writeNumberField("start_time", process.id().startTime());
-            json.number("uid", process.uid());
-            out.writeStringField("command", process.command());
-            json.numbers("devices", process.devices());
-            json.numbers("used_devices", holder.used());
-            writeMembership(process, json);
-            out.writeStringField(
-                    "membership_unknown",
-                    process.membership() instanceof Membership.Unknown(var reason, var _) ? reason : null);
-            out.writeStringField(
-                    "immune",
-                    process.immunity() == null ? null : process.immunity().reason());
-            out.writeNumberField("since", holder.since());
-            writeWorkload(process.workload(), json);
-        });
-    }
 
     /**
      * Parses a snapshot of a client. Its environments count as active, uids and start times as unknown, and the described devices as
@@ -151,11 +60,6 @@ public final class SnapshotJson {
 
     private static UnreadableException unreadable(String entry) {
         return new UnreadableException("has an entry that cannot be read: " + entry);
-    }
-
-    /** Null if genv would write {@code [N/A]mi}, which is no number. */
-    private static @Nullable String text(@Nullable Memory memory) {
-        return memory == null ? null : memory.mebibytes() + "mi";
     }
 
     /**

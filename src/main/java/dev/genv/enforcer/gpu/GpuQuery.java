@@ -17,10 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** The queries to nvidia-smi, and whether it answered them. */
 public final class GpuQuery {
     public static final String FORMAT = "--format=csv,noheader,nounits";
-    /**
-     * {@code memory.used} is without what the driver reserves for itself ({@code memory.reserved}), which older drivers do not know as
-     * a field.
-     */
+    /** {@code memory.used} is without {@code memory.reserved}, which older drivers do not know as a field. */
     public static final String DEVICES = "--query-gpu=index,uuid,memory.used";
 
     /** A query of its own, so that a driver that does not know one of these fields still answers the others. */
@@ -29,13 +26,13 @@ public final class GpuQuery {
 
     public static final String PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory";
     private static final String NO_DEVICES = "No devices were found";
+    // The exit codes are those of NVML.
     private static final int NO_DEVICES_EXIT_CODE = 6;
     private static final int NO_DRIVER_EXIT_CODE = 9;
     private static final int BLOCKED_EXIT_CODE = 17;
     private static final String NO_ACCESS = "Failed to initialize NVML: Unknown Error";
     private static final String NO_PERMISSION = "Failed to initialize NVML: Insufficient Permissions";
-    /** What to do about access that was lost. */
-    public static final String NEW_CONTAINER =
+    private static final String NEW_CONTAINER =
             "this container has lost its access to the GPUs, as systemctl daemon-reload"
                     + " takes it away, and must be recreated; on a plain host, load the driver again or reboot";
 
@@ -61,18 +58,14 @@ public final class GpuQuery {
     /** Whether nvidia-smi reports that there are no devices, as opposed to devices without processes. */
     public static boolean foundNoDevices(ToolOutput output) {
         return (output.exitCode() == 0 || output.exitCode() == NO_DEVICES_EXIT_CODE)
-                && output.stdout()
-                        .text()
-                        .strip()
-                        .lines()
-                        .limit(1)
-                        .anyMatch(line -> line.strip().equals(NO_DEVICES));
+                && !output.stdout().text().isBlank()
+                && firstLine(output).strip().equals(NO_DEVICES);
     }
 
     /**
-     * Returns how nvidia-smi says that this process may not use the GPUs; empty if it says something else. Its exit code is that of NVML.
+     * Returns how nvidia-smi says that this process may not use the GPUs; empty if it says something else.
      *
-     * @param driverIsLoaded whether the kernel has the driver, so that nvidia-smi would find it
+     * @param driverIsLoaded whether nvidia-smi would find the driver
      */
     public static Optional<String> denial(ToolOutput output, boolean driverIsLoaded) {
         var line = firstLine(output);
@@ -80,7 +73,7 @@ public final class GpuQuery {
                 || line.startsWith(NO_PERMISSION)
                 || output.exitCode() == BLOCKED_EXIT_CODE
                 || (driverIsLoaded && output.exitCode() == NO_DRIVER_EXIT_CODE);
-        return output.exitCode() != 0 && denied ? Optional.of(message(output)) : Optional.empty();
+        return denied && output.exitCode() != 0 ? Optional.of(message(output)) : Optional.empty();
     }
 
     private static String firstLine(ToolOutput output) {
@@ -117,10 +110,10 @@ public final class GpuQuery {
         private final ProblemCode code;
 
         public ToolException(String message) {
-            this(ProblemCode.GPU_TOOL_FAILED, message, null);
+            this(message, null);
         }
 
-        public ToolException(String message, Throwable cause) {
+        public ToolException(String message, @Nullable Throwable cause) {
             this(ProblemCode.GPU_TOOL_FAILED, message, cause);
         }
 
@@ -134,7 +127,6 @@ public final class GpuQuery {
         }
     }
 
-    /** Converts messages of nvidia-smi into problems. */
     public static final class GpuToolProblems {
         static final String GPU_IS_LOST = "[GPU is lost]";
         static final String NO_HANDLE = "Unable to determine the device handle";
@@ -172,9 +164,8 @@ public final class GpuQuery {
         }
     }
 
-    /** The processes on devices that nvidia-smi lists. */
     public record GpuLines(List<GpuLine> lines, List<Problem> problems) {
-        /** Parses {@code gpu_uuid, pid, used_gpu_memory}; an invalid line is a problem. */
+        /** Parses the answer to {@link #PROCESSES}; an invalid line is a problem. */
         public static GpuLines parse(List<String> text) {
             var problems = new ArrayList<Problem>();
             var lines = text.stream()
@@ -184,11 +175,7 @@ public final class GpuQuery {
         }
     }
 
-    /**
-     * A process on a device, as nvidia-smi lists it.
-     *
-     * @param memory the used memory; null if the driver does not report it
-     */
+    /** @param memory null if the driver does not report it */
     public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
         private static final Pattern LINE = Pattern.compile("([^,]*),\\s*([1-9][0-9]{0,8})\\s*,([^,]*)");
 
@@ -203,13 +190,9 @@ public final class GpuQuery {
         }
     }
 
-    /**
-     * The devices that nvidia-smi lists.
-     *
-     * @param used the memory that is used on a device, by its UUID; without the devices of which the driver does not report it
-     */
+    /** @param used by UUID; without the devices of which the driver does not report it */
     public record GpuDevices(Map<String, Integer> byUuid, Map<String, Memory> used, List<Problem> problems) {
-        /** Parses {@code index, uuid, memory.used}; an invalid line is a problem. */
+        /** Parses the answer to {@link #DEVICES}; an invalid line is a problem. */
         public static GpuDevices parse(List<String> lines) {
             var problems = new ArrayList<Problem>();
             var byUuid = new LinkedHashMap<String, Integer>();

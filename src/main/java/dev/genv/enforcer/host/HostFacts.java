@@ -8,17 +8,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The facts of one machine at about one moment. These are gathered in this order: the protected programs, the state files, the answers of
- * the GPU tool, the processes that it lists, those that hold GPUs without being listed, the state files again, the processes that the state files list. So the environment of a process that was
- * just started is never missing from the state, and a user who changes the state only while the GPU tool runs changes nothing. The others, such as {@code access}, are gathered before or after.
+ * The facts of one machine at about one moment. The order in which they are gathered matters: protected programs, state, answers of the GPU
+ * tool, listed processes, other holders of GPUs, state again, processes that the state lists. So the environment of a process that was just
+ * started is never missing from the state, and a user who changes the state only while the GPU tool runs changes nothing.
  *
- * @param programs the protected programs, in the order in which they were asked for
- * @param processes the processes that the GPU tool lists, in any order
- * @param related processes of the same real uid to which a listed process or a holder is related whose environ is not as execve(2) wrote it: its
- *     ancestors, its session leader, the members of its process group and of its session, and the processes of its cgroup; each once, in
- *     any order, and none of {@code processes} and {@code holders}
- * @param relatedOmission of which users some of them were left out
- * @param holders the processes that hold device files of GPUs, and that the GPU tool does not list
+ * @param programs in the order in which they were asked for
+ * @param processes those that the GPU tool lists, in any order
+ * @param related processes of the same real uid to which one of {@code processes} and {@code holders} is related whose environ is not as
+ *     execve(2) wrote it: its ancestors, session leader, process group, session and cgroup; each once, in any order, and none of the others
  * @param earlierState the state before the GPU tool was asked; null if it was the same
  * @param verified the processes whose exit the service waits for
  */
@@ -37,7 +34,6 @@ public record HostFacts(
         LivenessFacts liveness,
         EnforcerFacts enforcers,
         List<VerifiedProcess> verified) {
-    /** The largest number of related processes. */
     public static final int MOST_RELATED = 512;
 
     /** Returns the processes that the GPU tool lists, and those that hold GPUs without being listed. */
@@ -46,42 +42,36 @@ public record HostFacts(
                 .toList();
     }
 
-    /**
-     * A process whose exit the service waits for.
-     *
-     * @param stat the content of {@code /proc/PID/stat}; {@link Reading.Failure#ABSENT} if there is no such process
-     */
+    /** @param stat {@code /proc/PID/stat}; {@link Reading.Failure#ABSENT} if there is no such process */
     public record VerifiedProcess(int pid, Reading<Bytes> stat) {}
 
     /**
-     * The machine itself.
+     * A text is empty if its file cannot be read.
      *
-     * @param machineId the content of {@code /etc/machine-id}; empty if there is none
-     * @param bootId the content of {@code /proc/sys/kernel/random/boot_id}; empty if it cannot be read
-     * @param driver the first line of {@code /proc/driver/nvidia/version}; empty if the driver is not loaded
+     * @param machineId {@code /etc/machine-id}
+     * @param bootId {@code /proc/sys/kernel/random/boot_id}
+     * @param driver the first line of {@code /proc/driver/nvidia/version}
      * @param beforeListing a time directly before the GPU tool was asked, in clock ticks since boot
      * @param beforeState a time directly before the state was read, in clock ticks since boot
      */
     public record MachineFacts(String machineId, String bootId, String driver, long beforeListing, long beforeState) {}
 
     /**
-     * What the process that gathers the facts may do on the machine.
+     * What the process that gathers the facts may do.
      *
-     * @param pid its own pid
-     * @param capabilities its effective capabilities, as bits of {@code linux/capability.h}; 0 if unknown
+     * @param pid its own
+     * @param capabilities the effective ones, as bits of {@code linux/capability.h}; 0 if unknown
      * @param pidNamespace the target of {@code /proc/self/ns/pid}; empty if unknown
-     * @param securityLabel the label that a security module such as AppArmor gave it; empty if there is none
-     * @param stateIsWritable whether it may write in the state directory; true if there is no such directory, or if it was not
-     *     examined
+     * @param securityLabel {@code /proc/self/attr/current}, such as AppArmor's profile; empty if there is none
+     * @param stateIsWritable true also if there is no state directory, or if it was not examined
      */
     public record AccessFacts(
             int pid, long capabilities, String pidNamespace, String securityLabel, boolean stateIsWritable) {}
 
     /**
-     * The users of whose related processes some were left out. Only processes of the same real uid are related, so one user's many processes
-     * say nothing about the completeness of those of another.
+     * The users of whose related processes some were left out: one user's many processes say nothing about those of another.
      *
-     * @param ofAnyUser whether they may be of any user, for example because the time was used up
+     * @param ofAnyUser for example because the time was used up
      * @param uids otherwise the real uids of the users
      */
     public record RelatedOmission(boolean ofAnyUser, Set<Long> uids) {
@@ -92,47 +82,35 @@ public record HostFacts(
             uids = Set.copyOf(uids);
         }
 
-        /** Whether processes of this real uid may have been left out. */
         public boolean mayConcern(long uid) {
             return ofAnyUser || uids.contains(uid);
         }
     }
 
-    /**
-     * The files of the machine's accounts.
-     *
-     * @param passwd {@code /etc/passwd}, passwd(5)
-     * @param subuid {@code /etc/subuid}, subuid(5)
-     */
+    /** {@code /etc/passwd}, passwd(5), and {@code /etc/subuid}, subuid(5). */
     public record AccountFacts(Reading<TextFile> passwd, Reading<TextFile> subuid) {
         /**
-         * A file of text.
-         *
-         * @param version identifies this content: it differs after every change
-         * @param content the file; null if the recipient already has this version
+         * @param version differs after every change
+         * @param content null if the recipient already has this version
          */
         public record TextFile(String version, @Nullable Bytes content) {}
     }
 
     /**
-     * What nvidia-smi answered about the GPUs of a machine and the processes on them. The reason of a failure is a whole sentence such as
-     * {@code nvidia-smi did not exit within 5000 ms}; it may be empty for a timeout, and if the program was not run because it hung before.
+     * The answers of nvidia-smi to the queries of {@code GpuQuery}. The reason of a failure is a whole sentence such as {@code nvidia-smi did
+     * not exit within 5000 ms}; it may be empty for a timeout, and if the program was not run because it hung before.
      *
-     * @param processes the answer to the query for the processes
-     * @param devices the answer to the query for the devices; any failure if the other query failed. It may be older than the other one,
-     *     by a minute at most
+     * @param devices any failure if the other query failed; at most a minute older than {@code processes}
      * @param devicesAreCurrent whether it is not older
-     * @param status the answer to the query for memory, temperature and utilization; {@link #NOT_ASKED} if it was not made
+     * @param status {@link #NOT_ASKED} if nothing needs the answer
      */
     public record GpuFacts(
             Reading<ToolOutput> processes,
             Reading<ToolOutput> devices,
             boolean devicesAreCurrent,
             Reading<ToolOutput> status) {
-        /** A query that was not made because nothing needs its answer. */
         public static final Reading<ToolOutput> NOT_ASKED = Reading.failed(Reading.Failure.SKIPPED, "");
 
-        /** Creates answers to queries that were made one directly after the other, without the query for the status. */
         public GpuFacts(Reading<ToolOutput> processes, Reading<ToolOutput> devices) {
             this(processes, devices, true, NOT_ASKED);
         }
@@ -141,17 +119,17 @@ public record HostFacts(
             return new GpuFacts(processes, devices, devicesAreCurrent, answer);
         }
 
-        /** The output of the program, at most 16 MiB each. */
+        /** Each text has at most 16 MiB. */
         public record ToolOutput(int exitCode, Bytes stdout, Bytes stderr) {}
     }
 
     /**
-     * The processes that hold device files of GPUs although the GPU tool does not list them. A process holds a file if it has it open or
-     * maps it. The kernel's device number decides, never a path.
+     * The processes that hold device files of GPUs, open or mapped, although the GPU tool does not list them. The kernel's device number
+     * decides, never a path.
      *
-     * @param gpus the contents of {@code /proc/driver/nvidia/gpus/ADDRESS/information}, at most {@value #LARGEST_INFORMATION} bytes each
+     * @param gpus {@code /proc/driver/nvidia/gpus/ADDRESS/information}, at most {@value #LARGEST_INFORMATION} bytes each
      * @param holders at most {@value #MOST_HOLDERS}, in any order
-     * @param incomplete which processes were not examined and why, as a clause; empty if all were examined, or if none had to be
+     * @param incomplete which processes were not examined and why, as a clause; empty if all were, or if none had to be
      */
     public record HolderFacts(List<Bytes> gpus, List<Holder> holders, String incomplete) {
         public static final int MOST_HOLDERS = 256;
@@ -162,11 +140,9 @@ public record HostFacts(
         public static final int FIRST_SHARED_MINOR = 254;
 
         /**
-         * A process that holds device files of GPUs.
-         *
          * @param minors the minor numbers of the files: N of {@code /dev/nvidiaN}
-         * @param mapped those of the files that it maps, which no other process can arrange; a file without a descriptor is only among them if
-         *     the kernel permits to examine mappings
+         * @param mapped those of the files that it maps, which no other process can arrange; a file without a descriptor is only among them
+         *     if the kernel permits to examine mappings
          */
         public record Holder(ProcessFacts process, List<Integer> minors, List<Integer> mapped) {}
     }
@@ -174,8 +150,7 @@ public record HostFacts(
     /**
      * Which of the processes that {@code envs.json} lists exist.
      *
-     * @param processes at least those whose pid the file contains; its failure if that is unknown
-     * @param kernels the Jupyter kernels that run
+     * @param processes at least those whose pid the file contains
      */
     public record LivenessFacts(Reading<List<LiveProcess>> processes, Kernels kernels) {
         /**
@@ -186,11 +161,11 @@ public record HostFacts(
         public record LiveProcess(int pid, @Nullable Long uid) {}
 
         /**
-         * The Jupyter kernels.
+         * The Jupyter kernels that run.
          *
-         * @param files the names of the connection files, such as {@code kernel-0b5eb0d4.json}, that arguments of processes end in; at least
-         *     those that {@code envs.json} names
-         * @param unsearched which processes were not searched and why, as a clause; empty if all were searched, or if none had to be
+         * @param files the names of the connection files, such as {@code kernel-0b5eb0d4.json}, in which arguments of processes end; at
+         *     least those that {@code envs.json} names
+         * @param unsearched which processes were not searched and why, as a clause; empty if all were, or if none had to be
          */
         public record Kernels(Set<String> files, String unsearched) {
             public static final Kernels NONE = new Kernels(Set.of(), "");
@@ -198,17 +173,14 @@ public record HostFacts(
     }
 
     /**
-     * Whether another enforcer acts on the state directory.
-     *
-     * @param other null if this one may act
+     * @param other the enforcer that acts on the state directory instead; null if this one may act
      * @param unusable why the lock of the enforcers cannot be used, as a clause; empty if it can
      */
     public record EnforcerFacts(@Nullable Other other, String unusable) {
         public static final EnforcerFacts NONE = new EnforcerFacts(null, "");
 
-        /** An enforcer that acts instead of this one. */
         public sealed interface Other {
-            /** On the machine itself; the pid is 0 if unknown. */
+            /** The pid is 0 if unknown. */
             record OnMachine(int pid) implements Other {}
 
             /** Over SSH: it acted some time ago, and others may act again after the rest of its lease, both in seconds. */
@@ -217,20 +189,18 @@ public record HostFacts(
     }
 
     /**
-     * A process that the GPU tool lists, or one that is related to it. All parts belong to the same process only if both stats have the same
-     * start time.
+     * A process. All parts belong to the same one only if both stats have the same start time.
      *
-     * @param before the content of {@code /proc/PID/stat} before the other parts were read; {@link Reading.Failure#ABSENT} if there is no
-     *     such process
+     * @param before {@code /proc/PID/stat} before the other parts were read; {@link Reading.Failure#ABSENT} if there is no such process
      * @param uid the real uid
-     * @param environ the environment of the process or, if its first thread has exited, as another thread has it
-     * @param executable the program that it runs; {@link Reading.Failure#UNTRUSTED} if another user than root can change it, or if its file
-     *     system does not show it; {@link Reading.Failure#SKIPPED} for a related process
-     * @param cgroup the content of {@code /proc/PID/cgroup}, at most {@value #LARGEST_CGROUP} bytes; {@link Reading.Failure#SKIPPED} if it
-     *     is known from an earlier observation and no relations were asked for
-     * @param namespacePids the value of {@code NSpid} in {@code /proc/PID/status}: its pids in the PID namespaces, the innermost one last;
+     * @param environ that of another thread if the first one has exited
+     * @param executable {@link Reading.Failure#UNTRUSTED} if another user than root can change the file, or if its file system does not show
+     *     it; {@link Reading.Failure#SKIPPED} for a related process
+     * @param cgroup at most {@value #LARGEST_CGROUP} bytes of {@code /proc/PID/cgroup}; {@link Reading.Failure#SKIPPED} if it is known from
+     *     an earlier observation and no relations were asked for
+     * @param namespacePids {@code NSpid} of {@code /proc/PID/status}: the pids in its PID namespaces, the innermost one last;
      *     {@link Reading.Failure#SKIPPED} unless it is a related process, or one whose relations were asked for
-     * @param after the content of {@code /proc/PID/stat} after the other parts were read
+     * @param after {@code /proc/PID/stat} after the other parts were read
      */
     public record ProcessFacts(
             int pid,
@@ -256,13 +226,11 @@ public record HostFacts(
 
         /** Returns the facts of a process of which only the stat is known. */
         public static ProcessFacts unread(int pid, Reading<Bytes> stat) {
-            return new ProcessFacts(
-                    pid,
-                    stat,
-                    Reading.failed(Reading.Failure.ABSENT, ""),
-                    Reading.failed(Reading.Failure.ABSENT, ""),
-                    Reading.failed(Reading.Failure.ABSENT, ""),
-                    stat);
+            return new ProcessFacts(pid, stat, absent(), absent(), absent(), stat);
+        }
+
+        private static <T> Reading<T> absent() {
+            return Reading.failed(Reading.Failure.ABSENT, "");
         }
 
         public static <T> Reading<T> skipped() {
@@ -273,11 +241,10 @@ public record HostFacts(
          * The part of an environ that concerns the service.
          *
          * @param size the number of bytes that were read in all; 0 also while a process exits or is in execve
-         * @param id the value of the last {@code GENV_ENVIRONMENT_ID}, of a longer one only the first {@value #LONGEST_ID} bytes; empty if
-         *     there is none
-         * @param digest the SHA-256 of the whole value in hexadecimal, if it is longer; otherwise empty
-         * @param wellFormed whether it is no title that extends from the arguments into it, and every string of it is a name that is not empty, an equals sign, and a value, and the last one ends with a
-         *     zero byte; true if it is empty
+         * @param id the value of the last {@code GENV_ENVIRONMENT_ID}, at most {@value #LONGEST_ID} bytes of it; empty if there is none
+         * @param digest the SHA-256 of a longer value in hexadecimal; otherwise empty
+         * @param wellFormed whether it is empty, or no title that extends from the arguments into it, and every string of it is a name that
+         *     is not empty, an equals sign and a value, and the last one ends with a zero byte
          * @param slurmJob the value of the last {@code SLURM_JOB_ID}; empty if there is none, or if it is longer than {@value #LONGEST_JOB}
          *     bytes and therefore no number of a job
          */
@@ -291,8 +258,8 @@ public record HostFacts(
         /**
          * The file of a program that only root can change.
          *
-         * @param born its creation time, in nanoseconds, which no user can set; 0 if the file system does not record it. It differs
-         *     for a later file with the same number.
+         * @param born its creation time in nanoseconds, which no user can set, and which differs for a later file with the same number; 0 if
+         *     the file system does not record it
          */
         public record ProgramFile(FileId id, long born) {}
     }

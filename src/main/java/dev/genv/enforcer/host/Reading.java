@@ -1,28 +1,15 @@
 package dev.genv.enforcer.host;
 
-/**
- * A value that was read, or why it could not be read.
- *
- * @param <T> the type of the value
- */
+/** A value that was read, or why it could not be read. */
 public sealed interface Reading<T> {
-    /** The value. */
     record Value<T>(T value) implements Reading<T> {}
 
-    /**
-     * No value.
-     *
-     * @param reason a clause for people, such as the kernel's text of the error; it may be empty
-     */
+    /** @param reason a clause for people, such as the kernel's text of the error; it may be empty */
     record Failed<T>(Failure failure, String reason) implements Reading<T> {}
 
-    /** Why something could not be read. */
     enum Failure {
-        /** It does not exist, or no longer. */
         ABSENT,
-        /** Not permitted. */
         DENIED,
-        /** There was no answer within the time limit. */
         TIMEOUT,
         /** It was not attempted, because it did not answer at an earlier observation. */
         SKIPPED,
@@ -30,7 +17,6 @@ public sealed interface Reading<T> {
         NO_TIME,
         /** A user whom the machine does not trust can replace it. */
         UNTRUSTED,
-        /** Any other error. */
         OTHER
     }
 

@@ -20,43 +20,33 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
         return new StateFacts(directory, lock.after(earlier.lock), envs, devices);
     }
 
-    /** The state directory. */
     public sealed interface Directory {
         /**
-         * It was read.
-         *
          * @param born the creation time in nanoseconds, because a file system may reuse an inode number; 0 if unknown
          */
         record Present(FileId id, long born) implements Directory {}
 
-        /** There is none, as on a machine without genv. */
         record Absent() implements Directory {}
 
         /**
-         * It was not accessed, because a user has mounted a file system (FUSE) over it or in it, and decides what is read there.
+         * It was not accessed, because this user serves a file system (FUSE) that is mounted over it or in it, and decides what is read there.
          *
-         * @param uid the user whose process serves the file system
          * @param type such as {@code fuse.sshfs}
          * @param point where it is mounted
          */
         record UserMount(long uid, String type, String point) implements Directory {}
 
         /**
-         * It was not read, because only a mount of the service's container still leads there: the directory was removed, or the host's
-         * path leads to another one now.
+         * Only a mount of the service's container still leads there: the host's path leads to another directory now.
          *
-         * @param onHost the path on the host; empty if the directory was removed
+         * @param onHost that path; empty if the directory was removed
          */
         record Stale(String onHost) implements Directory {}
 
-        /**
-         * It could not be read, for a reason as a clause. {@link Reading.Failure#TIMEOUT} also stands for earlier accesses that have not
-         * returned.
-         */
+        /** The reason is a clause. {@link Reading.Failure#TIMEOUT} also stands for earlier accesses that have not returned. */
         record Unreadable(Reading.Failure failure, String reason) implements Directory {}
     }
 
-    /** A state file. */
     public sealed interface StateFile {
         /** In bytes. The parsed environments of a file of this size need less memory than the limit; both files are held at once. */
         int LARGEST = 6 << 20;
@@ -66,14 +56,11 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
         record Absent() implements StateFile {}
 
         /**
-         * It was not read.
-         *
-         * @param number the number that belongs to the cause; 0 if none does
+         * @param number that of the cause; 0 if it has none
          * @param reason the kernel's text, for {@link Cause#OTHER}; otherwise empty
          */
         record Unreadable(Cause cause, long number, String reason) implements StateFile {}
 
-        /** Why a state file was not read. */
         enum Cause {
             SYMBOLIC_LINK,
             NOT_REGULAR,
@@ -83,24 +70,19 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
             TOO_LARGE,
             DENIED,
             CHANGED_WHILE_READ,
-            /** It changes while it is read without genv's lock. */
             CHANGES_WITHOUT_LOCK,
             OTHER
         }
     }
 
-    /**
-     * The identity of a file.
-     *
-     * @param device as in {@code st_dev}, in the form of the machine
-     */
+    /** @param device as in {@code st_dev}, in the form of the machine */
     public record FileId(long device, long inode) {}
 
     /**
      * What came of taking genv's lock.
      *
      * @param reason a clause such as {@code is not a regular file}; empty unless it is unusable
-     * @param limit the time limit of the wait
+     * @param limit of the wait
      * @param waited how long the observation waited for it; null if it did not, or if that is unknown
      * @param holders the processes that {@code /proc/locks} shows as its holders, at most 20; null if that cannot be read
      */
@@ -120,9 +102,8 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
                     : new LockFacts(outcome, reason, limit, waited.plus(earlier.waited), holders);
         }
 
-        /** What came of it. */
         public enum Outcome {
-            /** It was held while the files were read, or there is no lock file and it was free. */
+            /** While the files were read; also if there is no lock file. */
             HELD,
             /** Another program held it for longer than the limit. */
             TIMEOUT,
@@ -133,9 +114,9 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
         /**
          * A process that holds the lock.
          *
-         * @param pid 0 or negative for a process of another PID namespace
-         * @param stat the content of {@code /proc/PID/stat}; null if there is no such process
-         * @param uid its real uid; null if there is no such process
+         * @param pid 0 or negative in another PID namespace
+         * @param stat {@code /proc/PID/stat}; null if there is no such process
+         * @param uid the real one; null if there is no such process
          */
         public record Holder(
                 int pid, @Nullable Bytes stat, @Nullable Long uid) {}

@@ -19,14 +19,13 @@ public final class Findings {
     }
 
     public void add(ProblemCode code, String detail) {
-        problems.add(new Problem(code, detail));
+        add(new Problem(code, detail));
     }
 
     public void addAll(Collection<Problem> more) {
         problems.addAll(more);
     }
 
-    /** Records that this part could not be observed. */
     public void miss(SnapshotPart part) {
         missing.add(part);
     }

@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -31,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * The devices and processes that nvidia-smi lists.
  *
  * @param usage by pid
- * @param memory the memory of the devices, in any order
+ * @param memory in any order
  * @param missing the parts that this answer does not show
  */
 public record GpuListing(
@@ -43,22 +44,9 @@ public record GpuListing(
     private static final String HUNG =
             "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while";
 
-    /**
-     * The memory of a device.
-     *
-     * @param used without what the driver reserves for itself; null if the driver does not report it
-     */
+    /** @param used without what the driver reserves for itself; null if the driver does not report it */
     public record DeviceMemory(
             String uuid, int index, @Nullable Memory used) {}
-
-    /** Interprets the answers. Without valid answers, the processes are missing. */
-    public static GpuListing of(GpuFacts facts, DeviceOrder order) {
-        try {
-            return parse(facts, order);
-        } catch (ToolException e) {
-            return none(List.of(new Problem(e.code(), String.valueOf(e.getMessage()))), Set.of());
-        }
-    }
 
     /** Returns a listing in which the processes are missing, besides these parts. */
     static GpuListing none(List<Problem> problems, Set<SnapshotPart> missing) {
@@ -74,47 +62,18 @@ public record GpuListing(
         return new GpuListing(devices, others, memory, problems, missing);
     }
 
-    private static GpuListing parse(GpuFacts facts, DeviceOrder order) throws ToolException {
-        var processes = output(facts.processes());
-        var lines = GpuLines.parse(GpuQuery.lines(processes));
-        var devices = GpuDevices.parse(GpuQuery.lines(output(facts.devices())));
-        var byUuid = devices.byUuid();
-        if (GpuQuery.foundNoDevices(processes) && !byUuid.isEmpty()) { // they appeared in between
-            throw new ToolException("nvidia-smi found no devices at first, and then " + byUuid.size());
-        }
-        var problems = new ArrayList<>(lines.problems());
-        problems.addAll(devices.problems()); // they apply as long as the list that has them
-        var lost = order.findLost(byUuid);
-        if (devices.problems().isEmpty()) { // otherwise another problem already reports an unknown device
-            lost.ifPresent(problems::add);
-        }
-        var moved = order.compare(byUuid);
-        var usage = usage(lines.lines(), byUuid, problems);
-        var missing = EnumSet.noneOf(SnapshotPart.class);
-        if (!problems.isEmpty()) {
-            missing.add(SnapshotPart.EVERY_PROCESS);
-        }
-        moved.ifPresent(problem -> {
-            problems.add(problem);
-            missing.add(SnapshotPart.ATTACHMENTS);
-        });
-        var memory = byUuid.entrySet().stream()
-                .map(device -> new DeviceMemory(
-                        device.getKey(), device.getValue(), devices.used().get(device.getKey())))
-                .toList();
-        return new GpuListing(Set.copyOf(byUuid.values()), usage, memory, problems, missing);
-    }
-
     private static ToolOutput output(Reading<ToolOutput> reading) throws ToolException {
         return switch (reading) {
             case Reading.Value<ToolOutput>(var output) -> output;
             case Reading.Failed<ToolOutput>(var failure, var reason) ->
                 throw new ToolException(
-                        switch (failure) {
-                            case SKIPPED -> reason.isEmpty() ? HUNG : reason;
-                            case TIMEOUT -> reason.isEmpty() ? "nvidia-smi did not exit in time" : reason;
-                            default -> reason.isEmpty() ? "nvidia-smi cannot be run" : reason;
-                        });
+                        !reason.isEmpty()
+                                ? reason
+                                : switch (failure) {
+                                    case SKIPPED -> HUNG;
+                                    case TIMEOUT -> "nvidia-smi did not exit in time";
+                                    default -> "nvidia-smi cannot be run";
+                                });
         };
     }
 
@@ -141,44 +100,105 @@ public record GpuListing(
     }
 
     /**
-     * Records the GPUs and their first index. genv's state uses the index: if a GPU disappears and the others move up, earlier and later
-     * attachments mean different GPUs, and the state does not show which.
+     * Interprets the answers of nvidia-smi, and records the GPUs that it listed with their first index. genv's state uses the index: if a GPU
+     * disappears and the others move up, earlier and later attachments mean different GPUs, and the state does not show which.
      */
-    public static final class DeviceOrder {
-        private final Map<String, Integer> first = new HashMap<>();
-        private final Map<String, Integer> firstIndices = new TreeMap<>();
-        private String boot = "";
+    public static final class GpuHistory {
+        private static final String NO_ACCESS =
+                "this container has had no access to the GPUs since the service was started: set no-cgroups = false in"
+                    + " /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with"
+                    + " --device; under a rootless engine, use one that runs as root";
 
-        /** Forgets the GPUs after a reboot, which changes the id: a GPU that was removed before is not lost. */
+        private final Map<String, Integer> first = new HashMap<>();
+        /** Since the boot. */
+        private final Map<String, Integer> listed = new TreeMap<>();
+
+        private String boot = "";
+        private boolean hadAccess;
+
+        /** Forgets which GPUs were listed after a reboot, which changes the id: a GPU that was removed before is not lost. */
         void recordBoot(String id) {
             if (!boot.equals(id)) {
-                firstIndices.clear();
+                listed.clear();
                 boot = id;
             }
         }
 
-        /** Returns a problem if a GPU that was listed before is no longer listed. */
-        Optional<Problem> findLost(Map<String, Integer> now) {
-            var lost = new TreeMap<>(firstIndices);
-            lost.keySet().removeAll(now.keySet());
-            firstIndices.putAll(now);
-            return lost.isEmpty()
-                    ? Optional.empty()
-                    : Optional.of(new Problem(
-                            ProblemCode.GPU_LOST,
-                            "nvidia-smi listed %d GPU(s) before that it does not list now (%s): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer"
-                                    .formatted(lost.size(), GpuToolProblems.shorten(indices(lost)))));
+        /** Returns the listing. Without valid answers, the processes are missing. */
+        public GpuListing interpret(GpuFacts facts) {
+            try {
+                return parse(facts);
+            } catch (ToolException e) {
+                return none(List.of(new Problem(e.code(), String.valueOf(e.getMessage()))), Set.of());
+            }
         }
 
-        private static String indices(Map<String, Integer> devices) {
-            return devices.entrySet().stream()
+        /**
+         * Returns the listing of a container, with another problem if the access to the GPUs was denied and never worked since the service was
+         * started. Access that worked returns with a new container; otherwise restarts would follow each other for ever.
+         */
+        GpuListing interpretInContainer(GpuFacts facts, boolean driverIsLoaded) {
+            var listing = interpret(facts);
+            hadAccess |= !listing.devices.isEmpty();
+            var denial = !hadAccess && facts.processes() instanceof Reading.Value<ToolOutput>(var output)
+                    ? GpuQuery.denial(output, driverIsLoaded)
+                    : Optional.<String>empty();
+            return denial.filter(_ -> listing.problems.getFirst().code() != ProblemCode.GPU_LOST)
+                    .map(reason -> none(
+                            List.of(new Problem(ProblemCode.GPU_ACCESS_DENIED, reason + ": " + NO_ACCESS)), Set.of()))
+                    .orElse(listing);
+        }
+
+        private GpuListing parse(GpuFacts facts) throws ToolException {
+            var processes = output(facts.processes());
+            var lines = GpuLines.parse(GpuQuery.lines(processes));
+            var devices = GpuDevices.parse(GpuQuery.lines(output(facts.devices())));
+            var byUuid = devices.byUuid();
+            if (GpuQuery.foundNoDevices(processes) && !byUuid.isEmpty()) { // they appeared in between
+                throw new ToolException("nvidia-smi found no devices at first, and then " + byUuid.size());
+            }
+            var problems = new ArrayList<>(lines.problems());
+            problems.addAll(devices.problems()); // they apply as long as the list that has them
+            var lost = findLost(byUuid);
+            if (devices.problems().isEmpty()) { // otherwise another problem already reports an unknown device
+                lost.ifPresent(problems::add);
+            }
+            var usage = usage(lines.lines(), byUuid, problems);
+            var missing = EnumSet.noneOf(SnapshotPart.class);
+            if (!problems.isEmpty()) {
+                missing.add(SnapshotPart.EVERY_PROCESS);
+            }
+            findMoved(byUuid).ifPresent(problem -> {
+                problems.add(problem);
+                missing.add(SnapshotPart.ATTACHMENTS);
+            });
+            var memory = byUuid.entrySet().stream()
+                    .map(device -> new DeviceMemory(
+                            device.getKey(), device.getValue(), devices.used().get(device.getKey())))
+                    .toList();
+            return new GpuListing(Set.copyOf(byUuid.values()), usage, memory, problems, missing);
+        }
+
+        /** Returns a problem if a GPU that was listed before is no longer listed. */
+        Optional<Problem> findLost(Map<String, Integer> now) {
+            var lost = new TreeMap<>(listed);
+            lost.keySet().removeAll(now.keySet());
+            listed.putAll(now);
+            if (lost.isEmpty()) {
+                return Optional.empty();
+            }
+            var indices = lost.entrySet().stream()
                     .map(device -> "%d: %s".formatted(device.getValue(), device.getKey()))
                     .sorted()
                     .collect(Collectors.joining(", "));
+            return Optional.of(new Problem(
+                    ProblemCode.GPU_LOST,
+                    "nvidia-smi listed %d GPU(s) before that it does not list now (%s): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer"
+                            .formatted(lost.size(), GpuToolProblems.shorten(indices))));
         }
 
         /** Returns a problem if a GPU has another index than before. */
-        Optional<Problem> compare(Map<String, Integer> now) {
+        private Optional<Problem> findMoved(Map<String, Integer> now) {
             var moved = new TreeMap<Integer, Integer>();
             now.forEach((uuid, index) -> {
                 var before = first.putIfAbsent(uuid, index);
@@ -192,41 +212,6 @@ public record GpuListing(
                             ProblemCode.DEVICES_MOVED,
                             "the GPUs have other indices than before (%s), so it is unknown which GPUs genv's attachments mean: detach all devices in devices.json and restart genv-enforcer, or restore the missing GPU"
                                     .formatted(moved)));
-        }
-    }
-
-    /**
-     * Whether this container could use the GPUs since the service was started. Access that worked returns with a new container. Access that
-     * never worked does not, so restarts would follow each other for ever.
-     */
-    static final class GpuAccess {
-        private static final String ADVICE =
-                "this container has had no access to the GPUs since the service was started: set no-cgroups = false in"
-                        + " /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with"
-                        + " --device; under a rootless engine, use one that runs as root";
-
-        private boolean worked;
-
-        /** Records a listing, and returns it with another problem if the access to the GPUs was denied and never worked. */
-        GpuListing review(GpuListing listing, GpuFacts facts, boolean driverIsLoaded) {
-            worked |= !listing.devices.isEmpty();
-            return worked || !(facts.processes() instanceof Reading.Value<ToolOutput>(var output))
-                    ? listing
-                    : GpuQuery.denial(output, driverIsLoaded)
-                            .map(reason -> denied(listing, reason))
-                            .orElse(listing);
-        }
-
-        private static GpuListing denied(GpuListing listing, String reason) {
-            var problem = new Problem(ProblemCode.GPU_ACCESS_DENIED, reason + ": " + ADVICE);
-            var problems = listing.problems.stream()
-                    .map(other -> isReplaced(other.code()) ? problem : other)
-                    .toList();
-            return new GpuListing(listing.devices, listing.usage, listing.memory, problems, listing.missing);
-        }
-
-        private static boolean isReplaced(ProblemCode code) {
-            return code == ProblemCode.GPU_TOOL_FAILED || code == ProblemCode.GPU_NEEDS_NEW_CONTAINER;
         }
     }
 
@@ -257,38 +242,33 @@ public record GpuListing(
             return List.of();
         }
 
-        /**
-         * Parses lines of {@code index, memory.used, memory.total, temperature.gpu, utilization.gpu, power.draw, name}. An invalid line is left
-         * out, and so is a second line for a device. A field such as {@code [N/A]} is unknown.
-         */
+        /** An invalid line is left out, and so is a second line for a device. A field such as {@code [N/A]} is unknown. */
         static List<DeviceStatus> parse(List<String> lines) {
             var byIndex = new TreeMap<Integer, DeviceStatus>();
-            for (var line : lines) {
-                parse(line).ifPresent(status -> byIndex.putIfAbsent(status.index(), status));
-            }
+            lines.stream()
+                    .map(DeviceStatuses::parse)
+                    .filter(Objects::nonNull)
+                    .forEach(status -> byIndex.putIfAbsent(status.index(), status));
             return List.copyOf(byIndex.values());
         }
 
-        private static Optional<DeviceStatus> parse(String line) {
+        /** Parses a line of the answer to {@link GpuQuery#STATUS}. */
+        private static @Nullable DeviceStatus parse(String line) {
             var fields = line.split(",", FIELDS);
             var index = fields.length == FIELDS ? number(fields[0], "[0-9]{1,6}") : null;
             if (index == null) {
-                return Optional.empty();
+                return null;
             }
             var utilization = number(fields[4], "[0-9]{1,3}");
-            return Optional.of(new DeviceStatus(
+            var model = fields[6].strip();
+            return new DeviceStatus(
                     index,
                     number(fields[3], "-?[0-9]{1,3}"),
                     utilization == null || utilization > PERCENT ? null : utilization,
                     GpuQuery.mebibytes(fields[1]),
                     GpuQuery.mebibytes(fields[2]),
                     number(fields[5].replaceFirst("\\.[0-9]*\\s*$", ""), "[0-9]{1,6}"),
-                    model(fields[6])));
-        }
-
-        private static @Nullable String model(String field) {
-            var text = field.strip();
-            return text.isEmpty() || text.startsWith("[") || text.length() > LONGEST_MODEL ? null : text;
+                    model.isEmpty() || model.startsWith("[") || model.length() > LONGEST_MODEL ? null : model);
         }
 
         private static @Nullable Integer number(String field, String form) {

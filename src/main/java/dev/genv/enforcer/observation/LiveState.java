@@ -3,7 +3,6 @@ package dev.genv.enforcer.observation;
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
-import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Accounts;
@@ -44,7 +43,6 @@ public final class LiveState {
         listed = Membership.ofListedPids(environments);
     }
 
-    /** Resolves the state with the exempt uids. */
     public static LiveState of(
             State state, LivenessFacts liveness, Accounts accounts, Set<Long> exempt, Findings findings) {
         var envs = content(state.envs(), SnapshotPart.ENVIRONMENTS, EnvsFile.EMPTY, findings);
@@ -52,7 +50,10 @@ public final class LiveState {
         findings.addAll(state.problems());
         findings.addAll(envs.problems());
         findings.addAll(file.problems());
-        var running = running(liveness);
+        var running = new HashMap<Integer, LiveProcess>();
+        if (liveness.processes() instanceof Reading.Value<List<LiveProcess>>(var processes)) {
+            processes.forEach(process -> running.put(process.pid(), process));
+        }
         var active = active(envs.environments(), liveness, running, findings);
         var environments = new OwnershipResolver(running, accounts, exempt).resolve(active);
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
@@ -85,15 +86,6 @@ public final class LiveState {
         };
     }
 
-    /** Returns the running processes by pid, as far as they are known. */
-    private static Map<Integer, LiveProcess> running(LivenessFacts facts) {
-        var running = new HashMap<Integer, LiveProcess>();
-        if (facts.processes() instanceof Reading.Value<List<LiveProcess>>(var processes)) {
-            processes.forEach(process -> running.put(process.pid(), process));
-        }
-        return running;
-    }
-
     /** Decides which of the environments are active. They are missing if the running processes are unknown. */
     private static List<Environment> active(
             List<Environment> environments, LivenessFacts facts, Map<Integer, LiveProcess> running, Findings findings) {
@@ -102,15 +94,15 @@ public final class LiveState {
             findings.add(ProblemCode.PROC_UNREADABLE, "the active environments are unknown: " + reason);
             return List.of();
         }
+        var unsearched = facts.kernels().unsearched();
         var active = new ArrayList<Environment>();
         var uncertain = false;
         for (var environment : environments) {
             var isActive = environment.pids().stream().anyMatch(running::containsKey)
-                    || hasKernel(environment, facts.kernels());
+                    || environment.kernelIds().stream()
+                            .anyMatch(kernel -> facts.kernels().files().contains("kernel-" + kernel + ".json"));
             // A missing kernel may be a process that was not searched; then its environment counts as active.
-            var mayBeActive = !isActive
-                    && !environment.kernelIds().isEmpty()
-                    && !facts.kernels().unsearched().isEmpty();
+            var mayBeActive = !isActive && !environment.kernelIds().isEmpty() && !unsearched.isEmpty();
             if (isActive || mayBeActive) {
                 active.add(environment);
             }
@@ -120,14 +112,9 @@ public final class LiveState {
             findings.add(
                     ProblemCode.KERNELS_UNKNOWN,
                     "the running Jupyter kernels are unknown, so environments with kernels count as active: "
-                            + facts.kernels().unsearched());
+                            + unsearched);
         }
         return active;
-    }
-
-    private static boolean hasKernel(Environment environment, Kernels kernels) {
-        return environment.kernelIds().stream()
-                .anyMatch(kernel -> kernels.files().contains("kernel-" + kernel + ".json"));
     }
 
     private static Map<Integer, Long> uidsOfPids(List<Environment> environments, Map<Integer, LiveProcess> running) {
@@ -156,14 +143,9 @@ public final class LiveState {
                 .map(device -> device.retainAttachments(living))
                 .toList();
         reportUnlisted(devices, indices, findings);
-        var described = devices.stream().map(Device::index).collect(Collectors.toSet());
-        if (!environments.isEmpty()
-                && !findings.isMissing(SnapshotPart.ATTACHMENTS)
-                && !described.containsAll(indices)) {
-            var undescribed = indices.stream()
-                    .filter(index -> !described.contains(index))
-                    .sorted()
-                    .toList();
+        var undescribed = new TreeSet<>(indices);
+        devices.forEach(device -> undescribed.remove(device.index()));
+        if (!undescribed.isEmpty() && !environments.isEmpty() && !findings.isMissing(SnapshotPart.ATTACHMENTS)) {
             findings.add(
                     ProblemCode.DEVICE_UNDESCRIBED,
                     "devices.json lacks the device(s) " + undescribed + ": not checked");

@@ -6,6 +6,7 @@ import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
@@ -23,9 +24,8 @@ import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.observation.AccountReader.HostAccounts;
-import dev.genv.enforcer.observation.GpuListing.DeviceOrder;
 import dev.genv.enforcer.observation.GpuListing.DeviceStatuses;
-import dev.genv.enforcer.observation.GpuListing.GpuAccess;
+import dev.genv.enforcer.observation.GpuListing.GpuHistory;
 import dev.genv.enforcer.observation.ImmunityRules.ConfiguredUsers;
 import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
 import dev.genv.enforcer.observation.ListedProcesses.UnreadProcesses;
@@ -44,6 +44,7 @@ import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,8 +65,7 @@ public final class Observer {
                     + " not expired";
 
     private final ObserverSettings settings;
-    private final DeviceOrder order = new DeviceOrder();
-    private final GpuAccess gpuAccess = new GpuAccess();
+    private final GpuHistory gpus = new GpuHistory();
     private final ListedProcesses listedProcesses = new ListedProcesses();
     private final UnreadProcesses unread = new UnreadProcesses();
     private final AccountReader accountReader = new AccountReader();
@@ -171,6 +171,10 @@ public final class Observer {
         return memberships.listings();
     }
 
+    public void restore(Listings listings) {
+        memberships.restore(listings);
+    }
+
     private GpuProcess resolve(
             ObservedProcess process,
             List<DeviceUsage> usage,
@@ -192,24 +196,19 @@ public final class Observer {
                 accounts.accountOf(process.uid(), workload));
     }
 
-    /** Continues with what an earlier run of the service remembered. */
-    public void restore(Listings listings) {
-        memberships.restore(listings);
-    }
-
-    /** Returns the processes whose relations are not needed in the next observation. */
-    public Set<ProcessId> settled() {
-        return memberships.settled();
-    }
-
-    /** Returns the processes whose cgroups need not be read in the next observation. */
-    public Set<ProcessId> attributed() {
-        return workloads.known();
-    }
-
-    /** Returns the subordinate uids of the users, as the last observation saw them. */
-    public SubordinateUids subordinateUids() {
-        return accounts.subordinateUids();
+    /** Returns what the next observation needs, by what the earlier ones showed. */
+    public ObservationRequest request(Set<ProcessId> verified, boolean asksStatus) {
+        return new ObservationRequest(
+                verified,
+                memberships.settled(),
+                workloads.known(),
+                unlisted.needsDeviceMemory() || listedProcesses.needsDeviceMemory(),
+                asksStatus,
+                unlisted.needsDeviceHolders(),
+                listedProcesses.reused(),
+                Stream.concat(verified.stream().map(ProcessId::pid), unread.pids().stream())
+                        .toList(),
+                accounts.subordinateUids());
     }
 
     /** Returns the environ of a process as the last observation saw it. */
@@ -238,42 +237,22 @@ public final class Observer {
                 findings);
     }
 
-    /** Whether the next observation must read the used memory of the devices anew. */
-    public boolean needsDeviceMemory() {
-        return unlisted.needsDeviceMemory() || listedProcesses.needsDeviceMemory();
-    }
-
-    /** Returns the listed pids that belonged to other processes at the last observation. */
-    public Set<Integer> reusedPids() {
-        return listedProcesses.reused();
-    }
-
-    /** Returns the pids of the processes whose environs the last observation had no time for, those that wait the longest first. */
-    public List<Integer> unread() {
-        return unread.pids();
-    }
-
-    /** Returns the processes that hold GPUs without being listed. */
-    public UnlistedProcesses unlisted() {
-        return unlisted;
-    }
-
     private Optional<String> unresolvedUsers() {
         return accountReader.hasAccounts() || !ConfiguredUsers.areNamed(settings.exemptUsers(), settings.programs())
                 ? Optional.empty()
                 : Optional.of(
-                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are unknown");
+                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are"
+                                + " unknown");
     }
 
     private GpuListing listing(HostFacts facts, Privileges privileges) {
         if (privileges.isOutsideHostPid()) {
             return GpuListing.none(List.of(), Set.of());
         }
-        order.recordBoot(facts.machine().bootId());
-        var listed = GpuListing.of(facts.gpu(), order);
+        gpus.recordBoot(facts.machine().bootId());
         var listing = settings.advice() == Advice.CONTAINER
-                ? gpuAccess.review(listed, facts.gpu(), driver(facts.machine()) != null)
-                : listed;
+                ? gpus.interpretInContainer(facts.gpu(), driver(facts.machine()) != null)
+                : gpus.interpret(facts.gpu());
         var pids = facts.processes().stream().map(ProcessFacts::pid).collect(Collectors.toUnmodifiableSet());
         if (pids.containsAll(listing.usage().keySet())) {
             return listing;

@@ -13,7 +13,6 @@ import java.util.regex.Pattern;
 /**
  * What the observer of a machine must know besides its facts.
  *
- * @param stateDirectory the path of genv's state directory
  * @param protectedExecutables programs that are never terminated, besides the built-in ones
  * @param exemptUsers names or uids of users whose processes are never terminated
  * @param requireHostPid whether to act only in the first PID namespace, to which the GPU tool's pids belong
@@ -47,7 +46,7 @@ public record ObserverSettings(
         return ProtectedExecutable.with(protectedExecutables);
     }
 
-    /** How the service is given a privilege: as a container on the machine, or as a login over SSH. */
+    /** How the service is given a privilege. */
     public enum Advice {
         CONTAINER(
                 "this is not the host's PID namespace",
@@ -76,24 +75,8 @@ public record ObserverSettings(
         String namespaceReason() {
             return otherNamespace + ": " + enterNamespace;
         }
-
-        /** The same with the consequence. */
-        String namespace() {
-            var place = this == CONTAINER ? "here" : "there";
-            return "%s, so the pids of GPU processes refer to other processes %s: %s"
-                    .formatted(otherNamespace, place, enterNamespace);
-        }
-
-        String capability(String name) {
-            return addCapability.formatted(name);
-        }
-
-        String state(String directory) {
-            return openState.formatted(directory);
-        }
     }
 
-    /** The privileges that the service needs on a machine, and which ones are missing. */
     public record Privileges(ObserverSettings settings, AccessFacts access) {
         // Bits of linux/capability.h.
         private static final int CAP_DAC_OVERRIDE = 1;
@@ -120,18 +103,22 @@ public record ObserverSettings(
             var advice = settings.advice();
             var missing = new ArrayList<MissingPrivilege>();
             if (isOutsideHostPid()) {
-                missing.add(new MissingPrivilege("HOST_PID", advice.namespace()));
+                missing.add(new MissingPrivilege(
+                        "HOST_PID",
+                        "%s, so the pids of GPU processes refer to other processes %s: %s"
+                                .formatted(
+                                        advice.otherNamespace,
+                                        advice == Advice.CONTAINER ? "here" : "there",
+                                        advice.enterNamespace)));
             }
             if (!has(CAP_SYS_PTRACE)) {
-                missing.add(new MissingPrivilege("SYS_PTRACE", UNREADABLE_ENVIRON + advice.capability("SYS_PTRACE")));
+                missing.add(capability("SYS_PTRACE", UNREADABLE_ENVIRON));
             }
             if (!has(CAP_DAC_READ_SEARCH) && !has(CAP_DAC_OVERRIDE)) {
-                missing.add(new MissingPrivilege(
-                        "DAC_READ_SEARCH", UNREADABLE_ENVIRON + advice.capability("DAC_READ_SEARCH")));
+                missing.add(capability("DAC_READ_SEARCH", UNREADABLE_ENVIRON));
             }
             if (settings.acts() && settings.signals() && !has(CAP_KILL)) {
-                missing.add(new MissingPrivilege(
-                        "KILL", "processes of other users cannot be signalled: " + advice.capability("KILL")));
+                missing.add(capability("KILL", "processes of other users cannot be signalled: "));
             }
             var profile = APPARMOR_OF_A_CONTAINER.matcher(access.securityLabel());
             if (advice == Advice.CONTAINER && profile.matches()) {
@@ -141,9 +128,14 @@ public record ObserverSettings(
                                 .formatted(profile.group(1))));
             }
             if (settings.acts() && !access.stateIsWritable()) {
-                missing.add(new MissingPrivilege("STATE_WRITE", advice.state(settings.stateDirectory())));
+                missing.add(new MissingPrivilege("STATE_WRITE", advice.openState.formatted(settings.stateDirectory())));
             }
             return missing;
+        }
+
+        private MissingPrivilege capability(String name, String consequence) {
+            return new MissingPrivilege(
+                    name, consequence + settings.advice().addCapability.formatted(name));
         }
 
         private boolean has(int bit) {
@@ -151,8 +143,6 @@ public record ObserverSettings(
         }
 
         /**
-         * A privilege that the service needs and does not have.
-         *
          * @param name a stable word, such as {@code SYS_PTRACE}
          * @param advice what the service cannot do without it, and how to grant it
          */

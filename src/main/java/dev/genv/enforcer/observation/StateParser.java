@@ -34,12 +34,11 @@ public final class StateParser {
     private static final String WITHOUT_LOCK = ". The state is read without it; nothing can be detached";
 
     private final String path;
-    private final DirectoryHistory history;
+    private Directory.@Nullable Present lastDirectory;
     private @Nullable Parsed last;
 
     public StateParser(String path) {
         this.path = path;
-        history = new DirectoryHistory(path);
     }
 
     private record Parsed(StateFile envs, StateFile devices, State state) {}
@@ -49,7 +48,7 @@ public final class StateParser {
      * be read is a problem in the result.
      */
     public State parse(@Nullable StateFacts earlier, StateFacts facts) {
-        var replaced = history.record(facts.directory());
+        var replaced = recordDirectory(facts.directory());
         var now = parse(facts);
         var state = earlier == null ? now : now.union(parse(earlier));
         return replaced.map(state::with).orElse(state);
@@ -65,8 +64,9 @@ public final class StateParser {
     }
 
     private State files(StateFacts facts) {
+        var parsed = parsed(facts.envs(), facts.devices());
         var state =
-                parsed(facts.envs(), facts.devices()).withLockWait(facts.lock().waited());
+                new State(parsed.envs, parsed.devices, List.of(), facts.lock().waited());
         return lockProblem(facts.lock())
                 .map(problem -> state.with(new Problem(problem.code(), problem.detail() + WITHOUT_LOCK)))
                 .orElse(state);
@@ -125,43 +125,35 @@ public final class StateParser {
         };
     }
 
-    /** Detects that the state directory was replaced: genv's users may still use the one of the previous observation. */
-    static final class DirectoryHistory {
-        private final String path;
-        private Directory.@Nullable Present earlier;
+    /**
+     * Returns a problem if the state directory was replaced: genv's users may still use the one of the previous observation. A directory that
+     * was not read proves no change.
+     */
+    Optional<Problem> recordDirectory(Directory directory) {
+        var before = lastDirectory;
+        return switch (directory) {
+            case Directory.Present present -> {
+                lastDirectory = present;
+                yield before == null || before.equals(present)
+                        ? Optional.empty()
+                        : replaced("is another directory than at the previous observation: the state in that one is"
+                                + " not read");
+            }
+            case Directory.Absent _ ->
+                before == null ? Optional.empty() : replaced("existed at an earlier observation and is gone");
+            case Directory.UserMount _, Directory.Stale _, Directory.Unreadable _ -> Optional.empty();
+        };
+    }
 
-        DirectoryHistory(String path) {
-            this.path = path;
-        }
-
-        /** Returns a problem if the directory changed. A directory that was not read proves no change. */
-        Optional<Problem> record(Directory directory) {
-            var before = earlier;
-            return switch (directory) {
-                case Directory.Present present -> {
-                    earlier = present;
-                    yield before == null || before.equals(present)
-                            ? Optional.empty()
-                            : problem("is another directory than at the previous observation: the state in that one is"
-                                    + " not read");
-                }
-                case Directory.Absent _ ->
-                    before == null ? Optional.empty() : problem("existed at an earlier observation and is gone");
-                case Directory.UserMount _, Directory.Stale _, Directory.Unreadable _ -> Optional.empty();
-            };
-        }
-
-        private Optional<Problem> problem(String what) {
-            return Optional.of(new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, path + " " + what));
-        }
+    private Optional<Problem> replaced(String what) {
+        return Optional.of(new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, path + " " + what));
     }
 
     /** Returns why the state directory is not read; empty if it was read or does not exist. */
     public static Optional<Problem> directoryProblem(String path, Directory directory) {
         return switch (directory) {
             case Directory.Present _, Directory.Absent _ -> Optional.empty();
-            // The user decides what is read there and whether there is an answer, so the service accesses nothing
-            // there.
+            // The user decides what is read there and whether there is an answer, so the service accesses nothing.
             case Directory.UserMount(var uid, var type, var point) ->
                 Optional.of(new Problem(
                         ProblemCode.STATE_USER_MOUNT,
@@ -225,16 +217,15 @@ public final class StateParser {
     /**
      * The two state files at one moment.
      *
-     * @param problems the problems besides those of the files
-     * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
+     * @param problems besides those of the files
+     * @param lockWait as {@link LockFacts#waited}
      */
     public record State(
             File<EnvsFile> envs,
             File<DevicesFile> devices,
             List<Problem> problems,
             @Nullable Duration lockWait) {
-        /** A machine on which genv was never used. */
-        public static final State ABSENT = new State(new File.Absent<>(), new File.Absent<>());
+        static final State ABSENT = new State(new File.Absent<>(), new File.Absent<>());
 
         public State(File<EnvsFile> envs, File<DevicesFile> devices) {
             this(envs, devices, List.of(), null);
@@ -244,10 +235,6 @@ public final class StateParser {
             var all = new ArrayList<>(problems);
             all.add(problem);
             return new State(envs, devices, List.copyOf(all), lockWait);
-        }
-
-        public State withLockWait(@Nullable Duration wait) {
-            return new State(envs, devices, problems, wait);
         }
 
         /** Returns what this reading or an earlier one contains. A file that one of them could not read is unreadable. */
@@ -276,7 +263,6 @@ public final class StateParser {
             };
         }
 
-        /** A file that is present, absent or unreadable. */
         public sealed interface File<T> {
             record Present<T>(T content) implements File<T> {}
 

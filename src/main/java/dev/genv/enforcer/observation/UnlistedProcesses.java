@@ -14,7 +14,7 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
-import dev.genv.enforcer.observation.UnlistedProcesses.UnexplainedMemory.Amount;
+import dev.genv.enforcer.observation.UnlistedProcesses.UnexplainedMemory.Excess;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -28,13 +28,12 @@ import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The processes that hold devices with unexplained memory without being listed. It keeps how long the memory is unexplained, and since
  * when each process was found. One thread at a time uses it.
  */
-public final class UnlistedProcesses {
+final class UnlistedProcesses {
     // kernel-open/nvidia/nv-procfs.c of NVIDIA's driver
     private static final Pattern UUID = Pattern.compile("(?m)^GPU UUID:\\s*(\\S+)\\s*$");
     private static final Pattern MINOR = Pattern.compile("(?m)^Device Minor:\\s*([0-9]{1,3})\\s*$");
@@ -46,17 +45,17 @@ public final class UnlistedProcesses {
     /** The device files that each process mapped in the last observation, by their minor numbers. */
     private Map<ProcessId, Set<Integer>> mapped = Map.of();
 
-    public UnlistedProcesses(Memory tolerated) {
+    UnlistedProcesses(Memory tolerated) {
         unexplained = new UnexplainedMemory(tolerated);
     }
 
     /** Whether the next observation must read the used memory of the devices anew. */
-    public boolean needsDeviceMemory() {
+    boolean needsDeviceMemory() {
         return unexplained.isSuspected();
     }
 
     /** Whether the next observation must look for processes that hold devices without being listed. */
-    public boolean needsDeviceHolders() {
+    boolean needsDeviceHolders() {
         return unexplained.isLasting();
     }
 
@@ -81,7 +80,7 @@ public final class UnlistedProcesses {
         }
         var devices = devicesByMinor(facts.holders().gpus(), amounts);
         var unlisted = new Unlisted(
-                amounts.values().stream().collect(Collectors.toMap(Amount::index, Amount::now, (first, _) -> first)),
+                amounts.values().stream().collect(Collectors.toMap(Excess::index, Excess::now, (first, _) -> first)),
                 holders(facts, devices, listing, ownPid, resolver),
                 facts.holders().incomplete().isEmpty());
         report(unlisted, amounts, Set.copyOf(devices.values()), facts.holders().incomplete(), findings);
@@ -133,7 +132,7 @@ public final class UnlistedProcesses {
     /** Reports each process and device, and each device without such a process. */
     private static void report(
             Unlisted unlisted,
-            Map<String, Amount> amounts,
+            Map<String, Excess> amounts,
             Set<Integer> withFile,
             String incomplete,
             Findings findings) {
@@ -175,7 +174,7 @@ public final class UnlistedProcesses {
     }
 
     /** Returns the indices of these devices by the minor numbers of their files. */
-    private static Map<Integer, Integer> devicesByMinor(List<Bytes> gpus, Map<String, Amount> amounts) {
+    private static Map<Integer, Integer> devicesByMinor(List<Bytes> gpus, Map<String, Excess> amounts) {
         var devices = new HashMap<Integer, Integer>();
         for (var gpu : gpus) {
             var text = gpu.text();
@@ -233,9 +232,8 @@ public final class UnlistedProcesses {
      * Counts for each device in how many observations in a row more memory was used than its listed processes explain. A single observation
      * proves nothing, because the processes and the memory are read one after the other.
      */
-    public static final class UnexplainedMemory {
-        /** The number of observations after which it lasts. */
-        public static final int LASTING = 3;
+    static final class UnexplainedMemory {
+        private static final int LASTING = 3;
 
         private final Memory tolerated;
         private final Map<String, Excess> excesses = new HashMap<>();
@@ -243,25 +241,16 @@ public final class UnlistedProcesses {
         /**
          * What is not explained on a device.
          *
+         * @param observations how many in a row
          * @param first the amount when it began to last, which does not change with every observation
          */
-        public record Amount(int index, Memory now, Memory first) {}
-
-        private record Excess(int observations, Amount amount) {
-            static Excess after(@Nullable Excess before, int index, Memory now) {
-                return before == null
-                        ? new Excess(1, new Amount(index, now, now))
-                        : new Excess(
-                                before.observations + 1,
-                                new Amount(index, now, before.isLasting() ? before.amount.first : now));
-            }
-
-            boolean isLasting() {
+        record Excess(int index, int observations, Memory now, Memory first) {
+            private boolean isLasting() {
                 return observations >= LASTING;
             }
         }
 
-        /** Creates the count without any observation. The tolerated memory is what the driver itself uses, and what it rounds. */
+        /** @param tolerated what the driver itself uses, and what it rounds */
         UnexplainedMemory(Memory tolerated) {
             this.tolerated = tolerated;
         }
@@ -271,42 +260,42 @@ public final class UnlistedProcesses {
          *
          * @param isCurrent whether the used memory is as recent as the processes; otherwise nothing changes
          */
-        public void record(GpuListing listing, boolean isCurrent) {
+        void record(GpuListing listing, boolean isCurrent) {
             if (!isCurrent) {
                 return;
             }
             var before = Map.copyOf(excesses);
             excesses.clear();
             for (var device : listing.memory()) {
+                var last = before.get(device.uuid());
                 unexplained(device, listing)
                         .ifPresent(now -> excesses.put(
-                                device.uuid(), Excess.after(before.get(device.uuid()), device.index(), now)));
+                                device.uuid(),
+                                new Excess(
+                                        device.index(),
+                                        last == null ? 1 : last.observations + 1,
+                                        now,
+                                        last != null && last.isLasting() ? last.first : now)));
             }
         }
 
         /** Forgets all devices, because a process that is not in the list may explain the memory of any. */
-        public void forget() {
+        void forget() {
             excesses.clear();
         }
 
-        /** Whether the next observation must read the used memory anew. */
-        public boolean isSuspected() {
+        boolean isSuspected() {
             return !excesses.isEmpty();
         }
 
-        /** Whether the next observation must look for the processes that hold the devices. */
-        public boolean isLasting() {
+        boolean isLasting() {
             return excesses.values().stream().anyMatch(Excess::isLasting);
         }
 
         /** Returns the devices on which memory is not explained, by their UUID. */
-        public Map<String, Amount> lasting() {
-            var lasting = new TreeMap<String, Amount>();
-            excesses.forEach((uuid, excess) -> {
-                if (excess.isLasting()) {
-                    lasting.put(uuid, excess.amount);
-                }
-            });
+        Map<String, Excess> lasting() {
+            var lasting = new TreeMap<>(excesses);
+            lasting.values().removeIf(excess -> !excess.isLasting());
             return lasting;
         }
 

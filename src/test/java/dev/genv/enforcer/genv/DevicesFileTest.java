@@ -9,7 +9,6 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import java.util.List;
@@ -50,14 +49,6 @@ class DevicesFileTest {
         var file = read(CURRENT_FORMAT);
         assertThat(file.devices()).containsExactly(DEVICE);
         assertThat(file.problems()).isEmpty();
-    }
-
-    @Test
-    void writesTheCurrentFormatByteForByte() throws UnreadableException {
-        assertThat(written(List.of(DEVICE))).isEqualTo(CURRENT_FORMAT);
-        var files = files().device(0)
-                .device(1, new Attachment("a", "4g", null), new Attachment("ü", null, StateFiles.TIME));
-        assertThat(written(read(files.devicesJson()).devices())).isEqualTo(files.devicesJson());
     }
 
     @Test
@@ -156,10 +147,6 @@ class DevicesFileTest {
 
     private static DevicesFile read(String text) throws UnreadableException {
         return DevicesFile.of(GenvJson.read(text.getBytes(UTF_8)));
-    }
-
-    private static String written(List<Device> devices) {
-        return new String(GenvJson.write(JsonTree.of(out -> DevicesFile.write(devices, out))), UTF_8);
     }
 
     @Test

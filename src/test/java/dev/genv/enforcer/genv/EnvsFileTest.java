@@ -7,9 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.testsupport.JsonTree;
-import dev.genv.enforcer.testsupport.state.StateFiles;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -19,25 +16,26 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class EnvsFileTest {
     private static final String CURRENT_FORMAT = """
+        {
+          "envs": [
             {
-              "envs": [
-                {
-                  "eid": "15971",
-                  "uid": 0,
-                  "creation": "20/11/2026 09:22:28",
-                  "username": "root",
-                  "config": {
-                    "name": null,
-                    "gpu_memory": "4g",
-                    "gpus": 1
-                  },
-                  "pids": [
-                    15971
-                  ],
-                  "kernel_ids": []
-                }
-              ]
-            }""";
+              "eid": "15971",
+              "uid": 0,
+              "creation": "20/11/2026 09:22:28",
+              "username": "root",
+              "config": {
+                "name": null,
+                "gpu_memory": "4g",
+                "gpus": 1
+              },
+              "pids": [
+                15971
+              ],
+              "kernel_ids": []
+            }
+          ]
+        }\
+        """;
     private static final Environment ENVIRONMENT = new Environment(
             "15971",
             0L,
@@ -56,20 +54,11 @@ class EnvsFileTest {
     }
 
     @Test
-    void writesTheCurrentFormatByteForByte() throws UnreadableException {
-        assertThat(written(List.of(ENVIRONMENT))).isEqualTo(CURRENT_FORMAT);
-        var files = new StateFiles(Path.of("unused"))
-                .env("1", 1000, "ünal", null, List.of(), List.of("k1", "k2"))
-                .env("2", 4294967295L, null, "x", 12, 13);
-        assertThat(written(read(files.envsJson()).environments())).isEqualTo(files.envsJson());
-        assertThat(written(List.of())).isEqualTo("{\n  \"envs\": []\n}");
-    }
-
-    @Test
     void readsTheFormatBeforeGenv090() throws UnreadableException {
         var file = read("""
-                {"envs": {"15971": {"uid": 0, "creation": "20/11/2026 09:22:28", "username": "root",
-                 "config": {"name": null, "gpu_memory": "4g", "gpus": 1}, "pids": [15971]}}}""");
+            {"envs": {"15971": {"uid": 0, "creation": "20/11/2026 09:22:28", "username": "root",
+             "config": {"name": null, "gpu_memory": "4g", "gpus": 1}, "pids": [15971]}}}\
+            """);
         assertThat(file.environments()).containsExactly(ENVIRONMENT);
         assertThat(file.problems()).isEmpty();
     }
@@ -85,7 +74,8 @@ class EnvsFileTest {
             })
     void entryWithoutIdDoesNotAffectOthers(String entry, String problem) throws UnreadableException {
         var file = read("{\"envs\": [%s, %s]}".formatted(entry.replace('\'', '"'), """
-                {"eid": "good", "uid": 1, "pids": []}"""));
+            {"eid": "good", "uid": 1, "pids": []}\
+            """));
         assertThat(file.byId()).containsOnlyKeys("good");
         assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
     }
@@ -164,17 +154,14 @@ class EnvsFileTest {
         return EnvsFile.of(GenvJson.read(text.getBytes(UTF_8)));
     }
 
-    private static String written(List<Environment> environments) {
-        return new String(GenvJson.write(JsonTree.of(out -> EnvsFile.write(environments, out))), UTF_8);
-    }
-
     @Test
     void duplicateEntriesAreMergedInFavourOfTheEnvironment() throws UnreadableException {
         var file = read("""
-                {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": [4, 5], "config": {"gpu_memory": "900m"}},
-                          {"eid": "b", "uid": 1, "pids": []},
-                          {"eid": "a", "uid": 1, "username": "ann", "pids": [5, 6], "config": {"gpu_memory": "1g"},
-                           "kernel_ids": ["k"]}]}""");
+            {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": [4, 5], "config": {"gpu_memory": "900m"}},
+                      {"eid": "b", "uid": 1, "pids": []},
+                      {"eid": "a", "uid": 1, "username": "ann", "pids": [5, 6], "config": {"gpu_memory": "1g"},
+                       "kernel_ids": ["k"]}]}\
+            """);
         assertThat(file.byId()).containsOnlyKeys("a", "b");
         assertThat(file.byId().get("a"))
                 .isEqualTo(new Environment(
@@ -188,9 +175,10 @@ class EnvsFileTest {
     @ValueSource(strings = {"{}", "null", "[]", "{\"gpu_memory\": null}", "{\"gpu_memory\": \"much\"}"})
     void capacityAppliesOnlyWhenAllEntriesHaveOne(String config) throws UnreadableException {
         var file = read("""
-                {"envs": [{"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "1m"}},
-                          {"eid": "a", "uid": 1, "pids": [], "config": %s},
-                          {"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "2m"}}]}""".formatted(config));
+            {"envs": [{"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "1m"}},
+                      {"eid": "a", "uid": 1, "pids": [], "config": %s},
+                      {"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "2m"}}]}\
+            """.formatted(config));
         assertThat(file.environments())
                 .singleElement()
                 .satisfies(merged -> assertThat(merged.capacity()).isEmpty());
@@ -206,8 +194,9 @@ class EnvsFileTest {
             })
     void entriesWithDifferentOwnersAreDisputed(String owner) throws UnreadableException {
         var file = read("""
-                {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": []}, {"eid": "a", "pids": [], %s},
-                          {"eid": "a", "uid": 1, "username": "ann", "pids": []}]}""".formatted(owner));
+            {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": []}, {"eid": "a", "pids": [], %s},
+                      {"eid": "a", "uid": 1, "username": "ann", "pids": []}]}\
+            """.formatted(owner));
         assertThat(file.environments()).singleElement().satisfies(merged -> {
             assertThat(merged.ownership().isDisputed()).isTrue();
             assertThat(merged.uid()).isNull();

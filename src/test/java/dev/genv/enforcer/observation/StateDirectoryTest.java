@@ -11,12 +11,11 @@ import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.observation.StateParser.DirectoryHistory;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class StateDirectoryTest {
-    private final DirectoryHistory history = new DirectoryHistory("/var/tmp/genv");
+    private final StateParser parser = new StateParser("/var/tmp/genv");
 
     @Test
     void directoryThatAppearsLaterIsNoProblem() {
@@ -48,11 +47,11 @@ class StateDirectoryTest {
     }
 
     private void assertUnchanged(Directory directory) {
-        assertThat(history.record(directory)).isEmpty();
+        assertThat(parser.recordDirectory(directory)).isEmpty();
     }
 
     private void assertChanged(Directory directory, String what) {
-        assertThat(history.record(directory)).hasValueSatisfying(problem -> {
+        assertThat(parser.recordDirectory(directory)).hasValueSatisfying(problem -> {
             assertThat(problem.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);
             assertThat(problem.detail()).contains(what);
         });

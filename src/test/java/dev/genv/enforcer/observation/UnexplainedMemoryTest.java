@@ -6,6 +6,7 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.UnlistedProcesses.UnexplainedMemory;
+import dev.genv.enforcer.observation.UnlistedProcesses.UnexplainedMemory.Excess;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -46,11 +47,11 @@ class UnexplainedMemoryTest {
         record(listing(5096, use(0, 1000)), 1);
         assertThat(memory.isLasting()).isTrue();
         assertThat(memory.lasting())
-                .containsExactly(Map.entry(
-                        "GPU-0", new UnexplainedMemory.Amount(0, Memory.ofMebibytes(4096), Memory.ofMebibytes(4096))));
+                .containsExactly(
+                        Map.entry("GPU-0", new Excess(0, 3, Memory.ofMebibytes(4096), Memory.ofMebibytes(4096))));
         record(listing(6096, use(0, 1000)), 1);
         assertThat(memory.lasting().values())
-                .containsExactly(new UnexplainedMemory.Amount(0, Memory.ofMebibytes(5096), Memory.ofMebibytes(4096)));
+                .containsExactly(new Excess(0, 4, Memory.ofMebibytes(5096), Memory.ofMebibytes(4096)));
     }
 
     @Test

@@ -1,29 +1,17 @@
 package dev.genv.enforcer.testsupport;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.util.TokenBuffer;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 
-/** The JSON of a streaming writer as a tree. */
+/** The JSON of a record of the API as a tree. */
 public final class JsonTree {
-    private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final ObjectMapper MAPPER =
+            new ObjectMapper().setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE);
 
     private JsonTree() {}
 
-    /** Writes one value. */
-    public interface Writer {
-        void write(JsonGenerator out) throws IOException;
-    }
-
-    public static JsonNode of(Writer writer) {
-        try (var buffer = new TokenBuffer(MAPPER, false)) {
-            writer.write(buffer);
-            return MAPPER.readTree(buffer.asParser());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    public static JsonNode of(Object view) {
+        return MAPPER.valueToTree(view);
     }
 }

@@ -3,14 +3,13 @@ package dev.genv.enforcer.enforcement.host;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.SubordinateUids;
 import java.util.List;
-import java.util.Set;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -55,43 +54,6 @@ public interface Machine {
      * @throws InterruptedException if the service no longer waits for the answer; the file may have been replaced
      */
     SwapResult swapDevices(String digest, byte[] content) throws UnreachableException, InterruptedException;
-
-    /**
-     * What an observation needs besides what every one gathers.
-     *
-     * @param verified the processes whose exit the service waits for
-     * @param settled the processes whose relations need not be gathered, because their membership is remembered
-     * @param attributed the processes whose cgroups need not be read, because their workload is remembered
-     * @param deviceMemory whether the used memory of the devices must not be older than the list of the processes
-     * @param deviceStatus whether to ask what the driver measures on the devices
-     * @param deviceHolders whether to look for processes that hold device files of GPUs without being listed
-     * @param reusedPids the listed pids that other processes have by now, so that this search includes these
-     * @param first the pids of the processes whose environs are read before the others of their owners
-     * @param subordinateUids those of the last observation: their processes count as their owner's
-     */
-    record ObservationRequest(
-            Set<ProcessId> verified,
-            Set<ProcessId> settled,
-            Set<ProcessId> attributed,
-            boolean deviceMemory,
-            boolean deviceStatus,
-            boolean deviceHolders,
-            Set<Integer> reusedPids,
-            List<Integer> first,
-            SubordinateUids subordinateUids) {
-        /** Creates the request of an observation that explains all used memory, and knows no workload. */
-        public ObservationRequest(Set<ProcessId> verified, Set<ProcessId> settled) {
-            this(verified, settled, Set.of(), false, false, false, Set.of(), List.of(), SubordinateUids.NONE);
-        }
-
-        public ObservationRequest {
-            verified = Set.copyOf(verified);
-            settled = Set.copyOf(settled);
-            attributed = Set.copyOf(attributed);
-            reusedPids = Set.copyOf(reusedPids);
-            first = List.copyOf(first);
-        }
-    }
 
     /**
      * What processes are now.

@@ -2,7 +2,6 @@ package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.enforcement.host.Machine.Examination;
 import dev.genv.enforcer.enforcement.host.Machine.Examined;
-import dev.genv.enforcer.enforcement.host.Machine.ObservationRequest;
 import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
 import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
@@ -49,7 +48,8 @@ public final class ObservedHost implements Host {
     private static final Result DETACHED = Result.of(Outcome.DETACHED);
     private static final Result ALREADY_DETACHED = Result.of(Outcome.ALREADY_DETACHED);
     private static final Result REPEATED_CHANGES = Result.failed(
-            "devices.json or genv.lock is changed repeatedly while genv's lock is held: find out who writes there without it");
+            "devices.json or genv.lock is changed repeatedly while genv's lock is held: find out who writes there"
+                    + " without it");
 
     private final ObserverSettings settings;
     private final Machine machine;
@@ -98,17 +98,7 @@ public final class ObservedHost implements Host {
         var begun = nanos.getAsLong();
         var asksStatus = statusAskedAt == null
                 || begun - statusAskedAt >= settings.statusAge().toNanos();
-        var facts = machine.observe(new ObservationRequest(
-                verified,
-                observer.settled(),
-                observer.attributed(),
-                observer.needsDeviceMemory(),
-                asksStatus,
-                observer.unlisted().needsDeviceHolders(),
-                observer.reusedPids(),
-                Stream.concat(verified.stream().map(ProcessId::pid), observer.unread().stream())
-                        .toList(),
-                observer.subordinateUids()));
+        var facts = machine.observe(observer.request(verified, asksStatus));
         var snapshot = observer.observe(facts, verified, asksStatus);
         statusAskedAt = asksStatus ? Long.valueOf(begun) : statusAskedAt;
         devices = facts.state().devices();

@@ -7,6 +7,7 @@ import dev.genv.enforcer.gpu.GpuQuery;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
@@ -173,8 +174,8 @@ public final class AgentMachine implements Machine {
             }
             if (hasHandles && !answer.hasHandles()) { // a signal can reach a process that takes over the pid just then
                 LOG.infof(
-                        "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its"
-                                + " signal",
+                        "[%s] This machine has no process descriptors (pidfd): a process is compared directly before"
+                                + " its signal",
                         name);
             }
             hasHandles = answer.hasHandles();

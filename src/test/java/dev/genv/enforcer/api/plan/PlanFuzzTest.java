@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.genv.enforcer.api.view.SnapshotView;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.SnapshotJson;
 import dev.genv.enforcer.model.Fleet;
@@ -48,9 +49,7 @@ class PlanFuzzTest {
         var fleets = new RandomFleets(SEED);
         for (var run = 0; run < RUNS; run++) {
             var snapshots = JsonNodeFactory.instance.objectNode();
-            fleets.next()
-                    .snapshots()
-                    .forEach(each -> snapshots.set(each.host(), JsonTree.of(out -> SnapshotJson.write(each, out))));
+            fleets.next().snapshots().forEach(each -> snapshots.set(each.host(), JsonTree.of(SnapshotView.of(each))));
             var body = "{\"policy\": %s, \"snapshots\": %s}"
                     .formatted(POLICY, new String(GenvJson.write(snapshots), StandardCharsets.UTF_8));
 

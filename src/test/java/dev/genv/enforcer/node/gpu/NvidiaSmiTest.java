@@ -15,7 +15,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.gpu.NvidiaSmi.StatusQuery;
 import dev.genv.enforcer.observation.GpuListing;
-import dev.genv.enforcer.observation.GpuListing.DeviceOrder;
+import dev.genv.enforcer.observation.GpuListing.GpuHistory;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -44,7 +44,7 @@ class NvidiaSmiTest {
 
     private final FakeNvidiaSmi fake;
     private final NvidiaSmi smi;
-    private final DeviceOrder order = new DeviceOrder();
+    private final GpuHistory history = new GpuHistory();
 
     NvidiaSmiTest(@TempDir Path folder) throws IOException {
         fake = new FakeNvidiaSmi(folder.resolve("bin"));
@@ -97,8 +97,8 @@ class NvidiaSmiTest {
     @Test
     void garbageOutputGivesABoundedNumberOfProblems() throws Exception {
         fake.gpus(1)
-                .fault(
-                        "case $1 in *apps*) head -c 3000000 /dev/zero | tr '\\0' x; echo; yes garbage | head -n 100000;; esac");
+                .fault("case $1 in *apps*) head -c 3000000 /dev/zero | tr '\\0' x; echo; yes garbage | head -n"
+                        + " 100000;; esac");
         fake.process(0, PID, "5");
         var listing = list(smi);
         assertThat(listing.usage()).containsOnlyKeys(PID);
@@ -108,7 +108,7 @@ class NvidiaSmiTest {
     }
 
     private GpuListing list(NvidiaSmi tool) throws ToolException, InterruptedException {
-        var found = GpuListing.of(tool.read(false), order);
+        var found = history.interpret(tool.read(false));
         if (found.missing().contains(SnapshotPart.PROCESSES)) {
             var problem = found.problems().getFirst();
             throw new ToolException(problem.code(), problem.detail(), null);

@@ -2,7 +2,6 @@ package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.core.JsonFactory;
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.host.Bytes;
@@ -15,8 +14,9 @@ import dev.genv.enforcer.observation.LiveState;
 import dev.genv.enforcer.observation.StateParser.State;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import java.io.ByteArrayOutputStream;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -142,16 +142,14 @@ class LivenessReaderTest {
         return LiveState.of(state, facts, Accounts.NONE, Set.of(), new Findings());
     }
 
-    private static StateFile envs(List<Environment> environments) throws IOException {
-        var bytes = new ByteArrayOutputStream();
-        try (var out = new JsonFactory().createGenerator(bytes)) {
-            EnvsFile.write(environments, out);
-        }
-        return new StateFile.Present(Bytes.of(bytes.toByteArray()));
+    private static StateFile envs(List<Environment> environments) {
+        var files = new StateFiles(Path.of("unused"));
+        environments.forEach(each -> files.env(each.eid(), 1000, "alice", null, each.pids(), each.kernelIds()));
+        return new StateFile.Present(Bytes.of(files.envsJson().getBytes(StandardCharsets.UTF_8)));
     }
 
     private static Environment environment(List<Integer> pids, List<String> kernels) {
         var config = new Environment.Config(null, null, null);
-        return new Environment("15971", 1000L, "alice", "", config, pids, kernels);
+        return new Environment(kernels.toString(), 1000L, "alice", "", config, pids, kernels);
     }
 }

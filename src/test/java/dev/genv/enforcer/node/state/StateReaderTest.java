@@ -53,7 +53,9 @@ class StateReaderTest {
     @Test
     void emptyDirectoryIsAbsentStateAndStaysEmpty() throws Exception {
         var state = read();
-        assertThat(state).isEqualTo(State.ABSENT.withLockWait(state.lockWait()));
+        assertThat(state)
+                .isEqualTo(
+                        new State(new State.File.Absent<>(), new State.File.Absent<>(), List.of(), state.lockWait()));
         assertThat(path).isEmptyDirectory();
     }
 

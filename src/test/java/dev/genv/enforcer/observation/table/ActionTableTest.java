@@ -9,6 +9,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.GpuProcess;

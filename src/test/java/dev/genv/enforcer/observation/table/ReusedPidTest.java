@@ -79,7 +79,7 @@ class ReusedPidTest {
         assertThat(observe().processes()).hasSize(1);
         bob(NOW - 5);
         assertThat(observe().processes()).isEmpty();
-        assertThat(observer.reusedPids()).containsExactly(900);
+        assertThat(observer.request(Set.of(), true).reusedPids()).containsExactly(900);
     }
 
     @Test

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Machine;
-import dev.genv.enforcer.enforcement.host.Machine.ObservationRequest;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.Connection.CommandResult;

@@ -1,0 +1,147 @@
+package dev.genv.enforcer.api.view;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.genv.enforcer.api.view.ProcessView.MembershipView;
+import dev.genv.enforcer.api.view.ProcessView.WorkloadView;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.Unlisted;
+import dev.genv.enforcer.model.SnapshotPart;
+import java.util.List;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A snapshot in the form that {@code genv usage snapshot} prints, with fields that genv does not have.
+ *
+ * @param gpuUnlisted null if all used memory is explained
+ * @param notObserved the missing parts, whose lists are empty although there may be entries
+ */
+public record SnapshotView(
+        Processes processes,
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable UnlistedView gpuUnlisted,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> notObserved,
+        Environments envs,
+        Devices devices) {
+
+    public record Processes(List<Listed> processes) {}
+
+    public record Environments(List<EnvironmentView> envs) {}
+
+    public record Devices(List<Device> devices) {}
+
+    public static SnapshotView of(Snapshot snapshot) {
+        var missing = snapshot.missing().stream().sorted().map(SnapshotPart::label);
+        return new SnapshotView(
+                new Processes(snapshot.processes().stream().map(Listed::of).toList()),
+                snapshot.unlisted().memory().isEmpty() ? null : UnlistedView.of(snapshot.unlisted()),
+                missing.toList(),
+                new Environments(snapshot.environments().stream()
+                        .map(EnvironmentView::of)
+                        .toList()),
+                new Devices(snapshot.devices()));
+    }
+
+    private static @Nullable String eid(GpuProcess process) {
+        return process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null;
+    }
+
+    /** A process that the GPU tool lists. */
+    public record Listed(
+            int pid,
+            List<UsageView> usedGpuMemory,
+            @Nullable String user,
+            @Nullable String eid,
+            MembershipView membership,
+            @Nullable WorkloadView workload) {
+        private static Listed of(GpuProcess process) {
+            var view = ProcessView.of(process);
+            return new Listed(
+                    process.pid(),
+                    process.usage().stream()
+                            .map(use -> UsageView.of(use.device(), use.memory()))
+                            .toList(),
+                    process.account(),
+                    SnapshotView.eid(process),
+                    view.membership(),
+                    view.workload());
+        }
+    }
+
+    /** @param gpuMemory null if it is unknown: genv would write {@code [N/A]mi}, which is no number */
+    public record UsageView(int index, @Nullable String gpuMemory) {
+        private static UsageView of(int device, @Nullable Memory memory) {
+            return new UsageView(device, memory == null ? null : memory.mebibytes() + "mi");
+        }
+    }
+
+    /** The memory and the processes that the GPU tool does not list. */
+    public record UnlistedView(List<UsageView> devices, List<HolderView> processes) {
+        private static UnlistedView of(Unlisted unlisted) {
+            return new UnlistedView(
+                    new TreeMap<>(unlisted.memory())
+                            .entrySet().stream()
+                                    .map(device -> UsageView.of(device.getKey(), device.getValue()))
+                                    .toList(),
+                    unlisted.holders().stream().map(HolderView::of).toList());
+        }
+    }
+
+    public record HolderView(
+            int pid,
+            long startTime,
+            @Nullable Long uid,
+            String command,
+            List<Integer> devices,
+            List<Integer> usedDevices,
+            @Nullable String user,
+            @Nullable String eid,
+            MembershipView membership,
+            @Nullable String membershipUnknown,
+            @Nullable String immune,
+            long since,
+            @Nullable WorkloadView workload) {
+        private static HolderView of(Unlisted.Holder holder) {
+            var process = holder.process();
+            var view = ProcessView.of(process);
+            return new HolderView(
+                    view.pid(),
+                    view.startTime(),
+                    view.uid(),
+                    view.command(),
+                    process.devices(),
+                    holder.used(),
+                    process.account(),
+                    SnapshotView.eid(process),
+                    view.membership(),
+                    process.membership() instanceof Membership.Unknown(var reason, var _) ? reason : null,
+                    process.immunity() == null ? null : process.immunity().reason(),
+                    holder.since(),
+                    view.workload());
+        }
+    }
+
+    public record EnvironmentView(
+            String eid,
+            @Nullable Long uid,
+            String creation,
+            @Nullable String username,
+            Environment.Config config,
+            List<Integer> pids,
+            List<String> kernelIds) {
+        private static EnvironmentView of(Environment environment) {
+            return new EnvironmentView(
+                    environment.eid(),
+                    environment.uid(),
+                    environment.creation(),
+                    environment.username(),
+                    environment.config(),
+                    environment.pids(),
+                    environment.kernelIds());
+        }
+    }
+}
