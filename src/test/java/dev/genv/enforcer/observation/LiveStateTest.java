@@ -11,7 +11,6 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Environment.Ownership;
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -29,7 +28,6 @@ class LiveStateTest {
             new Device(0, "1mi", List.of(new Attachment("alive", null, null), new Attachment("dead", null, null)));
     private static final Problem WHY = new Problem(ProblemCode.LOCK_TIMEOUT, "somebody holds it");
     private final Findings findings = new Findings();
-    private long uid = 1000;
 
     @Test
     void deadEnvironmentsAreOmittedAndTheirDevicesAreFree() {
@@ -41,14 +39,10 @@ class LiveStateTest {
     }
 
     @Test
-    void nothingIsLostIfNoDeviceIsListedAndNoneIsAttached() {
+    void stateWithoutActiveEnvironmentsIsComplete() {
         devices(live(envs(DEAD), devices(SHARED_DEVICE)));
-        assertNothingMissing();
-    }
-
-    @Test
-    void deadEnvironmentsWithoutDevicesAreComplete() {
         live(envs(DEAD), new State.File.Absent<>());
+        live(new State.File.Absent<>(), devices(new Device(0, "1mi", List.of())));
         assertNothingMissing();
     }
 
@@ -62,41 +56,6 @@ class LiveStateTest {
                 .containsExactly(ProblemCode.LOCK_TIMEOUT, ProblemCode.STATE_INCOMPLETE);
     }
 
-    @Test
-    void devicesWithoutAttachmentsAndEnvironmentsAreComplete() {
-        live(new State.File.Absent<>(), devices(new Device(0, "1mi", List.of())));
-        assertNothingMissing();
-    }
-
-    @Test
-    void listedProcessThatNamesNoEnvironmentIsUnknown() {
-        var live = live(envs(ALIVE, DEAD), devices());
-        assertThat(resolvedMembership(live, 40, new Membership.Outside())).isInstanceOf(Membership.Unknown.class);
-        assertThat(findings.problems())
-                .containsExactly(new Problem(
-                        ProblemCode.MEMBERSHIP_UNKNOWN,
-                        "process 40 is not checked: names no environment, but environment %s lists its pid"
-                                .formatted(ALIVE.eid())));
-        assertThat(resolvedMembership(live, 41, new Membership.Outside())).isEqualTo(new Membership.Outside());
-        assertThat(resolvedMembership(live, 7, new Membership.Outside())).isEqualTo(new Membership.Outside());
-        assertThat(resolvedMembership(live, 40, new Membership.InEnvironment("y")))
-                .isEqualTo(new Membership.InEnvironment("y"));
-        assertThat(resolvedMembership(live, 7, Membership.NOT_PERMITTED)).isEqualTo(Membership.NOT_PERMITTED);
-    }
-
-    @Test
-    void recordedOwnerIsComparedWithTheUidsOfThePids() {
-        assertThat(ownership()).isEqualTo(OF_ITS_UID);
-        uid = 1001;
-        assertThat(ownership().dispute()).contains("uid 1000").contains("1001");
-        uid = 77;
-        assertThat(ownership().exempt()).isTrue();
-    }
-
-    private Ownership ownership() {
-        return live(envs(ALIVE), devices()).environments().getFirst().ownership();
-    }
-
     private void assertNothingMissing() {
         assertThat(findings.missing()).isEmpty();
         assertThat(findings.problems()).isEmpty();
@@ -106,18 +65,14 @@ class LiveStateTest {
         return LiveState.of(
                 new State(envs, devices),
                 new LivenessFacts(
-                        Reading.of(List.of(new LivenessFacts.LiveProcess(40, uid))), LivenessFacts.Kernels.NONE),
+                        Reading.of(List.of(new LivenessFacts.LiveProcess(40, 1000L))), LivenessFacts.Kernels.NONE),
                 new Accounts(Map.of("alice", 1000L, "bob", 1001L)),
-                Set.of(77L),
+                Set.of(),
                 findings);
     }
 
     private List<Device> devices(LiveState live, Integer... listed) {
         return live.devices(Set.of(listed), findings);
-    }
-
-    private Membership resolvedMembership(LiveState live, int pid, Membership own) {
-        return live.resolve(own, pid, findings);
     }
 
     private static State.File<EnvsFile> envs(Environment... environments) {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges.MissingPrivilege;
@@ -13,125 +12,76 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The capabilities are those that {@code CapEff} shows in different containers. */
 class PrivilegesTest {
     private static final String FIRST_NAMESPACE = "pid:[4026531836]";
-    private static final String ALL_CAPABILITIES = "000001ffffffffff";
-    private static final String REQUIRED_CAPABILITIES = "0000000000080024";
-    private static final String DOCKERS_DEFAULT = "00000000a80425fb";
+    private static final String ALL = "000001ffffffffff";
 
     @ParameterizedTest
-    @ValueSource(strings = {ALL_CAPABILITIES, REQUIRED_CAPABILITIES})
-    void nothingIsMissingWithTheRequiredCapabilities(String capabilities) {
-        assertThat(missing(access(capabilities, "unconfined"), Advice.CONTAINER))
-                .isEmpty();
+    @CsvSource({
+        ALL + ", unconfined, ''",
+        "0000000000080024, unconfined, ''",
+        "0, '', SYS_PTRACE DAC_READ_SEARCH KILL",
+        "0000000000080020, '', DAC_READ_SEARCH",
+        "0000000000080004, '', KILL",
+        "0000000000000024, '', SYS_PTRACE",
+        // Docker's default: a service that may write the files of all users may read them too.
+        "00000000a80425fb, '', SYS_PTRACE",
+        ALL + ", docker-default (enforce), APPARMOR",
+        ALL + ", cri-containerd.apparmor.d (enforce), APPARMOR",
+        ALL + ", crio-default (enforce), APPARMOR",
+        ALL + ", containers-default-0.57.4 (enforce), APPARMOR",
+        ALL + ", docker-default (complain), ''",
+        ALL + ", my-docker-default (enforce), ''",
+        ALL + ", system_u:system_r:container_t:s0, ''"
+    })
+    void namesEachMissingPrivilege(String capabilities, String label, String names) {
+        var access = new AccessFacts(7, Long.parseUnsignedLong(capabilities, 16), FIRST_NAMESPACE, label, true);
+        assertThat(missing(access, Advice.CONTAINER, false, true))
+                .extracting(MissingPrivilege::name)
+                .containsExactly(names.isEmpty() ? new String[0] : names.split(" ", -1));
     }
 
     @ParameterizedTest
     @CsvSource({
-        "0,SYS_PTRACE DAC_READ_SEARCH KILL",
-        "0000000000080020,DAC_READ_SEARCH",
-        "0000000000080004,KILL",
-        "0000000000000024,SYS_PTRACE",
-        // A service that may write the files of all users may read them too.
-        DOCKERS_DEFAULT + ",SYS_PTRACE"
+        "CONTAINER, SYS_PTRACE, run as root with --cap-add SYS_PTRACE",
+        "CONTAINER, DAC_READ_SEARCH, run as root with --cap-add DAC_READ_SEARCH",
+        "CONTAINER, KILL, run as root with --cap-add KILL",
+        "CONTAINER, APPARMOR, --security-opt apparmor=unconfined",
+        "CONTAINER, HOST_PID, 'refer to other processes here: run with --pid=host'",
+        "CONTAINER, STATE_WRITE, '/var/tmp/genv cannot be written, so nothing can be detached: mount it writable, with"
+                + " mode 0777'",
+        "LOGIN, SYS_PTRACE, 'log in as root, or let sudo give it'",
+        "LOGIN, KILL, 'log in as root, or let sudo give it'",
+        "LOGIN, HOST_PID, 'refer to other processes there: log in on the host itself, not in a container'",
+        "LOGIN, STATE_WRITE, 'set its mode to 0777'"
     })
-    void namesEachMissingCapabilityAndHowToGrantIt(String capabilities, String names) {
-        var inContainer = missing(access(capabilities, ""), Advice.CONTAINER);
-        assertThat(inContainer).extracting(MissingPrivilege::name).containsExactly(names.split(" ", -1));
-        assertThat(inContainer).allSatisfy(privilege -> {
-            assertThat(privilege.problem().code()).isEqualTo(ProblemCode.MISSING_PRIVILEGE);
-            assertThat(privilege.problem().detail())
-                    .startsWith(privilege.name() + ": ")
-                    .contains("--cap-add " + privilege.name());
-        });
-        var overSsh = missing(access(capabilities, ""), Advice.LOGIN);
-        assertThat(overSsh).extracting(MissingPrivilege::name).containsExactly(names.split(" ", -1));
-        assertThat(overSsh)
-                .allSatisfy(
-                        privilege -> assertThat(privilege.advice()).endsWith("log in as root, or let sudo give it"));
+    void saysHowToGrantIt(Advice advice, String name, String text) {
+        var nothing = new AccessFacts(7, 0, "", "docker-default (enforce)", false);
+        assertThat(missing(nothing, advice, true, true))
+                .filteredOn(privilege -> privilege.name().equals(name))
+                .singleElement()
+                .satisfies(privilege -> assertThat(privilege.advice()).endsWith(text));
     }
 
     @Test
-    void readOnlyModeNeedsNoPrivilegesForActions() {
+    void serviceThatDoesNotActNeedsNoPrivilegesForActions() {
         var access = new AccessFacts(7, 0x80004, FIRST_NAMESPACE, "", false);
-        var settings = settings(Advice.CONTAINER, false, false);
-        assertThat(new Privileges(settings, access).missing()).isEmpty();
+        assertThat(missing(access, Advice.CONTAINER, false, false)).isEmpty();
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "docker-default (enforce)",
-                "cri-containerd.apparmor.d (enforce)",
-                "crio-default (enforce)",
-                "containers-default-0.57.4 (enforce)"
-            })
-    void appArmorProfileOfAContainerEngineIsReported(String label) {
-        assertThat(missing(access(ALL_CAPABILITIES, label), Advice.CONTAINER))
-                .singleElement()
-                .satisfies(privilege -> {
-                    assertThat(privilege.name()).isEqualTo("APPARMOR");
-                    assertThat(privilege.advice()).contains("--security-opt apparmor=unconfined");
-                });
+    @CsvSource({FIRST_NAMESPACE + ", true, false", "pid:[4026532281], true, true", "'', true, true", "'', false, false"
+    })
+    void hostPidNamespaceIsMissingOnlyWhenRequired(String namespace, boolean isRequired, boolean isMissing) {
+        var access = new AccessFacts(7, -1, namespace, "", true);
+        assertThat(missing(access, Advice.LOGIN, isRequired, true)).hasSize(isMissing ? 1 : 0);
     }
 
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "docker-default (complain)",
-                "unconfined",
-                "my-docker-default (enforce)",
-                "system_u:system_r:container_t:s0",
-                ""
-            })
-    void otherSecurityLabelsAreNotReported(String label) {
-        assertThat(missing(access(ALL_CAPABILITIES, label), Advice.CONTAINER)).isEmpty();
-    }
-
-    @ParameterizedTest
-    @EnumSource(Advice.class)
-    void readOnlyDirectoryIsReported(Advice advice) {
-        var access = new AccessFacts(7, -1, FIRST_NAMESPACE, "", false);
-        assertThat(missing(access, advice)).singleElement().satisfies(privilege -> {
-            assertThat(privilege.name()).isEqualTo("STATE_WRITE");
-            assertThat(privilege.advice()).contains("/var/tmp/genv cannot be written", "0777");
-        });
-    }
-
-    @Test
-    void hostPidNamespaceIsMissingOnlyWhenRequired() {
-        var access = new AccessFacts(7, -1, "pid:[4026532281]", "", true);
-        assertThat(missing(access, Advice.CONTAINER)).isEmpty();
-        var required = new Privileges(settings(Advice.CONTAINER, true, true), access);
-        assertThat(required.isOutsideHostPid()).isTrue();
-        assertThat(required.missing()).singleElement().satisfies(privilege -> {
-            assertThat(privilege.name()).isEqualTo("HOST_PID");
-            assertThat(privilege.advice()).contains("--pid=host");
-        });
-        var unknown = new AccessFacts(7, -1, "", "", true);
-        assertThat(new Privileges(settings(Advice.LOGIN, true, true), unknown).missing())
-                .extracting(MissingPrivilege::advice)
-                .singleElement()
-                .asString()
-                .contains("log in on the host itself");
-        assertThat(new Privileges(settings(Advice.LOGIN, true, true), access(ALL_CAPABILITIES, "")).missing())
-                .isEmpty();
-    }
-
-    private static AccessFacts access(String capabilities, String label) {
-        return new AccessFacts(7, Long.parseUnsignedLong(capabilities, 16), FIRST_NAMESPACE, label, true);
-    }
-
-    private static List<MissingPrivilege> missing(AccessFacts access, Advice advice) {
-        return new Privileges(settings(advice, false, true), access).missing();
-    }
-
-    private static ObserverSettings settings(Advice advice, boolean requireHostPid, boolean acts) {
-        return new ObserverSettings(
+    private static List<MissingPrivilege> missing(
+            AccessFacts access, Advice advice, boolean requireHostPid, boolean acts) {
+        var settings = new ObserverSettings(
                 "gpu-1",
                 "/var/tmp/genv",
                 List.of(),
@@ -143,5 +93,9 @@ class PrivilegesTest {
                 advice,
                 Memory.ZERO,
                 Duration.ZERO);
+        var privileges = new Privileges(settings, access);
+        assertThat(privileges.missing().stream().anyMatch(each -> each.name().equals("HOST_PID")))
+                .isEqualTo(privileges.isOutsideHostPid());
+        return privileges.missing();
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.Bytes;
@@ -9,103 +10,86 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
-import java.nio.charset.StandardCharsets;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ProcessIdentityTest {
-    private static final Content INTACT_EMPTY = new Content.Intact(new Membership.Outside());
-    private static final Content INTACT_A = new Content.Intact(new Membership.InEnvironment("a"));
-    private static final Content OVERWRITTEN = new Content.Overwritten();
-    private static final Content NOT_AVAILABLE =
+    private static final Content UNAVAILABLE =
             new Content.Unavailable(new Membership.Unknown("its environ is not available at this moment"));
 
-    @Test
-    void environIsIntactIfItIsWhereExecveWroteItAndWellFormed() {
-        assertThat(content(environ(22, "a", true), addresses(7000, 7022))).isEqualTo(INTACT_A);
-        assertThat(content(environ(0, "", true), addresses(7000, 7000))).isEqualTo(INTACT_EMPTY);
-    }
-
-    /** An id that is still readable may be half of one. */
-    @Test
-    void environThatIsNotWellFormedSaysNothing() {
-        assertThat(content(environ(22, "a", false), addresses(7000, 7022))).isEqualTo(OVERWRITTEN);
-        assertThat(content(environ(22, "", false), addresses(7000, 7022))).isEqualTo(OVERWRITTEN);
-    }
-
+    /**
+     * An environ, the state of the first thread, and where it is before and after it is read: the fields 50 and 51, after arguments that end
+     * at 7000. An address of 0 is unknown.
+     */
     @ParameterizedTest
-    @CsvSource({"7000, 7023", "7001, 7023", "6999, 7021", "7000, 7000"})
-    void environThatIsNotWhereExecveWroteItSaysNothing(long begin, long end) {
-        assertThat(content(environ(22, "a", true), addresses(begin, end))).isEqualTo(OVERWRITTEN);
-    }
-
-    /** A process moves its environ itself with prctl(2) PR_SET_MM_MAP, and would never be checked if it were unavailable then. */
-    @Test
-    void environThatMovesWhileItIsReadSaysNothing() {
-        var environ = environ(22, "a", true);
-        assertThat(content(environ, 'S', addresses(7000, 7022), addresses(7000, 7021)))
-                .isEqualTo(OVERWRITTEN);
-        assertThat(content(environ, 'S', addresses(7000, 7021), addresses(7000, 7022)))
-                .isEqualTo(OVERWRITTEN);
-        assertThat(content(environ, 'S', addresses(7000, 7022), addresses(0, 0)))
-                .isEqualTo(OVERWRITTEN);
-    }
-
-    @Test
-    void emptyEnvironIsNoAnswerDuringExecve() {
-        var environ = environ(0, "", true);
-        assertThat(content(environ, 'S', addresses(0, 0), addresses(7000, 7000)))
-                .isEqualTo(NOT_AVAILABLE);
-        assertThat(content(environ, 'S', addresses(7000, 7000), addresses(0, 0)))
-                .isEqualTo(NOT_AVAILABLE);
-        assertThat(content(environ, 'S', addresses(0, 0), addresses(0, 0))).isEqualTo(NOT_AVAILABLE);
-    }
-
-    /** Without its first thread, a process has no addresses, and an empty environ may be one that is not mapped. */
-    @Test
-    void environOfAnotherThreadIsIntactIfItIsWellFormedAndNotEmpty() {
-        var none = addresses(0, 0);
-        assertThat(content(environ(22, "a", true), 'Z', none, none)).isEqualTo(INTACT_A);
-        assertThat(content(environ(22, "a", false), 'Z', none, none)).isEqualTo(OVERWRITTEN);
-        assertThat(content(environ(0, "", true), 'Z', none, none)).isEqualTo(OVERWRITTEN);
-    }
-
-    private static Content content(EnvironFacts environ, long[] addresses) {
-        return content(environ, 'S', addresses, addresses);
-    }
-
-    private static Content content(EnvironFacts environ, char state, long[] before, long[] after) {
+    @CsvSource(delimiter = '|', textBlock = """
+        # where execve(2) wrote it
+        22 | a  | true  | S | 7000 | 7022 | 7000 | 7022 | in a
+        0  | '' | true  | S | 7000 | 7000 | 7000 | 7000 | outside
+        # not well-formed: an id that is still readable may be half of one
+        22 | a  | false | S | 7000 | 7022 | 7000 | 7022 | overwritten
+        22 | '' | false | S | 7000 | 7022 | 7000 | 7022 | overwritten
+        # elsewhere
+        22 | a  | true  | S | 7000 | 7023 | 7000 | 7023 | overwritten
+        22 | a  | true  | S | 7001 | 7023 | 7001 | 7023 | overwritten
+        22 | a  | true  | S | 6999 | 7021 | 6999 | 7021 | overwritten
+        22 | a  | true  | S | 7000 | 7000 | 7000 | 7000 | overwritten
+        # moved while it is read, as with PR_SET_MM_MAP of prctl(2): it would never be checked if it were unavailable then
+        22 | a  | true  | S | 7000 | 7022 | 7000 | 7021 | overwritten
+        22 | a  | true  | S | 7000 | 7021 | 7000 | 7022 | overwritten
+        22 | a  | true  | S | 7000 | 7022 | 0    | 0    | overwritten
+        # empty during execve(2): no answer
+        0  | '' | true  | S | 0    | 0    | 7000 | 7000 | unavailable
+        0  | '' | true  | S | 7000 | 7000 | 0    | 0    | unavailable
+        0  | '' | true  | S | 0    | 0    | 0    | 0    | unavailable
+        # without its first thread, a process has no addresses, and an empty environ may be one that is not mapped
+        22 | a  | true  | Z | 0    | 0    | 0    | 0    | in a
+        22 | a  | false | Z | 0    | 0    | 0    | 0    | overwritten
+        0  | '' | true  | Z | 0    | 0    | 0    | 0    | overwritten
+        """)
+    void environSaysSomethingOnlyIfItIsAsExecveWroteIt(
+            long size,
+            String id,
+            boolean wellFormed,
+            char state,
+            long begin,
+            long end,
+            long laterBegin,
+            long laterEnd,
+            String expected) {
         var facts = new ProcessFacts(
                 812,
-                stat(state, before),
+                stat(state, begin, end),
                 Reading.of(1000L),
-                Reading.of(environ),
+                Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(US_ASCII)), "", wellFormed, Bytes.EMPTY)),
                 Reading.failed(Failure.SKIPPED, ""),
-                stat(state, after));
-        return ((ProcessIdentity.Present) ProcessIdentity.of(facts))
-                .process()
-                .environ()
-                .content();
-    }
-
-    private static EnvironFacts environ(long size, String id, boolean wellFormed) {
-        return new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.US_ASCII)), "", wellFormed, Bytes.EMPTY);
-    }
-
-    /** The fields 48 to 51: the arguments end at 7000 unless the environment has no address. */
-    private static long[] addresses(long environBegin, long environEnd) {
-        var argumentsEnd = environEnd == 0 ? 0 : 7000;
-        return new long[] {argumentsEnd == 0 ? 0 : 6000, argumentsEnd, environBegin, environEnd};
+                stat(state, laterBegin, laterEnd));
+        var process = ((ProcessIdentity.Present) ProcessIdentity.of(facts)).process();
+        assertThat(process.environ().content())
+                .isEqualTo(
+                        switch (expected) {
+                            case "in a" -> new Content.Intact(new Membership.InEnvironment("a"));
+                            case "outside" -> new Content.Intact(new Membership.Outside());
+                            case "overwritten" -> new Content.Overwritten();
+                            default -> UNAVAILABLE;
+                        });
     }
 
     /** Two threads run, so the process is no zombie although its first thread has exited. */
-    private static Reading<Bytes> stat(char state, long[] addresses) {
+    private static Reading<Bytes> stat(char state, long begin, long end) {
         var text = new StringBuilder("812 (python) ").append(state);
         for (var field = 4; field <= 52; field++) {
-            var isAddress = field >= 48 && field <= 51;
-            text.append(' ').append(isAddress ? addresses[field - 48] : field == 20 ? 2 : 1);
+            text.append(' ')
+                    .append(
+                            switch (field) {
+                                case 20 -> 2;
+                                case 48 -> end == 0 ? 0 : 6000;
+                                case 49 -> end == 0 ? 0 : 7000;
+                                case 50 -> begin;
+                                case 51 -> end;
+                                default -> 1;
+                            });
         }
-        return Reading.of(Bytes.of(text.toString().getBytes(StandardCharsets.US_ASCII)));
+        return Reading.of(Bytes.of(text.toString().getBytes(US_ASCII)));
     }
 }

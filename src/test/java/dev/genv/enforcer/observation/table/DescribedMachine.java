@@ -4,10 +4,20 @@ import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
+import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
@@ -222,8 +232,85 @@ final class DescribedMachine implements AutoCloseable {
         return requireHostPid ? builder.requireHostPid() : builder;
     }
 
+    /** The facts that every adapter must deliver. */
     HostFacts facts() throws IOException {
-        return new DescribedFacts(this).all();
+        var live = new ArrayList<LiveProcess>();
+        for (var pid : processes.keySet()) {
+            live.add(new LiveProcess(pid, uids.get(pid) instanceof Reading.Value<Long>(var uid) ? uid : null));
+        }
+        return new HostFacts(
+                new MachineFacts("", "", "", ticks, ticks),
+                access,
+                new AccountFacts(text("passwd"), text("subuid")),
+                settings().programs().stream()
+                        .map(program -> programFiles.getOrDefault(
+                                program.path().toString(), Reading.failed(Failure.ABSENT, "")))
+                        .toList(),
+                tool.facts(),
+                processFacts(tool.pids()),
+                processFacts(related),
+                RelatedOmission.NONE,
+                holderFacts(),
+                null,
+                stateFacts(),
+                new LivenessFacts(Reading.of(live), kernels),
+                EnforcerFacts.NONE,
+                List.of());
+    }
+
+    private List<ProcessFacts> processFacts(List<Integer> pids) throws IOException {
+        var facts = new ArrayList<ProcessFacts>();
+        for (var pid : pids) {
+            facts.add(processFacts(pid));
+        }
+        return facts;
+    }
+
+    private HolderFacts holderFacts() throws IOException {
+        var facts = new ArrayList<HolderFacts.Holder>();
+        for (var pid : holders) {
+            facts.add(new HolderFacts.Holder(processFacts(pid), List.of(DeviceFileHolder.MINOR), List.of()));
+        }
+        return new HolderFacts(drivenGpus, facts, "");
+    }
+
+    private StateFacts stateFacts() throws IOException {
+        if (directory != null) {
+            return new StateFacts(directory, LockFacts.NOT_ATTEMPTED, new StateFile.Absent(), new StateFile.Absent());
+        }
+        var inode = (long) Files.getAttribute(state, "unix:ino");
+        return new StateFacts(
+                new Directory.Present(new FileId(1, inode), 1),
+                lock,
+                files.get("envs.json"),
+                files.get("devices.json"));
+    }
+
+    private Reading<TextFile> text(String name) throws IOException {
+        var bytes = Files.readAllBytes(etc.resolve(name));
+        return Reading.of(new TextFile(Integer.toString(Arrays.hashCode(bytes)), Bytes.of(bytes)));
+    }
+
+    private ProcessFacts processFacts(int pid) throws IOException {
+        var stat = procFile(pid, "stat");
+        return new ProcessFacts(
+                pid,
+                stat,
+                uids.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
+                environs.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
+                executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, "No such file or directory")),
+                procFile(pid, "cgroup"),
+                related.isEmpty() || !processes.containsKey(pid)
+                        ? ProcessFacts.skipped()
+                        : Reading.of(Bytes.of(Integer.toString(pid).getBytes(StandardCharsets.US_ASCII))),
+                stat);
+    }
+
+    private Reading<Bytes> procFile(int pid, String name) throws IOException {
+        var process = processes.get(pid);
+        return process == null
+                ? Reading.failed(Failure.ABSENT, "")
+                : Reading.of(Bytes.of(Files.readAllBytes(process.file(name))));
     }
 
     ObserverSettings settings() {

@@ -30,8 +30,7 @@ class FactTableTest {
                         MembershipRows.ROWS,
                         WorkloadRows.ROWS,
                         ImmunityRows.ROWS,
-                        StateRows.ROWS,
-                        LockRows.ROWS)
+                        StateRows.ROWS)
                 .flatMap(List::stream);
     }
 

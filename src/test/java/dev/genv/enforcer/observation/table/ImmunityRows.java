@@ -92,9 +92,11 @@ final class ImmunityRows {
             row("a protected program of an unknown user", machine -> machine.protect(SERVER, "eve"))
                     .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is not in this"
                             + " host's /etc/passwd: give the uid instead"),
-            row("an exempt user", machine -> machine.exempt.add("alice"))
-                    .check(seen -> assertThat(immunity(seen))
-                            .isEqualTo(new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid 1003, which is exempt"))),
+            row("an exempt user", machine -> machine.exempt.add("alice")).check(seen -> {
+                assertThat(immunity(seen))
+                        .isEqualTo(new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid 1003, which is exempt"));
+                assertThat(seen.environments().getFirst().ownership().exempt()).isTrue();
+            }),
             row("an unknown exempt user", machine -> machine.exempt.add("eve"))
                     .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_EXEMPT_USERS is not in this host's"
                             + " /etc/passwd: give the uid instead"),

@@ -3,6 +3,7 @@ package dev.genv.enforcer.observation.table;
 import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
 import static dev.genv.enforcer.model.SnapshotPart.ENVIRONMENTS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.LOCK_LIMIT;
 import static dev.genv.enforcer.observation.table.DescribedMachine.device;
 import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
@@ -11,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.host.StateFacts.StateFile.Cause;
 import dev.genv.enforcer.model.Problem;
@@ -18,15 +20,20 @@ import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
-/** genv's state and its environments. */
+/** genv's state, its lock and its environments. */
 final class StateRows {
     private static final String INCOMPLETE = "MEMBERSHIP_UNKNOWN: process 812 is not checked: names no environment, "
             + "but it is unknown which environments list its pid";
     private static final String KERNELS =
-            "KERNELS_UNKNOWN: the running Jupyter kernels are unknown, so environments with kernels count as active: process 51 of uid 1003: ";
+            "KERNELS_UNKNOWN: the running Jupyter kernels are unknown, so environments with kernels count as active:"
+                    + " process 51 of uid 1003: ";
+
+    private static final String LEASED = "is kept from being opened by its owner (fcntl F_SETLEASE)";
+    private static final String WITHOUT_LOCK = ". The state is read without it; nothing can be detached";
 
     static final List<FactRow> ROWS = List.of(
             row("no files", machine -> {
@@ -50,14 +57,14 @@ final class StateRows {
             row("a link in place of envs.json", machine -> {
                         machine.noFile("envs.json");
                         Files.createSymbolicLink(machine.state.resolve("envs.json"), Path.of("/etc/passwd"));
-                        machine.files.put("envs.json", new StateFile.Unreadable(Cause.SYMBOLIC_LINK, 0, ""));
+                        unread(machine, "envs.json", Cause.SYMBOLIC_LINK, 0);
                     })
                     .problem("STATE_UNREADABLE: envs.json: is a symbolic link")
                     .missing(ENVIRONMENTS),
             row("a pipe in place of devices.json", machine -> {
                         machine.noFile("devices.json");
                         Fifo.at(machine.state.resolve("devices.json"));
-                        machine.files.put("devices.json", new StateFile.Unreadable(Cause.NOT_REGULAR, 0, ""));
+                        unread(machine, "devices.json", Cause.NOT_REGULAR, 0);
                     })
                     .problem("STATE_UNREADABLE: devices.json: is not a regular file")
                     .missing(ATTACHMENTS),
@@ -65,19 +72,20 @@ final class StateRows {
                         var file = machine.state.resolve("envs.json");
                         Files.createLink(machine.state.resolve("other"), file);
                         Files.setAttribute(file, "unix:mode", 0600);
-                        machine.files.put("envs.json", new StateFile.Unreadable(Cause.CLOSED, 2, ""));
+                        unread(machine, "envs.json", Cause.CLOSED, 2);
                     })
-                    .problem(
-                            "STATE_UNREADABLE: envs.json: is closed to other users and has 2 names (hard links): replace it by a copy")
+                    .problem("STATE_UNREADABLE: envs.json: is closed to other users and has 2 names (hard links):"
+                            + " replace it by a copy")
                     .missing(ENVIRONMENTS),
             row("a file that is too large", machine -> {
                         Files.write(machine.state.resolve("devices.json"), new byte[(6 << 20) + 1]);
-                        machine.files.put("devices.json", new StateFile.Unreadable(Cause.TOO_LARGE, 6 << 20, ""));
+                        unread(machine, "devices.json", Cause.TOO_LARGE, 6 << 20);
                     })
                     .problem("STATE_UNREADABLE: devices.json: is larger than 6291456 bytes")
                     .missing(ATTACHMENTS)
                     .agentDiffers(
-                            "Two readings of both state files must fit into one answer of the agent, so its limit is a third of the node's.",
+                            "Two readings of both state files must fit into one answer of the agent, so its limit is a"
+                                    + " third of the node's.",
                             seen -> assertThat(seen.problems())
                                     .extracting(Problem::detail)
                                     .containsExactly("devices.json: is larger than 2097152 bytes")),
@@ -92,8 +100,8 @@ final class StateRows {
             row(
                             "an attachment to a device that is not listed",
                             machine -> machine.devices(device(0, "a"), device(1), device(7, "a")))
-                    .problem(
-                            "DEVICE_UNLISTED: active environments are attached to the device(s) [7], which nvidia-smi does not list"),
+                    .problem("DEVICE_UNLISTED: active environments are attached to the device(s) [7], which nvidia-smi"
+                            + " does not list"),
             row("a recorded user with another uid", machine -> machine.envs(env("a", ALICE, "bob", "812")))
                     .check(seen -> assertThat(
                                     seen.environments().getFirst().ownership().dispute())
@@ -145,7 +153,7 @@ final class StateRows {
             row("a directory in place of envs.json", machine -> {
                         machine.noFile("envs.json");
                         Files.createDirectory(machine.state.resolve("envs.json"));
-                        machine.files.put("envs.json", new StateFile.Unreadable(Cause.NOT_REGULAR, 0, ""));
+                        unread(machine, "envs.json", Cause.NOT_REGULAR, 0);
                     })
                     .problem("STATE_UNREADABLE: envs.json: is not a regular file")
                     .missing(ENVIRONMENTS),
@@ -178,18 +186,55 @@ final class StateRows {
                         machine.envs(env("a", ALICE, "alice", "812"));
                         machine.devices(device(0, "a"), device(1));
                     })
-                    .problem(
-                            "STATE_DIRECTORY_REPLACED: STATE is another directory than at the previous observation: the state in that one is not read"),
+                    .problem("STATE_DIRECTORY_REPLACED: STATE is another directory than at the previous observation:"
+                            + " the state in that one is not read"),
             row("a state directory that is gone", _ -> {})
                     .then(machine -> {
                         Files.move(machine.state, machine.state.resolveSibling("before"));
                         machine.directory = new Directory.Absent();
                     })
                     .problem("STATE_DIRECTORY_REPLACED: STATE existed at an earlier observation and is gone"),
+            row("a directory in place of genv's lock", machine -> {
+                        Files.createDirectory(machine.state.resolve("genv.lock"));
+                        machine.lock = unusable("is not a regular file");
+                    })
+                    .problem("LOCK_UNUSABLE: genv.lock is not a regular file" + WITHOUT_LOCK),
+            row("a link in place of genv's lock", machine -> {
+                        Files.createSymbolicLink(machine.state.resolve("genv.lock"), Path.of("/etc/passwd"));
+                        machine.lock = unusable("is a symbolic link");
+                    })
+                    .problem("LOCK_UNUSABLE: genv.lock is a symbolic link" + WITHOUT_LOCK),
+            row("genv's lock held by a process", machine -> machine.holdLock(900, ALICE))
+                    .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900"
+                            + " (python) of uid 1003"
+                            + WITHOUT_LOCK),
+            row("genv's lock held by a process that has exited", machine -> {
+                        machine.holdLock(900, ALICE);
+                        machine.noProcess(900);
+                        var holder = new LockFacts.Holder(900, null, null);
+                        machine.lock =
+                                new LockFacts(LockFacts.Outcome.TIMEOUT, "", LOCK_LIMIT, LOCK_LIMIT, List.of(holder));
+                    })
+                    .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900,"
+                            + " which has exited; a child of it may still hold the lock"
+                            + WITHOUT_LOCK),
+            row("a file lease on genv's lock", machine -> {
+                        machine.open.add(RealLease.take(Files.createFile(machine.state.resolve("genv.lock"))));
+                        machine.lock = unusable(LEASED);
+                    })
+                    .problem("LOCK_UNUSABLE: genv.lock " + LEASED + WITHOUT_LOCK),
             userMount("a file system of a user over the state directory", "x"),
             userMount("a file system of a user without a source", ""));
 
     private StateRows() {}
+
+    private static void unread(DescribedMachine machine, String name, Cause cause, long number) {
+        machine.files.put(name, new StateFile.Unreadable(cause, number, ""));
+    }
+
+    private static LockFacts unusable(String why) {
+        return new LockFacts(LockFacts.Outcome.UNUSABLE, why, LOCK_LIMIT, Duration.ZERO, List.of());
+    }
 
     private static FactRow userMount(String name, String source) {
         return row(name, machine -> {
@@ -199,8 +244,8 @@ final class StateRows {
                             "63 22 0:39 / %s rw - fuse.x %s rw,user_id=1003".formatted(machine.state, source));
                     machine.directory = new Directory.UserMount(1003, "fuse.x", machine.state.toString());
                 })
-                .problem(
-                        "STATE_USER_MOUNT: STATE is not read: user 1003 has mounted a file system of the type fuse.x on STATE: unmount it (umount -l) and terminate the process that serves it")
+                .problem("STATE_USER_MOUNT: STATE is not read: user 1003 has mounted a file system of the type fuse.x"
+                        + " on STATE: unmount it (umount -l) and terminate the process that serves it")
                 .missing(ENVIRONMENTS, ATTACHMENTS);
     }
 }

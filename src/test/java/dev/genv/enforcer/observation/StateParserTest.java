@@ -1,0 +1,182 @@
+package dev.genv.enforcer.observation;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.genv.DevicesFile;
+import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.StateParser.State;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class StateParserTest {
+    private static final Directory PRESENT = directory(2, 3);
+    private static final Directory FAILED = new Directory.Unreadable(Failure.TIMEOUT, "it fails");
+    private static final StateFile ABSENT = new StateFile.Absent();
+    private static final StateFile UNREADABLE = new StateFile.Unreadable(StateFile.Cause.DENIED, 0, "");
+
+    private final StateParser parser = new StateParser("/var/tmp/genv");
+
+    @Test
+    void replacedDirectoryIsReportedOnce() {
+        assertUnchanged(new Directory.Absent());
+        assertUnchanged(directory(7, 1));
+        assertChanged(directory(8, 2), "/var/tmp/genv is another directory");
+        assertUnchanged(directory(8, 2));
+        // File systems give the number of a directory that was removed to the next one.
+        assertChanged(directory(8, 3), "is another directory");
+    }
+
+    @Test
+    void removedDirectoryIsReportedWhileItIsMissing() {
+        assertUnchanged(directory(7, 1));
+        assertChanged(new Directory.Absent(), "/var/tmp/genv existed at an earlier observation and is gone");
+        assertChanged(new Directory.Absent(), "is gone");
+        assertUnchanged(directory(7, 1));
+    }
+
+    /** What was not read is neither the same directory nor another one. */
+    @Test
+    void unreadDirectoryIsNoProblem() {
+        assertUnchanged(directory(7, 1));
+        assertUnchanged(FAILED);
+        assertUnchanged(new Directory.UserMount(1000, "fuse", "/var/tmp/genv"));
+        assertUnchanged(new Directory.Stale(""));
+        assertUnchanged(directory(7, 1));
+    }
+
+    private void assertUnchanged(Directory directory) {
+        assertThat(parser.recordDirectory(directory)).isEmpty();
+    }
+
+    private void assertChanged(Directory directory, String what) {
+        assertThat(parser.recordDirectory(directory)).hasValueSatisfying(problem -> {
+            assertThat(problem.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);
+            assertThat(problem.detail()).contains(what);
+        });
+    }
+
+    @Test
+    void aStateFileIsGenvs() {
+        var file = file("");
+        assertThat(hasGenv(PRESENT, file, ABSENT)).isTrue();
+        assertThat(hasGenv(PRESENT, ABSENT, file)).isTrue();
+        assertThat(hasGenv(PRESENT, UNREADABLE, ABSENT)).isTrue();
+        assertThat(hasGenv(PRESENT, ABSENT, ABSENT)).isFalse();
+        assertThat(hasGenv(new Directory.Absent(), ABSENT, ABSENT)).isFalse();
+        for (var unread : List.of(FAILED, new Directory.UserMount(7, "fuse", "/x"), new Directory.Stale(""))) {
+            assertThat(hasGenv(unread, ABSENT, ABSENT)).isNull();
+        }
+    }
+
+    private static @Nullable Boolean hasGenv(Directory directory, StateFile envs, StateFile devices) {
+        return Observer.hasGenv(facts(directory, envs, devices));
+    }
+
+    // The state is read before the GPU tool starts and after it answered, and counts as the union of both readings.
+
+    @Test
+    void whatOneReadingShowsCounts() {
+        var one = facts(files().env("a", 1003, "alice", null, 7).device(0, "a"));
+        var state =
+                parser.parse(one, facts(files().env("b", 1004, "bob", null, 8).device(0)));
+        assertThat(environments(state)).extracting(Environment::eid).containsExactlyInAnyOrder("a", "b");
+        assertThat(devices(state).devices().getFirst().attachments())
+                .extracting(Attachment::eid)
+                .containsExactly("a");
+        assertThat(state.problems()).isEmpty();
+        var none = facts(PRESENT, ABSENT, ABSENT);
+        assertThat(environments(parser.parse(none, one))).hasSize(1);
+        assertThat(devices(parser.parse(one, none)).devices()).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2g, 1m, 2g", "1m, 2g, 2g", ", 1m, ", "1m, , "})
+    void environmentHasThePidsOfBothAndTheLargerCapacity(
+            @Nullable String earlier, @Nullable String later, @Nullable String capacity) {
+        var environment = environments(parser.parse(
+                        facts(files().env("a", 1003, "alice", earlier, 7)),
+                        facts(files().env("a", 1003, "alice", later, 8))))
+                .getFirst();
+        assertThat(environment.pids()).containsExactlyInAnyOrder(7, 8);
+        assertThat(environment.config().gpuMemory()).isEqualTo(capacity);
+        assertThat(environment.ownership().isDisputed()).isFalse();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1004, alice", "1003, bob"})
+    void environmentWithAnotherOwnerIsDisputed(long uid, String user) {
+        var state = parser.parse(
+                facts(files().env("a", 1003, "alice", null, 7)), facts(files().env("a", uid, user, null, 7)));
+        assertThat(environments(state).getFirst().ownership().isDisputed()).isTrue();
+    }
+
+    /** Otherwise a user who makes the first reading fail would decide by the second one, whose time is known. */
+    @Test
+    void fileThatOneReadingCannotReadIsUnreadable() {
+        var some = facts(files().env("a", 1003, "alice", null, 7).device(0, "a"));
+        for (var unreadable : List.of(facts(PRESENT, file("{"), UNREADABLE), facts(FAILED, ABSENT, ABSENT))) {
+            for (var state : List.of(parser.parse(unreadable, some), parser.parse(some, unreadable))) {
+                assertThat(state.envs()).isInstanceOf(State.File.Unreadable.class);
+                assertThat(state.devices()).isInstanceOf(State.File.Unreadable.class);
+            }
+        }
+    }
+
+    @Test
+    void problemOfBothReadingsIsReportedOnce() {
+        var files = files().env("a", 1003, "alice", "x", 7).device(0);
+        var json = files.envsJson().replace("\"pids\"", "\"pid\"");
+        var one = facts(PRESENT, file(json), file(files.devicesJson()));
+        var other = facts(PRESENT, file(json + " "), file(files.devicesJson()));
+        assertThat(((State.File.Present<EnvsFile>) parser.parse(one, other).envs())
+                        .content()
+                        .problems())
+                .extracting(Problem::code)
+                .containsExactly(ProblemCode.ENTRY_UNREADABLE);
+    }
+
+    private static StateFacts facts(StateFiles files) {
+        return facts(PRESENT, file(files.envsJson()), file(files.devicesJson()));
+    }
+
+    private static StateFacts facts(Directory directory, StateFile envs, StateFile devices) {
+        return new StateFacts(directory, LockFacts.NOT_ATTEMPTED, envs, devices);
+    }
+
+    private static StateFile file(String content) {
+        return new StateFile.Present(Bytes.of(content.getBytes(UTF_8)));
+    }
+
+    private static Directory directory(long inode, long born) {
+        return new Directory.Present(new FileId(1, inode), born);
+    }
+
+    private static StateFiles files() {
+        return new StateFiles(Path.of("/nowhere"));
+    }
+
+    private static List<Environment> environments(State state) {
+        return ((State.File.Present<EnvsFile>) state.envs()).content().environments();
+    }
+
+    private static DevicesFile devices(State state) {
+        return ((State.File.Present<DevicesFile>) state.devices()).content();
+    }
+}
