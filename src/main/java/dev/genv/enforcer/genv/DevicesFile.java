@@ -68,11 +68,7 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                 same.stream().flatMap(device -> device.attachments().stream()).toList());
     }
 
-    /**
-     * Identifies an attachment in the file: the environment may have been detached and attached again.
-     *
-     * @param time its recorded time; null if absent
-     */
+    /** Identifies an attachment by its recorded time too: the environment may have been detached and attached again. */
     public record AttachmentId(
             int device, String eid, @Nullable String time) {
         public AttachmentId(int device, Attachment attachment) {

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The entries of a state file in its present or old form. */
-public final class Entries {
+final class Entries {
     /** A file may contain any number of invalid entries. */
     private static final int MAX_PROBLEMS = 100;
 
@@ -36,7 +36,7 @@ public final class Entries {
     }
 
     /** Returns the entries of {@code {"name": […]}}, or of the old form {@code {"name": {"id": {…}}}} with the id as a field. */
-    public static List<JsonNode> of(JsonNode root, String name, String id) throws UnreadableException {
+    static List<JsonNode> of(JsonNode root, String name, String id) throws UnreadableException {
         var collection = root.path(name);
         var entries = new ArrayList<JsonNode>();
         if (collection.isArray()) {
@@ -65,13 +65,12 @@ public final class Entries {
                 .toList();
     }
 
-    /** Returns the problems of two readings of a file. */
     static List<Problem> both(List<Problem> problems, List<Problem> others) {
         return Stream.concat(problems.stream(), others.stream()).distinct().toList();
     }
 
     /** Returns a short name for an entry without a readable one. */
-    public static String name(JsonNode id) {
+    static String name(JsonNode id) {
         var text = id.asText("?");
         return text.length() > LONGEST_NAME ? text.substring(0, LONGEST_NAME) + "…" : text;
     }
@@ -92,9 +91,9 @@ public final class Entries {
      *
      * @param entry the name of the entry in problems
      */
-    public record OptionalFields(String entry, List<Problem> problems) {
+    record OptionalFields(String entry, List<Problem> problems) {
         /** Returns the value of the field; null if it is invalid. */
-        public <T> @Nullable T read(Reading<T> reading) {
+        <T> @Nullable T read(Reading<T> reading) {
             try {
                 return reading.read();
             } catch (UnreadableException e) {
@@ -118,25 +117,25 @@ public final class Entries {
             return values;
         }
 
-        public void report(String why) {
+        void report(String why) {
             Entries.report(problems, entry, why);
         }
 
-        public interface Reading<T> {
+        interface Reading<T> {
             @Nullable
             T read() throws UnreadableException;
         }
     }
 
     /** The fields of one JSON object. Each must have the type that genv writes. */
-    public static final class Fields {
+    static final class Fields {
         private static final long LARGEST_UID = 0xFFFF_FFFFL;
         /** Every violation keeps these texts, so their length is limited. */
         static final int LONGEST_TEXT = 4096;
 
         private final JsonNode object;
 
-        public Fields(JsonNode object) throws UnreadableException {
+        Fields(JsonNode object) throws UnreadableException {
             if (!object.isObject()) {
                 throw new UnreadableException("is not an object");
             }
@@ -170,16 +169,16 @@ public final class Entries {
             return text;
         }
 
-        public int index(String name) throws UnreadableException {
+        int index(String name) throws UnreadableException {
             return (int) number(name, 0, Integer.MAX_VALUE, "has an " + name + " that is not a number from 0");
         }
 
-        public long uid(String name) throws UnreadableException {
+        long uid(String name) throws UnreadableException {
             return number(name, 0, LARGEST_UID, "has a " + name + " that is not a user's number");
         }
 
         @Nullable
-        public Integer countOrNull(String name) throws UnreadableException {
+        Integer countOrNull(String name) throws UnreadableException {
             var why = "has a " + name + " that is not a whole number";
             return isAbsent(name) ? null : (int) number(name, Integer.MIN_VALUE, Integer.MAX_VALUE, why);
         }
@@ -200,11 +199,11 @@ public final class Entries {
         }
 
         /** Returns an array; empty if absent, because older versions of genv did not write it. */
-        public List<JsonNode> arrayOrNone(String name) throws UnreadableException {
+        List<JsonNode> arrayOrNone(String name) throws UnreadableException {
             return object.path(name).isMissingNode() ? List.of() : array(name);
         }
 
-        public List<JsonNode> array(String name) throws UnreadableException {
+        List<JsonNode> array(String name) throws UnreadableException {
             var node = object.path(name);
             if (!node.isArray()) {
                 throw new UnreadableException("has no array of " + name);
@@ -212,7 +211,7 @@ public final class Entries {
             return node.valueStream().toList();
         }
 
-        public JsonNode child(String name) {
+        JsonNode child(String name) {
             return object.path(name);
         }
     }

@@ -115,30 +115,29 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
 
     /** Returns the largest capacity; none if one entry has none. */
     private static @Nullable String capacity(List<Environment> same) {
-        Environment largest = null;
-        for (var one : same) {
-            if (one.capacity().isEmpty()) {
-                return null;
-            }
-            if (largest == null
-                    || one.capacity().get().compareTo(largest.capacity().orElseThrow()) > 0) {
-                largest = one;
-            }
-        }
-        return largest == null ? null : largest.config().gpuMemory();
+        return same.stream().allMatch(one -> one.capacity().isPresent())
+                ? same.stream()
+                        .reduce((one, other) -> other.capacity()
+                                                .orElseThrow()
+                                                .compareTo(one.capacity().orElseThrow())
+                                        > 0
+                                ? other
+                                : one)
+                        .map(largest -> largest.config().gpuMemory())
+                        .orElse(null)
+                : null;
     }
 
     private static Environment.Config config(JsonNode node, OptionalFields lenient) {
-        if (!node.isObject()) {
-            if (!node.isNull() && !node.isMissingNode()) {
-                lenient.report("has a config that is not an object");
-            }
-            return new Environment.Config(null, null, null);
+        if (!node.isObject() && !node.isNull() && !node.isMissingNode()) {
+            lenient.report("has a config that is not an object");
         }
-        return new Environment.Config(
-                lenient.read(() -> new Fields(node).textOrNull("name")),
-                lenient.read(() -> new Fields(node).textOrNull("gpu_memory")),
-                lenient.read(() -> new Fields(node).countOrNull("gpus")));
+        return !node.isObject()
+                ? new Environment.Config(null, null, null)
+                : new Environment.Config(
+                        lenient.read(() -> new Fields(node).textOrNull("name")),
+                        lenient.read(() -> new Fields(node).textOrNull("gpu_memory")),
+                        lenient.read(() -> new Fields(node).countOrNull("gpus")));
     }
 
     private record Owner(@Nullable Long uid, @Nullable String username) {}

@@ -72,18 +72,15 @@ public final class GenvJson {
         } catch (StreamConstraintsException e) {
             throw new UnreadableException("is too large: " + e.getOriginalMessage() + position(e.getLocation()));
         } catch (JsonProcessingException e) {
-            throw new UnreadableException("is not JSON: " + describe(e) + position(e.getLocation()));
+            var why = switch (e) {
+                case JsonEOFException _ -> "it ends too early";
+                case MismatchedInputException _ -> "text follows its end";
+                default -> "unexpected text";
+            };
+            throw new UnreadableException("is not JSON: " + why + position(e.getLocation()));
         } catch (IOException e) {
             throw new UnreadableException("is not UTF-8");
         }
-    }
-
-    private static String describe(JsonProcessingException e) {
-        return switch (e) {
-            case JsonEOFException _ -> "it ends too early";
-            case MismatchedInputException _ -> "text follows its end";
-            default -> "unexpected text";
-        };
     }
 
     private static String position(@Nullable JsonLocation location) {
@@ -92,7 +89,7 @@ public final class GenvJson {
                 : " (line %d, column %d)".formatted(location.getLineNr(), location.getColumnNr());
     }
 
-    /** Writes the form of genv's files, without a newline at the end, like genv. */
+    /** Writes the form of genv's files, without a newline at the end. */
     public static byte[] write(JsonNode node) {
         try {
             return WRITER.writeValueAsBytes(node);

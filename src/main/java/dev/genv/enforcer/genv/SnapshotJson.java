@@ -67,7 +67,7 @@ public final class SnapshotJson {
      *
      * @throws UnreadableException if anything in it is invalid
      */
-    static List<GpuProcess> processes(JsonNode root) throws UnreadableException {
+    private static List<GpuProcess> processes(JsonNode root) throws UnreadableException {
         var byPid = new LinkedHashMap<Integer, GpuProcess>();
         for (var entry : new Fields(root).array("processes")) {
             var name = "a process";

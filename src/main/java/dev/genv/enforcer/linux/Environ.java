@@ -19,16 +19,10 @@ public final class Environ {
 
     private Environ() {}
 
-    /**
-     * The values of the last variables of these names, each empty if there is none.
-     *
-     * @param id of {@code GENV_ENVIRONMENT_ID}
-     * @param slurmJob of {@code SLURM_JOB_ID}
-     */
+    /** The values of the last {@code GENV_ENVIRONMENT_ID} and {@code SLURM_JOB_ID}, each empty if there is none. */
     @SuppressWarnings("ArrayRecordComponent") // nothing compares them
     public record Values(byte[] id, byte[] slurmJob) {}
 
-    /** Returns the values of the variables that the service reads. */
     public static Values values(byte[] environ) {
         byte[] id = {};
         byte[] slurmJob = {};
@@ -72,7 +66,6 @@ public final class Environ {
         return environ.length > 0 && IntStream.range(0, environ.length - 1).noneMatch(i -> environ[i] == 0);
     }
 
-    /** Returns the membership for a value of the variable. */
     public static Membership named(byte[] id) {
         return named(id, id.length > LONGEST_ID ? Sha256.hex(id) : "");
     }

@@ -18,10 +18,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 
-/**
- * File system calls that Java does not offer: non-blocking, relative to a directory, without following links, and flock(2). Each
- * throws {@link Errno} if it fails.
- */
+/** File system calls that Java does not offer: non-blocking, relative to a directory, without following links, and flock(2). */
 public final class FileCalls {
     public static final int AT_FDCWD = -100;
     public static final int O_RDONLY = 0;
@@ -147,20 +144,16 @@ public final class FileCalls {
         }
     }
 
-    /** Returns the status of an open descriptor. */
     public static FileStatus status(int descriptor) throws Errno {
         return statx(descriptor, "", AT_EMPTY_PATH);
     }
 
-    /** Returns the status of a name in a directory, without following a link. */
+    /** Does not follow a link. */
     public static FileStatus status(int directory, String name) throws Errno {
         return statx(directory, name, AT_SYMLINK_NOFOLLOW);
     }
 
-    /**
-     * Returns the status of a path, following links, from cached attributes only (AT_STATX_DONT_SYNC): a user's file server may not
-     * answer.
-     */
+    /** Follows links, and uses cached attributes only (AT_STATX_DONT_SYNC): a user's file server may not answer. */
     public static FileStatus status(Path path) throws Errno {
         return statx(AT_FDCWD, path.toString(), AT_STATX_DONT_SYNC);
     }
@@ -175,18 +168,14 @@ public final class FileCalls {
     }
 
     /**
-     * The status of a file from the kernel.
+     * The status of a file, see statx(2). Times are in nanoseconds.
      *
-     * @param mode type and permissions, as in stat(2)
-     * @param uid the owner
-     * @param gid the group
-     * @param size in bytes
-     * @param device the device number of its file system: the major number in the upper half, the minor number in the lower one
+     * @param mode type and permissions
+     * @param device of its file system: the major number in the upper half, the minor number in the lower one
      * @param represented the device number that a device file stands for, in the same form; 0 for other files
-     * @param links the number of hard links; 0 if the file was removed
-     * @param modified the modification time of its content, in nanoseconds
-     * @param changed the change time of its inode, in nanoseconds; users cannot set it
-     * @param born the creation time, in nanoseconds; 0 if the file system does not record it
+     * @param links 0 if the file was removed
+     * @param changed users cannot set it
+     * @param born 0 if the file system does not record it
      */
     public record FileStatus(
             int mode,
@@ -248,9 +237,8 @@ public final class FileCalls {
     }
 
     /**
-     * An open file descriptor, closed once. The path of a file may lead to another file at any time, so type and content come from
-     * one descriptor. A cycle reads hundreds of files, so one buffer of each thread is reused; Java's own streams need 16 KiB of heap
-     * for each.
+     * An open file descriptor, closed once. The path of a file may lead to another file at any time, so type and content come from one
+     * descriptor. One buffer of each thread is reused: Java's own streams need 16 KiB of heap for each of the hundreds of files of a cycle.
      */
     public static final class Descriptor implements AutoCloseable {
         static final int BUFFER = 8 << 10;
@@ -270,11 +258,7 @@ public final class FileCalls {
             this.number = number;
         }
 
-        /**
-         * Opens a regular file for reading. It never waits, whatever kind of file it is.
-         *
-         * @throws IOException if it cannot be opened or is not a regular file
-         */
+        /** Opens a regular file for reading. It never waits, whatever kind of file it is. */
         public static Descriptor openRegular(Path path) throws IOException {
             if (!Files.readAttributes(path, BasicFileAttributes.class).isRegularFile()) {
                 throw notRegular(path); // opening a device may have side effects
@@ -297,11 +281,10 @@ public final class FileCalls {
         }
 
         /**
-         * Reads the beginning of a file whose content the kernel makes when it is read, such as those of {@code /proc}. Their size is
-         * unknown before. The call waits as long as the kernel does.
+         * Reads the beginning of a file whose content the kernel makes when it is read, as in {@code /proc}. It waits as long as the kernel does.
          *
          * @param limit in bytes
-         * @throws IOException if it cannot be read: the same kinds as of {@link Files}
+         * @throws IOException of the same kinds as those of {@link Files}
          */
         public static byte[] readKernelFile(String path, int limit) throws IOException {
             var bytes = path.getBytes(StandardCharsets.UTF_8);
@@ -326,7 +309,7 @@ public final class FileCalls {
             return FileCalls.status(number);
         }
 
-        /** Reads to the end of the file, up to a limit of bytes. */
+        /** Reads to the end of the file, at most so many bytes. */
         public byte[] read(int limit) throws Errno {
             return read(new byte[0], limit);
         }

@@ -15,14 +15,12 @@ public record FileTree(Path root) {
     /** The kernel's limit of links in a path. */
     private static final int MAX_LINKS = 40;
 
-    /** The kinds of files on a path. */
     public enum Step {
         /** A directory above the file's directory. */
         FOLDER_ABOVE,
         /** The directory that contains the file, or a link on the path. */
         FOLDER,
         LINK,
-        /** The file at the end of the path. */
         FILE
     }
 

@@ -14,10 +14,7 @@ import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * System calls besides those for files that Java does not offer: signals through a pidfd, and the clock of start times. Each throws
- * {@link Errno} if the call fails.
- */
+/** Other system calls that Java does not offer: signals through a pidfd, and the clock of start times. */
 public final class Libc {
     public static final int SIGKILL = 9;
     public static final int SIGTERM = 15;
@@ -83,16 +80,11 @@ public final class Libc {
             this.handle = handle;
         }
 
-        /** Links a function with these parameters. */
         public static NativeFunction of(String name, MemoryLayout result, MemoryLayout... parameters) {
             return variadic(name, NOT_VARIADIC, result, parameters);
         }
 
-        /**
-         * Links a function with variable arguments.
-         *
-         * @param firstVariadic the number of fixed parameters
-         */
+        /** @param firstVariadic the number of fixed parameters */
         @SuppressWarnings("restricted") // the only place that links native code
         public static NativeFunction variadic(
                 String name, int firstVariadic, MemoryLayout result, MemoryLayout... parameters) {
@@ -121,11 +113,7 @@ public final class Libc {
             }
         }
 
-        /**
-         * Calls the function once.
-         *
-         * @throws Errno if it returns -1
-         */
+        /** @throws Errno if it returns -1 */
         public long callOnce(Object... arguments) throws Errno {
             var state = STATE.get();
             long result;

@@ -29,11 +29,7 @@ public final class PasswdFile {
         return new Accounts(uids);
     }
 
-    /**
-     * Parses subuid(5).
-     *
-     * @param entries the lines
-     */
+    /** The content of subuid(5). */
     public record SubuidFile(List<Entry> entries) {
         public static final SubuidFile EMPTY = new SubuidFile(List.of());
 
@@ -42,7 +38,6 @@ public final class PasswdFile {
 
         private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
 
-        /** A line. */
         public record Entry(String user, long first, long count) {}
 
         /** Skips lines of another form. */

@@ -3,19 +3,18 @@ package dev.genv.enforcer.linux;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * The content of {@code /proc/PID/stat} (see proc_pid_stat(5)).
+ * The content of {@code /proc/PID/stat}, see proc_pid_stat(5).
  *
  * @param command the short name
- * @param flags the kernel's flags of the task (field 9)
- * @param threads the number of threads (field 20)
+ * @param flags field 9
+ * @param threads their number (field 20)
  * @param startTime in clock ticks since boot (field 22)
- * @param relations its place among the other processes (fields 4 to 6)
- * @param addresses where its arguments and its environment are (fields 48 to 51)
+ * @param relations fields 4 to 6
+ * @param addresses fields 48 to 51
  */
 public record ProcStat(
         String command,
@@ -30,18 +29,12 @@ public record ProcStat(
     private static final int CUT = 3;
     private static final Pattern SEPARATOR = Pattern.compile("[ \n]");
 
-    /**
-     * The place of a process among the others.
-     *
-     * @param group the id of its process group: the pid of the process that began it
-     * @param session the id of its session: the pid of the process that began it
-     */
+    /** Its parent, and the pids of the processes that began its process group and its session. */
     public record Relations(int parent, int group, int session) {}
 
     /**
-     * Where arguments and environment of a program are in its memory. execve(2) writes the environment directly after the arguments. All
-     * are 0 if they are unknown: the process is exiting, it is in execve, its first thread has exited, it is a kernel thread, or the
-     * reader lacks privileges.
+     * Where arguments and environment of a program are in its memory. All are 0 if they are unknown: the process is exiting, it is in execve,
+     * its first thread has exited, it is a kernel thread, or the reader lacks privileges.
      */
     public record Addresses(long argumentsBegin, long argumentsEnd, long environmentBegin, long environmentEnd) {
         public static final Addresses UNKNOWN = new Addresses(0, 0, 0, 0);
@@ -50,8 +43,8 @@ public record ProcStat(
             return environmentEnd != 0;
         }
 
-        /** Whether an environment of this size is where execve(2) wrote it. */
-        public boolean areOfExecve(long size) {
+        /** Whether an environment of this size is where execve(2) wrote it: directly after the arguments. */
+        boolean areOfExecve(long size) {
             return areKnown() && environmentBegin == argumentsEnd && environmentEnd - environmentBegin == size;
         }
     }
@@ -64,32 +57,24 @@ public record ProcStat(
             throw new IOException("stat has no name");
         }
         try {
-            var fields = new Fields(List.of(SEPARATOR.split(text.substring(close + 2))));
+            var fields = SEPARATOR.split(text.substring(close + 2));
             return new ProcStat(
                     text.substring(open + 1, close),
                     text.charAt(close + 2),
-                    fields.number(9),
-                    fields.number(20),
-                    fields.number(22),
-                    new Relations(fields.integer(4), fields.integer(5), fields.integer(6)),
-                    new Addresses(fields.address(48), fields.address(49), fields.address(50), fields.address(51)));
+                    Long.parseLong(fields[9 - CUT]),
+                    Long.parseLong(fields[20 - CUT]),
+                    Long.parseLong(fields[22 - CUT]),
+                    new Relations(
+                            Integer.parseInt(fields[4 - CUT]),
+                            Integer.parseInt(fields[5 - CUT]),
+                            Integer.parseInt(fields[6 - CUT])),
+                    new Addresses(
+                            Long.parseUnsignedLong(fields[48 - CUT]),
+                            Long.parseUnsignedLong(fields[49 - CUT]),
+                            Long.parseUnsignedLong(fields[50 - CUT]),
+                            Long.parseUnsignedLong(fields[51 - CUT])));
         } catch (IndexOutOfBoundsException | NumberFormatException e) {
             throw new IOException("stat has an unknown form", e);
-        }
-    }
-
-    /** The fields after the name. */
-    private record Fields(List<String> texts) {
-        long number(int field) {
-            return Long.parseLong(texts.get(field - CUT));
-        }
-
-        int integer(int field) {
-            return Integer.parseInt(texts.get(field - CUT));
-        }
-
-        long address(int field) {
-            return Long.parseUnsignedLong(texts.get(field - CUT));
         }
     }
 
@@ -106,7 +91,7 @@ public record ProcStat(
         return addresses.equals(after.addresses) && addresses.areOfExecve(size);
     }
 
-    /** Returns the stat; empty if the text has an unknown form. */
+    /** Empty if the text has an unknown form. */
     public static Optional<ProcStat> tryParse(String text) {
         try {
             return Optional.of(parse(text));
@@ -115,9 +100,7 @@ public record ProcStat(
         }
     }
 
-    /**
-     * Whether it has exited and its parent has not yet collected it. A process whose first thread has exited while others run is alive.
-     */
+    /** A process whose first thread has exited while others run is alive. */
     public boolean isZombie() {
         return hasEnded() && threads <= 1;
     }
@@ -131,7 +114,7 @@ public record ProcStat(
         return (flags & KERNEL_THREAD) != 0;
     }
 
-    /** Finds fields in {@code /proc/PID/status} (see proc_pid_status(5)). The kernel escapes line breaks in the name of the program. */
+    /** Finds fields in {@code /proc/PID/status}, see proc_pid_status(5). The kernel escapes line breaks in the name of the program. */
     public static final class ProcStatus {
         /** The result for a field that is missing or has another form. */
         public static final long NONE = -1;
@@ -143,12 +126,11 @@ public record ProcStat(
 
         private ProcStatus() {}
 
-        /** Returns the real uid; {@link #NONE} if there is none. */
         public static long realUid(byte[] status) {
             return number(REAL_UID, status);
         }
 
-        /** Returns the id of the process, also in the status of one of its threads; {@link #NONE} if there is none. */
+        /** Returns the id of the process, also in the status of one of its threads. */
         public static long processId(byte[] status) {
             return number(PROCESS_ID, status);
         }
@@ -165,11 +147,7 @@ public record ProcStat(
         }
     }
 
-    /**
-     * The cgroup of a process, see cgroups(7).
-     *
-     * @param path in the hierarchy of version 2; empty if there is none or it is unknown
-     */
+    /** The path of a cgroup of version 2, see cgroups(7); empty if there is none or it is unknown. */
     public record Cgroup(String path) {
         public static final Cgroup UNKNOWN = new Cgroup("");
 

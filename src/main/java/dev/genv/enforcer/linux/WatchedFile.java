@@ -35,12 +35,11 @@ public final class WatchedFile<T> {
         this.parser = parser;
     }
 
-    /** Finds the place of a file. */
     public interface Locator {
         Path locate() throws IOException;
     }
 
-    /** Parses the bytes of a file. An exception tells why they are invalid. */
+    /** An exception tells why the bytes are invalid. */
     public interface Parser<T> {
         T parse(byte[] bytes) throws IOException;
     }
@@ -104,7 +103,6 @@ public final class WatchedFile<T> {
         }
     }
 
-    /** A file has more bytes than its reader accepts. */
     public static final class FileTooLargeException extends IOException {
         private static final long serialVersionUID = 1;
 

@@ -18,7 +18,6 @@ final class AccountReader {
     private final ParsedFile<Accounts> passwd = new ParsedFile<>(PasswdFile::parse, Accounts.NONE);
     private final ParsedFile<SubuidFile> subuid = new ParsedFile<>(SubuidFile::parse, SubuidFile.EMPTY);
 
-    /** Accounts and their subordinate uids. */
     record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
         /**
          * Returns the account of the real uid of a process, the first one by its name. A subordinate uid is its owner's. Another uid in a
@@ -47,7 +46,7 @@ final class AccountReader {
         return new HostAccounts(accounts, subuid.latest.of(accounts));
     }
 
-    /** Whether the accounts have been read at least once. */
+    /** Whether they have been read at least once. */
     boolean hasAccounts() {
         return !passwd.version.isEmpty();
     }

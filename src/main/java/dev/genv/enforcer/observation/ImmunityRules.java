@@ -32,7 +32,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram> programs) {
     private static final int FIRST_PROCESS = 1;
-    private static final String UNKNOWN_PROGRAM = "it is unknown whether it runs a protected program";
 
     public ImmunityRules {
         exempt = Set.copyOf(exempt);
@@ -43,7 +42,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
      * A protected program.
      *
      * @param file its present file; null if there is none, or if it is unknown
-     * @param files its present and its earlier files
+     * @param files also the earlier ones
      * @param uid the user for whom it is protected besides root
      * @param isUnknown whether its present file is unknown, so that any process may run it
      */
@@ -111,23 +110,13 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
     @Nullable
     public Immunity immunity(ObservedProcess process) {
         var reason = whatItIs(process);
-        return reason == null ? exemption(process.uid()) : new Immunity(Immunity.Kind.PROTECTED, reason);
-    }
-
-    /** Returns why a process of this real uid is never terminated, whatever it runs; null if it may be. */
-    @Nullable
-    public Immunity exemption(@Nullable Long uid) {
+        if (reason != null) {
+            return new Immunity(Immunity.Kind.PROTECTED, reason);
+        }
+        var uid = process.uid();
         return uid != null && exempt.contains(uid)
                 ? new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid %d, which is exempt".formatted(uid))
                 : null;
-    }
-
-    /** Returns the files that a process of this real uid must not run to be terminated. */
-    public Set<ProgramFile> protectedFiles(@Nullable Long uid) {
-        return programs.stream()
-                .filter(program -> program.appliesTo(uid))
-                .flatMap(program -> program.files().stream())
-                .collect(Collectors.toUnmodifiableSet());
     }
 
     private @Nullable String whatItIs(ObservedProcess process) {
@@ -157,16 +146,17 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             }
             case Reading.Failed<ProgramFile>(var failure, var reason) -> {
                 if (failure != Failure.UNTRUSTED) {
-                    return reason.isEmpty() ? UNKNOWN_PROGRAM : UNKNOWN_PROGRAM + ": " + reason;
+                    return "it is unknown whether it runs a protected program"
+                            + (reason.isEmpty() ? "" : ": " + reason);
                 }
             }
         }
-        return candidates.stream()
-                .filter(ProtectedProgram::isUnknown)
-                .findFirst()
-                .map(candidate -> "it is unknown whether it runs %s"
-                        .formatted(candidate.executable().path()))
-                .orElse(null);
+        for (var candidate : candidates) {
+            if (candidate.isUnknown()) {
+                return "it is unknown whether it runs " + candidate.executable().path();
+            }
+        }
+        return null;
     }
 
     /** Resolves the users that settings name, by name or uid, with the accounts of one machine. */
@@ -183,7 +173,6 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
                     .anyMatch(user -> !UID.matcher(user).matches());
         }
 
-        /** Returns the exempt uids. */
         Set<Long> exempt(Collection<String> users) {
             return users.stream()
                     .flatMap(user -> uid(user, "GENV_ENFORCER_EXEMPT_USERS").stream())
@@ -249,27 +238,26 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
      * @param user a name, a uid, or {@code *} for every user
      */
     public record ProtectedExecutable(Path path, String user) {
-        public static final String EVERYBODY = "*";
+        private static final String EVERYBODY = "*";
         static final String SETTING = "GENV_ENFORCER_PROTECTED_EXECUTABLES";
         static final long ROOT_UID = 0;
         private static final String ROOT = "0";
         private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^@/:]+))?");
 
         /** The programs that a GPU machine needs: GPU servers and display servers. */
-        public static final List<ProtectedExecutable> BUILT_IN = Stream.concat(
-                        Stream.of(new ProtectedExecutable(Path.of("/usr/bin/nvidia-cuda-mps-server"), EVERYBODY)),
-                        Stream.of(
-                                        "/usr/bin/nvidia-cuda-mps-control",
-                                        "/usr/bin/nvidia-persistenced",
-                                        "/usr/bin/nv-hostengine",
-                                        "/usr/lib/xorg/Xorg",
-                                        "/usr/libexec/Xorg",
-                                        "/usr/bin/Xorg",
-                                        "/usr/bin/Xwayland",
-                                        "/usr/bin/gnome-shell",
-                                        "/usr/bin/kwin_wayland",
-                                        "/usr/bin/kwin_x11")
-                                .map(path -> new ProtectedExecutable(Path.of(path), ROOT)))
+        static final List<ProtectedExecutable> BUILT_IN = Stream.of(
+                        "/usr/bin/nvidia-cuda-mps-server@*",
+                        "/usr/bin/nvidia-cuda-mps-control",
+                        "/usr/bin/nvidia-persistenced",
+                        "/usr/bin/nv-hostengine",
+                        "/usr/lib/xorg/Xorg",
+                        "/usr/libexec/Xorg",
+                        "/usr/bin/Xorg",
+                        "/usr/bin/Xwayland",
+                        "/usr/bin/gnome-shell",
+                        "/usr/bin/kwin_wayland",
+                        "/usr/bin/kwin_x11")
+                .map(ProtectedExecutable::parse)
                 .toList();
 
         /** Returns all protected programs: these and the built-in ones. */
@@ -277,8 +265,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             return Stream.concat(others.stream(), BUILT_IN.stream()).distinct().toList();
         }
 
-        /** Whether it is protected for every user. */
-        public boolean isForAllUsers() {
+        boolean isForAllUsers() {
             return user.equals(EVERYBODY);
         }
 

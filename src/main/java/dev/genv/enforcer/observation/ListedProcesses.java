@@ -41,10 +41,8 @@ final class ListedProcesses {
     private String boot = "";
 
     /**
-     * The listed processes.
-     *
-     * @param processes those that exist
-     * @param listing without the pids whose processes have exited in an earlier observation too
+     * @param processes the listed ones that exist
+     * @param listing without the pids whose processes had exited in the last observation too
      */
     record Present(List<ObservedProcess> processes, GpuListing listing) {}
 
@@ -53,7 +51,7 @@ final class ListedProcesses {
         return reused;
     }
 
-    /** Whether the next observation must read the used memory of the devices anew, because a listed process has exited. */
+    /** Whether a listed process has exited, so that the next observation must read the used memory of the devices anew. */
     boolean needsDeviceMemory() {
         return !absent.isEmpty();
     }

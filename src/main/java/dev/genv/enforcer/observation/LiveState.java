@@ -153,10 +153,7 @@ public final class LiveState {
         return devices;
     }
 
-    /**
-     * Reports attached devices that the GPU tool does not list. Every user can write such an attachment, so only the GPU tool proves
-     * the loss of a device. If it lists no device at all, no rule can be checked.
-     */
+    /** Every user can write such an attachment, so only the GPU tool proves the loss of a device. If it lists none, no rule can be checked. */
     private static void reportUnlisted(List<Device> devices, Set<Integer> indices, Findings findings) {
         var unlisted = devices.stream()
                 .filter(device -> !device.attachments().isEmpty() && !indices.contains(device.index()))
@@ -196,10 +193,10 @@ public final class LiveState {
     }
 
     /**
-     * Compares the recorded owners of a machine's environments with other sources. Every user can write any name; the uids of pids
-     * come from the kernel, and the names of the accounts from files of root.
+     * Compares the recorded owners of environments with other sources. Every user can write any name; the uids of pids come from the kernel,
+     * and the names of the accounts from files of root.
      *
-     * @param running the running processes by pid
+     * @param running by pid
      */
     record OwnershipResolver(Map<Integer, LiveProcess> running, Accounts accounts, Set<Long> exempt) {
         private static final int TOLD = 8;
@@ -293,7 +290,7 @@ public final class LiveState {
             return null;
         }
 
-        /** Returns the uids to which an environment may belong, by the record and by its pids. */
+        /** By the record and by its pids. */
         private SortedSet<Long> claimsOf(Environment environment) {
             var claims = ofPids(environment);
             var recorded = environment.uid();
@@ -304,14 +301,10 @@ public final class LiveState {
         }
 
         private SortedSet<Long> ofPids(Environment environment) {
-            var uids = new TreeSet<Long>();
-            for (var pid : environment.pids()) {
-                var process = running.get(pid);
-                if (process != null && process.uid() != null) {
-                    uids.add(process.uid());
-                }
-            }
-            return uids;
+            return environment.pids().stream()
+                    .flatMap(pid -> Stream.ofNullable(running.get(pid)))
+                    .flatMap(process -> Stream.ofNullable(process.uid()))
+                    .collect(Collectors.toCollection(TreeSet::new));
         }
     }
 }

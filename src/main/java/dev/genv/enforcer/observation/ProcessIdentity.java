@@ -25,7 +25,6 @@ public sealed interface ProcessIdentity {
     /** It is unknown whether it has exited, for a reason as a clause. */
     record Unreadable(String reason) implements ProcessIdentity {}
 
-    /** It exists. */
     record Present(ObservedProcess process) implements ProcessIdentity {}
 
     /** Combines the facts of a process. They belong together only if it was the same process before and after. */
@@ -91,12 +90,10 @@ public sealed interface ProcessIdentity {
     /**
      * A process that existed unchanged while its parts were read. It is a witness for the membership of others, unless its uid is unknown.
      *
-     * @param uid its real uid; null if it could not be read, and then its environ is unavailable too
-     * @param relations its place among the other processes; null if that changed while its parts were read
-     * @param cgroup its cgroup in the hierarchy of version 2
+     * @param uid the real one; null if it could not be read, and then the environ is unavailable too
+     * @param relations null if they changed while its parts were read
      * @param namespaces the number of PID namespaces that it is in; 0 if unknown
      * @param firstOfNamespace whether it is the first process of its PID namespace, which adopts orphans
-     * @param facts what was read
      */
     record ObservedProcess(
             ProcessId id,
@@ -127,7 +124,7 @@ public sealed interface ProcessIdentity {
             return named().filter(new Membership.InEnvironment(eid)::equals).isPresent();
         }
 
-        /** Whether its environ could not be read, so that it may name any environment. */
+        /** Whether it may name any environment. */
         boolean isUnavailable() {
             return environ.content() instanceof ProgramEnviron.Content.Unavailable;
         }
@@ -202,7 +199,6 @@ public sealed interface ProcessIdentity {
             /** The program wrote into it or moved it, so that it says nothing, whatever it contains. */
             record Overwritten() implements Content {}
 
-            /** It could not be read. */
             record Unavailable(Membership.Unknown reason) implements Content {}
         }
 

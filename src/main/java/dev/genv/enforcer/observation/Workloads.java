@@ -33,10 +33,8 @@ final class Workloads {
     private long observations;
 
     /**
-     * A process.
-     *
-     * @param cgroup what its cgroup shows; null if it was never read
-     * @param slurmJob the job that its environ named when it was last intact; empty if it named none
+     * @param cgroup what it shows; null if it was never read
+     * @param slurmJob the job that the environ named when it was last intact; empty if it named none
      */
     private record Entry(@Nullable Workload cgroup, String slurmJob) {
         @Nullable
@@ -192,7 +190,6 @@ final class Workloads {
                     one.slurmJob() == null ? other.slurmJob() : one.slurmJob());
         }
 
-        /** Interprets a path as {@code /proc/PID/cgroup} shows it. */
         static Workload parse(String path) {
             var names = names(path.endsWith(DELETED) ? path.substring(0, path.length() - DELETED.length()) : path);
             var isRelative = !names.isEmpty() && names.getFirst().equals("..");

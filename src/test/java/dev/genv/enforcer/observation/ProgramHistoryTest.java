@@ -11,6 +11,7 @@ import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -51,7 +52,10 @@ class ProgramHistoryTest {
                         List.of(reading),
                         history,
                         new Findings())
-                .protectedFiles(0L);
+                .programs()
+                .stream()
+                .flatMap(program -> program.files().stream())
+                .collect(Collectors.toSet());
     }
 
     /** Root may install another program whose file gets the number of the one that was removed. */

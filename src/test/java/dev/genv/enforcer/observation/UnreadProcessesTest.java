@@ -6,9 +6,6 @@ import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.ListedProcesses.UnreadProcesses;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -20,21 +17,9 @@ class UnreadProcessesTest {
     private Findings findings = new Findings();
 
     @Test
-    void aProcessForWhichNoTimeWasLeftMakesTheObservationIncomplete() {
-        observe(IntStream.range(1, 4)
-                .mapToObj(pid -> process(pid, STAT, pid == 2 ? Failure.NO_TIME : Failure.TIMEOUT))
-                .toList());
-        assertThat(findings.missing()).containsExactly(SnapshotPart.EVERY_ENVIRON);
-        assertThat(findings.problems())
-                .containsExactly(new Problem(
-                        ProblemCode.PROCESSES_UNREAD, "1 of 3 processes were not read, such as process 2: why"));
-        assertThat(unread.pids()).containsExactly(2);
-    }
-
-    @Test
-    void anExitedProcessDoesNot() {
+    void anExitedProcessIsNotUnread() {
         observe(7);
-        observe(List.of(process(7, Reading.failed(Failure.ABSENT, ""), Failure.NO_TIME)));
+        observe(List.of(process(7, Reading.failed(Failure.ABSENT, ""))));
         assertThat(findings.missing()).isEmpty();
         assertThat(unread.pids()).isEmpty();
     }
@@ -50,9 +35,7 @@ class UnreadProcessesTest {
     }
 
     private void observe(int... pids) {
-        observe(IntStream.of(pids)
-                .mapToObj(pid -> process(pid, STAT, Failure.NO_TIME))
-                .toList());
+        observe(IntStream.of(pids).mapToObj(pid -> process(pid, STAT)).toList());
     }
 
     private void observe(List<ProcessFacts> processes) {
@@ -60,12 +43,12 @@ class UnreadProcessesTest {
         unread.observe(processes, findings);
     }
 
-    private static ProcessFacts process(int pid, Reading<Bytes> stat, Failure failure) {
+    private static ProcessFacts process(int pid, Reading<Bytes> stat) {
         return new ProcessFacts(
                 pid,
                 stat,
                 Reading.of(1000L),
-                Reading.failed(failure, "why"),
+                Reading.failed(Failure.NO_TIME, "why"),
                 Reading.failed(Failure.SKIPPED, ""),
                 stat);
     }

@@ -169,6 +169,12 @@ final class DescribedMachine implements AutoCloseable {
         return process;
     }
 
+    /** What must be read of an environ. */
+    void environ(int pid, long size, String id, boolean wellFormed) {
+        var value = Bytes.of(id.getBytes(StandardCharsets.UTF_8));
+        environs.put(pid, Reading.of(new EnvironFacts(size, value, "", wellFormed, Bytes.EMPTY)));
+    }
+
     /** Loads a driver, for which {@code /dev/zero} is the device file of this GPU. */
     void driver(String uuid) throws IOException {
         DeviceFileHolder.write(proc.root(), uuid);

@@ -45,6 +45,13 @@ final class FactRow {
         return this;
     }
 
+    FactRow thenUnchanged(int observations) {
+        for (var i = 0; i < observations; i++) {
+            then(_ -> {});
+        }
+        return this;
+    }
+
     /** Expects this problem, code and text. {@code STATE} stands for the state directory. */
     FactRow problem(String text) {
         problems.add(text);

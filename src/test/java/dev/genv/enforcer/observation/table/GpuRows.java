@@ -6,9 +6,6 @@ import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import java.nio.file.Files;
@@ -35,6 +32,12 @@ final class GpuRows {
                     .problem("GPU_LOST: nvidia-smi lists no device, but active environments are attached to [0]: reset"
                             + " the GPUs or reboot; if there are none, detach the environments")
                     .missing(EVERY_PROCESS),
+            row("no device, and no active environment", machine -> {
+                        machine.listProcesses("No devices were found\n", 6);
+                        machine.listDevices("No devices were found\n", 6);
+                        machine.envs(DescribedMachine.env("a", DescribedMachine.ALICE, "alice", "4000000"));
+                    })
+                    .check(seen -> assertThat(seen.listedDevices()).isEmpty()),
             row("devices only at the second query", machine -> machine.listProcesses("No devices were found\n", 6))
                     .problem("GPU_TOOL_FAILED: nvidia-smi found no devices at first, and then 2")
                     .missing(PROCESSES),
@@ -106,9 +109,7 @@ final class GpuRows {
                         machine.driver("GPU-1");
                         machine.holdsGpu(900);
                     })
-                    .then(_ -> {})
-                    .then(_ -> {})
-                    .then(_ -> {})
+                    .thenUnchanged(3)
                     .problem("GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096"
                             + " MiB on device 1 belong to no listed process")
                     .check(seen -> assertThat(seen.unlisted().processes()).hasSize(1)),
@@ -119,13 +120,11 @@ final class GpuRows {
                         machine.process(900, DescribedMachine.BOB, "HOME=/")
                                 .overwrite()
                                 .parent(901);
-                        machine.environs.put(900, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false, Bytes.EMPTY)));
+                        machine.environ(900, 7, "", false);
                         machine.driver("GPU-1");
                         machine.holdsGpu(900);
                     })
-                    .then(_ -> {})
-                    .then(_ -> {})
-                    .then(_ -> {})
+                    .thenUnchanged(3)
                     .problem("GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096"
                             + " MiB on device 1 belong to no listed process")
                     .check(seen -> assertThat(seen.unlisted().processes())
@@ -138,9 +137,7 @@ final class GpuRows {
                         machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0);
                         machine.driver("GPU-1");
                     })
-                    .then(_ -> {})
-                    .then(_ -> {})
-                    .then(_ -> {})
+                    .thenUnchanged(3)
                     .problem("GPU_UNLISTED: 4096 MiB on device 1 belong to no listed process, and no process was found"
                             + " that holds it, except protected programs"),
             row("GPUs with other indices", _ -> {})

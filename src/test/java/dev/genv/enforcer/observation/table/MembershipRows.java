@@ -7,9 +7,6 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Snapshot;
@@ -34,16 +31,13 @@ final class MembershipRows {
             row("an overwritten environ in which an id is still readable", machine -> {
                         var rest = ("title\0" + ID + "a\0").getBytes(StandardCharsets.US_ASCII);
                         overwritten(machine, 1).environ(rest);
-                        var id = Bytes.of("a".getBytes(StandardCharsets.US_ASCII));
-                        machine.environs.put(
-                                812, Reading.of(new EnvironFacts(rest.length, id, "", false, Bytes.EMPTY)));
+                        machine.environ(812, rest.length, "a", false);
                     })
                     .problem(NOTHING_FOUND),
             row("an environ that was intact in an earlier observation", _ -> {})
                     .then(machine -> {
                         machine.process(812, ALICE, ID + "a").overwrite();
-                        machine.environs.put(
-                                812, Reading.of(new EnvironFacts(22, Bytes.EMPTY, "", false, Bytes.EMPTY)));
+                        machine.environ(812, 22, "", false);
                     })
                     .check(membership("a", MembershipSource.EARLIER)),
             row("an ancestor that names an environment", machine -> {
@@ -95,7 +89,7 @@ final class MembershipRows {
                                 .threads(2)
                                 .state('Z');
                         process.thread(813).environ("HOME=/").overwrite();
-                        machine.environs.put(812, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false, Bytes.EMPTY)));
+                        machine.environ(812, 7, "", false);
                     })
                     .check(membership("b", MembershipSource.ANCESTOR)));
 
@@ -106,7 +100,7 @@ final class MembershipRows {
         machine.process(950, ALICE);
         machine.envs(env("a", ALICE, "alice", "950"));
         var process = machine.process(812, ALICE, "HOME=/").overwrite().parent(parent);
-        machine.environs.put(812, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false, Bytes.EMPTY)));
+        machine.environ(812, 7, "", false);
         return process;
     }
 

@@ -46,8 +46,8 @@ final class ProcessRows {
                     })
                     .check(membership(new Membership.Outside())),
             row("no id, but a listed pid", machine -> machine.process(812, ALICE, "HOME=/"))
-                    .problem(
-                            "MEMBERSHIP_UNKNOWN: process 812 is not checked: names no environment, but environment a lists its pid"),
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: names no environment, but environment a"
+                            + " lists its pid"),
             row("an id that is not UTF-8", machine -> {
                         byte[] id = {'x', (byte) 0xff};
                         machine.process(812, ALICE).environ(environ(id));
@@ -70,8 +70,8 @@ final class ProcessRows {
                         Files.createDirectory(environ);
                         machine.environs.put(812, Reading.failed(Failure.OTHER, "Is a directory"));
                     })
-                    .problem(
-                            "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: Is a directory"),
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: Is a"
+                            + " directory"),
             row("an environ that does not answer", machine -> {
                         hang(machine, 812, ALICE, "environ");
                         machine.environs.put(812, Reading.failed(Failure.TIMEOUT, ""));
@@ -97,8 +97,8 @@ final class ProcessRows {
                         machine.process(818, BOB, ID + "b");
                         machine.listProcesses(lines + "GPU-0, 818, 1\n", 0);
                     })
-                    .problem(
-                            "PROCESSES_UNREAD: 2 of 7 processes were not read, such as process 816: no time was left to wait for its answer")
+                    .problem("PROCESSES_UNREAD: 2 of 7 processes were not read, such as process 816: no time was left"
+                            + " to wait for its answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ does not answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 813 is not checked: its environ does not answer")
                     .problem("MEMBERSHIP_UNKNOWN: process 814 is not checked: its environ does not answer")
@@ -107,8 +107,8 @@ final class ProcessRows {
                     .problem("MEMBERSHIP_UNKNOWN: process 817 is not checked: " + NO_TIME)
                     .missing(EVERY_ENVIRON),
             row("a process in execve", machine -> machine.process(812, ALICE).withoutEnvironment())
-                    .problem(
-                            "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this moment"),
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this"
+                            + " moment"),
             row("an unreadable uid", machine -> {
                         var status = machine.process(812, ALICE, ID + "a").file("status");
                         Files.writeString(status, "Name:\tpython\nUid:\tnobody\n");
@@ -134,10 +134,7 @@ final class ProcessRows {
                         var process =
                                 machine.process(812, ALICE, ID + "a").threads(2).state('Z');
                         process.thread(813).environ(ID + "b");
-                        machine.environs.put(
-                                812,
-                                Reading.of(new EnvironFacts(
-                                        22, Bytes.of("b".getBytes(StandardCharsets.US_ASCII)), "", true, Bytes.EMPTY)));
+                        machine.environ(812, 22, "b", true);
                     })
                     .check(membership(new Membership.InEnvironment("b"))),
             row(

@@ -95,6 +95,18 @@ final class StateRows {
             row("no envs.json", machine -> machine.noFile("envs.json"))
                     .problem("STATE_INCOMPLETE: envs.json is missing although devices are, or may be, attached")
                     .missing(ENVIRONMENTS),
+            row("no envs.json, and an unreadable devices.json", machine -> {
+                        machine.noFile("envs.json");
+                        machine.file("devices.json", "");
+                    })
+                    .problem("STATE_UNREADABLE: devices.json is empty")
+                    .problem("STATE_INCOMPLETE: envs.json is missing although devices are, or may be, attached")
+                    .missing(ENVIRONMENTS, ATTACHMENTS),
+            row("no envs.json, and devices without attachments", machine -> {
+                        machine.noFile("envs.json");
+                        machine.devices(device(0), device(1));
+                    })
+                    .check(seen -> assertThat(seen.environments()).isEmpty()),
             row("a device that is not described", machine -> machine.devices(device(0, "a")))
                     .problem("DEVICE_UNDESCRIBED: devices.json lacks the device(s) [1]: not checked"),
             row(
@@ -107,6 +119,16 @@ final class StateRows {
                                     seen.environments().getFirst().ownership().dispute())
                             .isNotNull()),
             row("an environment without live pids", machine -> machine.envs(env("a", ALICE, "alice", "4000000")))
+                    .check(seen -> {
+                        assertThat(seen.environments()).isEmpty();
+                        assertThat(seen.devices())
+                                .allSatisfy(device ->
+                                        assertThat(device.attachments()).isEmpty());
+                    }),
+            row("an environment without live pids, and no devices.json", machine -> {
+                        machine.envs(env("a", ALICE, "alice", "4000000"));
+                        machine.noFile("devices.json");
+                    })
                     .check(seen -> assertThat(seen.environments()).isEmpty()),
             row("a running kernel", machine -> {
                         machine.process(51, ALICE).arguments("python", "-f", "/run/kernel-k.json");
