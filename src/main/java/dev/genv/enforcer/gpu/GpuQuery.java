@@ -175,7 +175,7 @@ public final class GpuQuery {
         }
     }
 
-    /** @param memory null if the driver does not report it */
+    /** A process on a device; the memory is null if the driver does not report it. */
     public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
         private static final Pattern LINE = Pattern.compile("([^,]*),\\s*([1-9][0-9]{0,8})\\s*,([^,]*)");
 
@@ -190,7 +190,7 @@ public final class GpuQuery {
         }
     }
 
-    /** @param used by UUID; without the devices of which the driver does not report it */
+    /** Devices, and their used memory by UUID, as far as the driver reports it. */
     public record GpuDevices(Map<String, Integer> byUuid, Map<String, Memory> used, List<Problem> problems) {
         /** Parses the answer to {@link #DEVICES}; an invalid line is a problem. */
         public static GpuDevices parse(List<String> lines) {

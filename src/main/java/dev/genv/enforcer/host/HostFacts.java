@@ -42,7 +42,7 @@ public record HostFacts(
                 .toList();
     }
 
-    /** @param stat {@code /proc/PID/stat}; {@link Reading.Failure#ABSENT} if there is no such process */
+    /** A process with {@code /proc/PID/stat}; {@link Reading.Failure#ABSENT} if there is none. */
     public record VerifiedProcess(int pid, Reading<Bytes> stat) {}
 
     /**
@@ -90,6 +90,8 @@ public record HostFacts(
     /** {@code /etc/passwd}, passwd(5), and {@code /etc/subuid}, subuid(5). */
     public record AccountFacts(Reading<TextFile> passwd, Reading<TextFile> subuid) {
         /**
+         * A file.
+         *
          * @param version differs after every change
          * @param content null if the recipient already has this version
          */
@@ -140,6 +142,8 @@ public record HostFacts(
         public static final int FIRST_SHARED_MINOR = 254;
 
         /**
+         * A process that holds device files.
+         *
          * @param minors the minor numbers of the files: N of {@code /dev/nvidiaN}
          * @param mapped those of the files that it maps, which no other process can arrange; a file without a descriptor is only among them
          *     if the kernel permits to examine mappings
@@ -173,6 +177,8 @@ public record HostFacts(
     }
 
     /**
+     * Whether this enforcer may act.
+     *
      * @param other the enforcer that acts on the state directory instead; null if this one may act
      * @param unusable why the lock of the enforcers cannot be used, as a clause; empty if it can
      */

@@ -4,7 +4,7 @@ package dev.genv.enforcer.host;
 public sealed interface Reading<T> {
     record Value<T>(T value) implements Reading<T> {}
 
-    /** @param reason a clause for people, such as the kernel's text of the error; it may be empty */
+    /** No value; the reason is a clause for people, such as the kernel's text of the error, and may be empty. */
     record Failed<T>(Failure failure, String reason) implements Reading<T> {}
 
     enum Failure {

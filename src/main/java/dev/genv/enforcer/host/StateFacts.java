@@ -22,6 +22,8 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
 
     public sealed interface Directory {
         /**
+         * It was read.
+         *
          * @param born the creation time in nanoseconds, because a file system may reuse an inode number; 0 if unknown
          */
         record Present(FileId id, long born) implements Directory {}
@@ -56,6 +58,8 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
         record Absent() implements StateFile {}
 
         /**
+         * It was not read.
+         *
          * @param number that of the cause; 0 if it has none
          * @param reason the kernel's text, for {@link Cause#OTHER}; otherwise empty
          */
@@ -75,7 +79,7 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
         }
     }
 
-    /** @param device as in {@code st_dev}, in the form of the machine */
+    /** The identity of a file; {@code st_dev} has the form of the machine. */
     public record FileId(long device, long inode) {}
 
     /**

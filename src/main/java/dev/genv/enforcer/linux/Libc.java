@@ -84,7 +84,7 @@ public final class Libc {
             return variadic(name, NOT_VARIADIC, result, parameters);
         }
 
-        /** @param firstVariadic the number of fixed parameters */
+        /** Links a function with {@code firstVariadic} fixed parameters. */
         @SuppressWarnings("restricted") // the only place that links native code
         public static NativeFunction variadic(
                 String name, int firstVariadic, MemoryLayout result, MemoryLayout... parameters) {
@@ -113,7 +113,7 @@ public final class Libc {
             }
         }
 
-        /** @throws Errno if it returns -1 */
+        /** Fails if the function returns -1. */
         public long callOnce(Object... arguments) throws Errno {
             var state = STATE.get();
             long result;

@@ -44,7 +44,7 @@ public record GpuListing(
     private static final String HUNG =
             "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while";
 
-    /** @param used without what the driver reserves for itself; null if the driver does not report it */
+    /** The used memory is without what the driver reserves for itself; null if the driver does not report it. */
     public record DeviceMemory(
             String uuid, int index, @Nullable Memory used) {}
 

@@ -143,6 +143,8 @@ public record ObserverSettings(
         }
 
         /**
+         * A privilege that the service lacks.
+         *
          * @param name a stable word, such as {@code SYS_PTRACE}
          * @param advice what the service cannot do without it, and how to grant it
          */

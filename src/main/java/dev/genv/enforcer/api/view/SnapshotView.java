@@ -72,7 +72,7 @@ public record SnapshotView(
         }
     }
 
-    /** @param gpuMemory null if it is unknown: genv would write {@code [N/A]mi}, which is no number */
+    /** The memory is null if it is unknown: genv would write {@code [N/A]mi}, which is no number. */
     public record UsageView(int index, @Nullable String gpuMemory) {
         private static UsageView of(int device, @Nullable Memory memory) {
             return new UsageView(device, memory == null ? null : memory.mebibytes() + "mi");
