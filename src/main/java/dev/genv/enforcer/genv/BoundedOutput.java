@@ -9,7 +9,6 @@ public final class BoundedOutput extends OutputStream {
     private final int maxBytes;
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
 
-    /** There were more bytes than the limit. */
     public static final class FullException extends IOException {
         private static final long serialVersionUID = 1L;
 

@@ -143,19 +143,6 @@ public final class GenvJson {
      * Estimates the heap of a JSON tree. Three bytes of a file can become an object of 160 bytes, so the size of the file is no limit.
      */
     private static final class TreeLimitedParser extends MemoryLimitedParser {
-        /** An object node with its map and the map's first table. */
-        private static final int OBJECT = 160;
-        /** An array node with its list and the list's first array. */
-        private static final int ARRAY = 104;
-        /** A map entry with its key. */
-        private static final int FIELD = 96;
-        /** A text node with its string and its list slot. */
-        private static final int STRING = 64;
-        /** A number node with its number and its list slot. */
-        private static final int NUMBER = 24;
-        /** A list slot. */
-        private static final int OTHER = 8;
-
         private static final int BYTES_PER_CHAR = 2;
 
         TreeLimitedParser(JsonParser parser, long maxBytes) {
@@ -165,12 +152,12 @@ public final class GenvJson {
         @Override
         protected long size(JsonToken token) throws IOException {
             return switch (token) {
-                case START_OBJECT -> OBJECT;
-                case START_ARRAY -> ARRAY;
-                case FIELD_NAME -> FIELD + BYTES_PER_CHAR * (long) getTextLength();
-                case VALUE_STRING -> STRING + BYTES_PER_CHAR * (long) getTextLength();
-                case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> NUMBER + (long) getTextLength();
-                default -> OTHER;
+                case START_OBJECT -> 160; // a node with its map and the map's first table
+                case START_ARRAY -> 104; // a node with its list and the list's first array
+                case FIELD_NAME -> 96 + BYTES_PER_CHAR * (long) getTextLength(); // an entry of a map with its key
+                case VALUE_STRING -> 64 + BYTES_PER_CHAR * (long) getTextLength(); // a node with its slot in a list
+                case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> 24 + (long) getTextLength(); // the same
+                default -> 8; // a slot in a list
             };
         }
     }

@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
 public abstract class MemoryLimitedParser extends JsonParserDelegate {
     private static final int MEBIBYTE = 1 << 20;
 
-    /** The values would take more than the limit. */
     static final class LimitException extends StreamConstraintsException {
         private static final long serialVersionUID = 1L;
 

@@ -64,7 +64,6 @@ public final class Errno extends IOException {
         this.number = number;
     }
 
-    /** Returns the kernel's text, as strerror(3) does. */
     String text() {
         return TEXTS.getOrDefault(number, "Unknown error " + number);
     }

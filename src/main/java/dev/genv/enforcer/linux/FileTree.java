@@ -16,7 +16,6 @@ public record FileTree(Path root) {
     private static final int MAX_LINKS = 40;
 
     public enum Step {
-        /** A directory above the file's directory. */
         FOLDER_ABOVE,
         /** The directory that contains the file, or a link on the path. */
         FOLDER,
@@ -26,7 +25,6 @@ public record FileTree(Path root) {
 
     /** Checks each step of a path, and throws an exception to reject it. */
     public interface Inspection {
-        /** Accepts every step. */
         Inspection NONE = (_, _) -> {};
 
         void inspect(Step step, Path at) throws IOException;

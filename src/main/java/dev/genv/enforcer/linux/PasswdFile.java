@@ -29,7 +29,6 @@ public final class PasswdFile {
         return new Accounts(uids);
     }
 
-    /** The content of subuid(5). */
     public record SubuidFile(List<Entry> entries) {
         public static final SubuidFile EMPTY = new SubuidFile(List.of());
 
@@ -40,7 +39,6 @@ public final class PasswdFile {
 
         public record Entry(String user, long first, long count) {}
 
-        /** Skips lines of another form. */
         public static SubuidFile parse(String text) {
             return new SubuidFile(text.lines()
                     .map(LINE::matcher)

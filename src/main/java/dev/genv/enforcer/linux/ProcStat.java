@@ -157,7 +157,6 @@ public record ProcStat(
         /** What systemd starts as one. The manager of a user's services is no such service, and {@code init.scope} is the manager. */
         private static final Pattern UNIT = Pattern.compile("(?!user@|init\\.scope$).*\\.(?:scope|service)");
 
-        /** Parses {@code /proc/PID/cgroup}. */
         public static Cgroup parse(String text) {
             var line = UNIFIED.matcher(text);
             return line.find() ? new Cgroup(line.group(1)) : UNKNOWN;

@@ -55,7 +55,6 @@ public record GpuListing(
         return new GpuListing(Set.of(), Map.of(), List.of(), problems, all);
     }
 
-    /** Returns the same without the use of devices by these pids. */
     GpuListing without(Set<Integer> pids) {
         var others = new LinkedHashMap<>(usage);
         others.keySet().removeAll(pids);
@@ -179,7 +178,6 @@ public record GpuListing(
             return new GpuListing(Set.copyOf(byUuid.values()), usage, memory, problems, missing);
         }
 
-        /** Returns a problem if a GPU that was listed before is no longer listed. */
         Optional<Problem> findLost(Map<String, Integer> now) {
             var lost = new TreeMap<>(listed);
             lost.keySet().removeAll(now.keySet());
@@ -197,7 +195,6 @@ public record GpuListing(
                             .formatted(lost.size(), GpuToolProblems.shorten(indices))));
         }
 
-        /** Returns a problem if a GPU has another index than before. */
         private Optional<Problem> findMoved(Map<String, Integer> now) {
             var moved = new TreeMap<Integer, Integer>();
             now.forEach((uuid, index) -> {

@@ -260,7 +260,6 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
                 .map(ProtectedExecutable::parse)
                 .toList();
 
-        /** Returns all protected programs: these and the built-in ones. */
         public static List<ProtectedExecutable> with(List<ProtectedExecutable> others) {
             return Stream.concat(others.stream(), BUILT_IN.stream()).distinct().toList();
         }

@@ -46,7 +46,6 @@ final class ListedProcesses {
      */
     record Present(List<ObservedProcess> processes, GpuListing listing) {}
 
-    /** Returns the listed pids that belonged to other processes at the last observation. */
     Set<Integer> reused() {
         return reused;
     }

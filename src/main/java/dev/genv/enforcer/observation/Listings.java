@@ -128,7 +128,6 @@ public record Listings(
         return byPid.containsKey(process.pid()) || hadEnvironment(process);
     }
 
-    /** Whether an environment may have listed this process before. */
     boolean hadEnvironment(ObservedProcess process) {
         return former.containsKey(process.pid()) || process.id().startTime() <= overflow;
     }
@@ -138,7 +137,6 @@ public record Listings(
         return byPid.containsKey(process.session()) || hadLeaderEnvironment(process);
     }
 
-    /** Whether an environment may have listed the leader of its session before. */
     boolean hadLeaderEnvironment(ObservedProcess process) {
         return former.containsKey(process.session());
     }

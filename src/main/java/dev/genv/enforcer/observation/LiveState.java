@@ -27,21 +27,19 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The state of the active environments: one of their pids exists, even as a zombie, or one of their Jupyter kernels runs. */
-public final class LiveState {
+/**
+ * The state of the active environments: one of their pids exists, even as a zombie, or one of their Jupyter kernels runs.
+ *
+ * @param uidsOfPids the real uids of the live pids that environments list or are named after, as far as they are known
+ * @param file with the attachments of all environments
+ * @param listed the pids that environments list
+ */
+public record LiveState(
+        List<Environment> environments,
+        Map<Integer, Long> uidsOfPids,
+        DevicesFile file,
+        Map<Integer, Membership.Unknown> listed) {
     private static final int MAX_SHOWN = 20;
-
-    private final List<Environment> environments;
-    private final DevicesFile file;
-    private final Map<Integer, Long> uidsOfPids;
-    private final Map<Integer, Membership.Unknown> listed;
-
-    private LiveState(List<Environment> environments, DevicesFile file, Map<Integer, Long> uidsOfPids) {
-        this.environments = environments;
-        this.file = file;
-        this.uidsOfPids = uidsOfPids;
-        listed = Membership.ofListedPids(environments);
-    }
 
     public static LiveState of(
             State state, LivenessFacts liveness, Accounts accounts, Set<Long> exempt, Findings findings) {
@@ -69,7 +67,8 @@ public final class LiveState {
             findings.add(
                     ProblemCode.STATE_INCOMPLETE, "envs.json is missing although devices are, or may be, attached");
         }
-        return new LiveState(environments, file, uidsOfPids(environments, running));
+        return new LiveState(
+                environments, uidsOfPids(environments, running), file, Membership.ofListedPids(environments));
     }
 
     private static <T> T content(State.File<T> file, SnapshotPart part, T none, Findings findings) {
@@ -125,15 +124,6 @@ public final class LiveState {
                 .filter(process -> process != null && process.uid() != null)
                 .forEach(process -> uids.put(process.pid(), process.uid()));
         return uids;
-    }
-
-    public List<Environment> environments() {
-        return environments;
-    }
-
-    /** Returns the real uids of the live pids that environments list or are named after, as far as they are known. */
-    public Map<Integer, Long> uidsOfPids() {
-        return uidsOfPids;
     }
 
     /** Returns the devices with the attachments of active environments. The indices are those of the GPU tool. */

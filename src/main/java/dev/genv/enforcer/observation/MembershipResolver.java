@@ -39,7 +39,6 @@ final class MembershipResolver {
         this.isOverwrittenOutside = isOverwrittenOutside;
     }
 
-    /** Returns the processes whose relations are not needed in the next observation. */
     Set<ProcessId> settled() {
         return memory.settled();
     }
@@ -63,12 +62,10 @@ final class MembershipResolver {
         return new Session(processes, environments != null);
     }
 
-    /** Returns the pids that environments list or listed. */
     Listings listings() {
         return listings;
     }
 
-    /** Continues with the listings of an earlier run of the service. */
     void restore(Listings earlier) {
         listings = earlier;
     }
@@ -97,7 +94,6 @@ final class MembershipResolver {
         /** Incomplete observations forget nothing, and users choose the number of processes. */
         static final int MAX_REMEMBERED = 10_000;
 
-        /** In the order in which they were last used. */
         private final LinkedHashMap<ProcessId, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
 
         /**

@@ -216,7 +216,6 @@ public final class Observer {
         return environs.getOrDefault(process, NOT_OBSERVED);
     }
 
-    /** Returns which processes were immune at the last observation. */
     public ImmunityRules immunity() {
         return immunity;
     }

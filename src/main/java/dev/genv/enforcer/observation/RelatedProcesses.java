@@ -83,12 +83,10 @@ record RelatedProcesses(Map<Integer, ObservedProcess> byPid, RelatedOmission omi
                 process, other -> other.isInGroupOf(process) || (other.isInSessionOf(process) && other.leadsSession()));
     }
 
-    /** Returns the other processes of the same user in the container or unit. */
     List<ObservedProcess> unit(ObservedProcess process) {
         return others(process, other -> other.cgroup().isSameUnit(process.cgroup()));
     }
 
-    /** Returns the other processes of the same user in the session. */
     List<ObservedProcess> session(ObservedProcess process) {
         return others(process, other -> other.isInSessionOf(process));
     }

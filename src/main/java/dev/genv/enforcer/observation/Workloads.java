@@ -27,7 +27,6 @@ final class Workloads {
     /** Incomplete observations forget nothing, and users choose the number of processes. */
     static final int MOST_REMEMBERED = 10_000;
 
-    /** In the order in which they were last used. */
     private final LinkedHashMap<ProcessId, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
 
     private long observations;

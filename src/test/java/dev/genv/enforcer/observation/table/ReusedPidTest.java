@@ -10,6 +10,7 @@ import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The driver lists the pid that opened {@code /dev/nvidiactl} as long as any process has that file open, also after its exit. */
@@ -48,118 +50,61 @@ class ReusedPidTest {
         return machine.process(900, DescribedMachine.BOB).startTime(startTime);
     }
 
-    /** A process of which nobody can say whether it has exited. */
-    private void unreadableBob(long startTime) throws IOException {
-        Files.writeString(bob(startTime).file("stat"), "");
-    }
-
-    /** The tool lists a process on a device that it does not know, so it may not list every other process. */
-    private void listIncompletely(String lines) throws IOException {
-        machine.listProcesses(lines + "GPU-9, 901, 10\n", 0);
-    }
-
     private static List<ProblemCode> codes(Snapshot snapshot) {
         return snapshot.problems().stream().map(problem -> problem.code()).toList();
     }
 
-    @Test
-    void processThatStartedWhileAnExitedOneWasListedIsNotTheListedOne() throws Exception {
-        assertThat(observe().processes()).isEmpty();
-        bob(NOW - 5);
-        for (var i = 0; i < 3; i++) {
-            var snapshot = observe();
-            assertThat(snapshot.processes()).isEmpty();
-            assertThat(codes(snapshot)).contains(ProblemCode.PID_REUSED);
+    /**
+     * At first, pid 900 is listed, and no process has it. {@code bob} gives it to a process of bob that was started so many clock ticks after
+     * the listing; of an {@code unreadable} one nobody can say whether it has exited. An {@code incomplete} listing has a process on a device
+     * that the tool does not know, so it may not show every other process.
+     */
+    @ParameterizedTest(name = "{0}")
+    @CsvSource(delimiter = '|', textBlock = """
+        it was started while an exited one was listed | observe, bob -5, observe, observe, observe | none, reused, reused, reused
+        it has the pid of another listed one | bob -9, observe, bob -5, observe | listed, reused
+        a failed listing forgets nothing | observe, fail, observe, list 900, bob -5, observe | none, failed, reused
+        an incomplete listing forgets no pid of the last complete one | observe, incomplete, observe, observe, list 900, bob -5, observe | none, none, none, reused
+        # otherwise the pids of all processes would be kept while a GPU is lost
+        an incomplete listing forgets a pid that only incomplete ones had | incomplete 900, observe, incomplete, observe, incomplete 900, bob -5, observe | none, none, listed
+        a listing without the pid forgets it | observe, list, observe, list 900, bob -5, observe | none, none, listed
+        # it is not known whether it was started before the tool listed its pid
+        it was started during the listing | bob 1, observe, later, observe | none, listed
+        it was started during the listing and was unreadable | unreadable 1, observe, bob 1, later, observe | unreadable, listed
+        an unreadable process makes the service forget nothing | observe, unreadable -5, observe, bob -5, observe | none, unreadable, reused
+        """)
+    void processIsTheListedOne(String name, String steps, String expected) throws IOException {
+        var found = new ArrayList<String>();
+        for (var step : steps.split(", ", -1)) {
+            var words = step.split(" ", -1);
+            var listed = words.length > 1 ? "GPU-0, 900, 9000\n" : "";
+            switch (words[0]) {
+                case "observe" -> found.add(describe(observe()));
+                case "bob" -> bob(NOW + Integer.parseInt(words[1]));
+                case "unreadable" ->
+                    Files.writeString(bob(NOW + Integer.parseInt(words[1])).file("stat"), "");
+                case "list" -> machine.listProcesses(listed, 0);
+                case "incomplete" -> machine.listProcesses(listed + "GPU-9, 901, 10\n", 0);
+                case "fail" -> machine.listProcesses("", 9);
+                case "later" -> machine.ticks += 10;
+                default -> throw new IllegalArgumentException(step);
+            }
         }
+        assertThat(found).as(name).containsExactly(expected.split(", ", -1));
     }
 
-    @Test
-    void processWithThePidOfAnotherListedOneIsNotTheListedOne() throws Exception {
-        bob(NOW - 9);
-        assertThat(observe().processes()).hasSize(1);
-        bob(NOW - 5);
-        assertThat(observe().processes()).isEmpty();
-        assertThat(observer.request(Set.of(), true).reusedPids()).containsExactly(900);
-    }
-
-    @Test
-    void aFailedListingForgetsNothing() throws Exception {
-        observe();
-        machine.listProcesses("", 9);
-        observe();
-        machine.listProcesses("GPU-0, 900, 9000\n", 0);
-        bob(NOW - 5);
-        assertThat(observe().processes()).isEmpty();
-    }
-
-    @Test
-    void anIncompleteListingForgetsNoPidOfTheLastCompleteOne() throws Exception {
-        observe();
-        listIncompletely("");
-        observe();
-        observe();
-        machine.listProcesses("GPU-0, 900, 9000\n", 0);
-        bob(NOW - 5);
-        var snapshot = observe();
-        assertThat(snapshot.processes()).isEmpty();
-        assertThat(codes(snapshot)).contains(ProblemCode.PID_REUSED);
-    }
-
-    /** Otherwise the pids of all processes would be kept while a GPU is lost. */
-    @Test
-    void anIncompleteListingForgetsAPidThatOnlyIncompleteOnesHad() throws Exception {
-        listIncompletely("GPU-0, 900, 9000\n");
-        observe();
-        listIncompletely("");
-        observe();
-        listIncompletely("GPU-0, 900, 9000\n");
-        bob(NOW - 5);
-        assertThat(observe().processes()).hasSize(1);
-    }
-
-    @Test
-    void processIsTheListedOneAfterAListingWithoutThePid() throws Exception {
-        observe();
-        machine.listProcesses("", 0);
-        observe();
-        machine.listProcesses("GPU-0, 900, 9000\n", 0);
-        bob(NOW - 5);
-        var snapshot = observe();
-        assertThat(snapshot.processes()).hasSize(1);
-        assertThat(codes(snapshot)).doesNotContain(ProblemCode.PID_REUSED);
-    }
-
-    /** It is not known whether it was started before the tool listed its pid. */
-    @Test
-    void processThatStartedDuringTheListingCountsFromTheNextObservation() throws Exception {
-        bob(NOW + 1);
-        assertThat(observe().processes()).isEmpty();
-        machine.ticks += 10;
-        var snapshot = observe();
-        assertThat(snapshot.processes()).hasSize(1);
-        assertThat(codes(snapshot)).doesNotContain(ProblemCode.PID_REUSED);
-    }
-
-    @Test
-    void processThatStartedDuringTheListingAndWasUnreadableIsTheListedOne() throws Exception {
-        unreadableBob(NOW + 1);
-        assertThat(codes(observe())).contains(ProblemCode.PROCESS_UNREADABLE);
-        bob(NOW + 1);
-        machine.ticks += 10;
-        var snapshot = observe();
-        assertThat(snapshot.processes()).hasSize(1);
-        assertThat(codes(snapshot)).doesNotContain(ProblemCode.PID_REUSED);
-    }
-
-    @Test
-    void anUnreadableProcessMakesTheServiceForgetNothing() throws Exception {
-        observe();
-        unreadableBob(NOW - 5);
-        assertThat(codes(observe())).contains(ProblemCode.PROCESS_UNREADABLE);
-        bob(NOW - 5);
-        var snapshot = observe();
-        assertThat(snapshot.processes()).isEmpty();
-        assertThat(codes(snapshot)).contains(ProblemCode.PID_REUSED);
+    private String describe(Snapshot snapshot) {
+        var codes = codes(snapshot);
+        var isReused = codes.contains(ProblemCode.PID_REUSED);
+        assertThat(observer.request(Set.of(), true).reusedPids()).hasSize(isReused ? 1 : 0);
+        if (!snapshot.processes().isEmpty()) {
+            return isReused ? "both" : "listed";
+        }
+        return isReused
+                ? "reused"
+                : codes.contains(ProblemCode.PROCESS_UNREADABLE)
+                        ? "unreadable"
+                        : codes.contains(ProblemCode.GPU_TOOL_FAILED) ? "failed" : "none";
     }
 
     @Test
