@@ -57,7 +57,7 @@ public record ProcStat(
             throw new IOException("stat has no name");
         }
         try {
-            var fields = SEPARATOR.split(text.substring(close + 2));
+            var fields = SEPARATOR.split(text.substring(close + 2), 0);
             return new ProcStat(
                     text.substring(open + 1, close),
                     text.charAt(close + 2),

@@ -111,9 +111,10 @@ class CgroupPathTest {
 
     @Test
     void findsTheJobOfVersion1BesidesTheServiceOfSystemd() {
-        assertThat(parseFile("11:cpuset:/slurm/uid_1000/job_195428/step_batch\n"
-                        + "1:name=systemd:/system.slice/slurmd.service\n"))
-                .isEqualTo("unit slurmd.service, job 195428");
+        assertThat(parseFile("""
+            11:cpuset:/slurm/uid_1000/job_195428/step_batch
+            1:name=systemd:/system.slice/slurmd.service
+            """)).isEqualTo("unit slurmd.service, job 195428");
     }
 
     @Test
@@ -154,7 +155,7 @@ class CgroupPathTest {
     private static String describe(Workload workload) {
         var parts = new ArrayList<String>();
         if (workload.unit() != null) {
-            parts.add("unit " + workload.unit());
+            parts.add("unit " + workload.unit().replace(ID, "ID"));
         }
         var container = workload.container();
         if (container != null) {
