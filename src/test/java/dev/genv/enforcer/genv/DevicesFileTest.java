@@ -80,28 +80,25 @@ class DevicesFileTest {
         assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
     }
 
+    /** Without a valid field, the processes of the environment would use a non-attached device, and be terminated. */
     @ParameterizedTest
-    @ValueSource(strings = {"7", "{}", "{'eid': ''}", "{'eid': 5}"})
-    void invalidAttachmentDoesNotAffectOthers(String entry) throws UnreadableException {
-        var file = read("{\"devices\": [{\"index\": 3, \"attachments\": [%s, {\"eid\": \"a\"}]}]}"
-                .formatted(entry.replace('\'', '"')));
-        assertThat(file.devices()).containsExactly(new Device(3, null, List.of(new Attachment("a", null, null))));
-        assertThat(file.problems())
-                .singleElement()
-                .satisfies(problem -> assertThat(problem.detail()).startsWith("an attachment of device 3 "));
-    }
-
-    /** Otherwise the processes of the environment would use a non-attached device, and be terminated. */
-    @ParameterizedTest
-    @ValueSource(strings = {"gpu_memory", "time"})
-    void attachmentIsKeptWhenAnotherFieldIsInvalid(String name) throws UnreadableException {
-        var file =
-                read("{\"devices\": [{\"index\": 3, \"attachments\": [{\"eid\": \"a\", \"%s\": 1}]}]}".formatted(name));
-        assertThat(file.devices()).containsExactly(new Device(3, null, List.of(new Attachment("a", null, null))));
-        assertThat(file.problems())
-                .containsExactly(new Problem(
-                        ProblemCode.ENTRY_UNREADABLE,
-                        "the attachment of environment a to device 3 has a %s that is not text".formatted(name)));
+    @CsvSource(delimiter = '|', quoteCharacter = '^', textBlock = """
+        7                           | an attachment of device 3 is not an object
+        {}                          | an attachment of device 3 has no eid
+        {"eid": ""}                 | an attachment of device 3 has no eid
+        {"eid": 5}                  | an attachment of device 3 has no eid
+        {"eid": "b", "gpu_memory": 1} | the attachment of environment b to device 3 has a gpu_memory that is not text
+        {"eid": "b", "time": 1}     | the attachment of environment b to device 3 has a time that is not text
+        """)
+    void invalidAttachmentOrFieldDoesNotAffectOthers(String entry, String problem) throws UnreadableException {
+        var file = read("{\"devices\": [{\"index\": 3, \"attachments\": [%s, {\"eid\": \"a\"}]}]}".formatted(entry));
+        var valid = new Attachment("a", null, null);
+        assertThat(file.devices())
+                .containsExactly(new Device(
+                        3,
+                        null,
+                        entry.contains("b") ? List.of(valid, new Attachment("b", null, null)) : List.of(valid)));
+        assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
     }
 
     /** So a user who adds a second entry of a device neither hides the device nor removes its attachments. */

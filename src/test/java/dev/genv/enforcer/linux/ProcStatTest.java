@@ -14,18 +14,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ProcStatTest {
     /** The line of a real process with another name and state. */
     private static final String TEXT = """
-            16879 (%s) %s 16868 16868 14857 0 -1 %d 133 0 0 0 0 0 0 0 20 0 1 0 438555 2990080 411 \
-            18446744073709551615 93869744926720 93869744944649 140727971759168 0 0 0 0 6 0 1 0 0 17 0 0 0 0 0 0 \
-            93869744958736 93869744960000 93869901148160 140727971764955 140727971764963 140727971764963 \
-            140727971766249 0
-            """;
-
-    private static final String STATUS = """
-            Name:\tpython
-            Tgid:\t4711
-            Pid:\t4712
-            Uid:\t1003\t1004\t1005\t1006
-            """;
+        16879 (%s) %s 16868 16868 14857 0 -1 %d 133 0 0 0 0 0 0 0 20 0 1 0 438555 2990080 411 \
+        18446744073709551615 93869744926720 93869744944649 140727971759168 0 0 0 0 6 0 1 0 0 17 0 0 0 0 0 0 \
+        93869744958736 93869744960000 93869901148160 140727971764955 140727971764963 140727971764963 \
+        140727971766249 0
+        """;
 
     private static final long ORDINARY = 4194304;
     private static final ProcStat.Relations RELATIONS = new ProcStat.Relations(16868, 16868, 14857);
@@ -68,35 +61,24 @@ class ProcStatTest {
                 .hasMessageStartingWith("stat has ");
     }
 
-    @Test
-    void returnsTheRealUidAndTheProcess() {
-        assertThat(ProcStatus.realUid(bytes(STATUS))).isEqualTo(1003);
-        assertThat(ProcStatus.processId(bytes(STATUS))).isEqualTo(4711);
-    }
-
     /** The kernel writes a line break in a name as two characters. */
-    @Test
-    void isNotDeceivedByTheName() {
-        assertThat(ProcStatus.realUid(bytes("Name:\tx\\nUid:\t0\nUid:\t1003\t0\t0\t0\n")))
-                .isEqualTo(1003);
-        assertThat(ProcStatus.realUid(bytes("Name:\tUid: 0\nUid:\t1003\t0\t0\t0\n")))
-                .isEqualTo(1003);
-    }
-
     @ParameterizedTest
-    @ValueSource(longs = {0, 4294967295L})
-    void returnsEveryUid(long uid) {
-        assertThat(ProcStatus.realUid(bytes("Uid:\t%d\t1\t1\t1\n".formatted(uid))))
-                .isEqualTo(uid);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"", "Uid:\t1003", "Uid:\tx\n", "Uid:\t-1\t1\n", "Uid:\t12345678901\t1\n", " Uid:\t1\n"})
-    void anotherFormHasNone(String status) {
-        assertThat(ProcStatus.realUid(bytes(status))).isEqualTo(ProcStatus.NONE);
-    }
-
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
+    @CsvSource({
+        "'Name:\tpython\nTgid:\t4711\nPid:\t4712\nUid:\t1003\t1004\t1005\t1006\n', 1003, 4711",
+        "'Name:\tx\\nUid:\t0\nUid:\t1003\t0\t0\t0\n', 1003, -1",
+        "'Name:\tUid: 0\nUid:\t1003\t0\t0\t0\n', 1003, -1",
+        "'Uid:\t0\t1\t1\t1\n', 0, -1",
+        "'Uid:\t4294967295\t1\t1\t1\n', 4294967295, -1",
+        "'', -1, -1",
+        "'Uid:\t1003', -1, -1",
+        "'Uid:\tx\n', -1, -1",
+        "'Uid:\t-1\t1\n', -1, -1",
+        "'Uid:\t12345678901\t1\n', -1, -1",
+        "' Uid:\t1\n', -1, -1"
+    })
+    void statusShowsTheRealUidAndTheProcess(String status, long uid, long process) {
+        var bytes = status.getBytes(StandardCharsets.UTF_8);
+        assertThat(ProcStatus.realUid(bytes)).isEqualTo(uid);
+        assertThat(ProcStatus.processId(bytes)).isEqualTo(process);
     }
 }
