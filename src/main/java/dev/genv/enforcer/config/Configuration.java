@@ -7,16 +7,9 @@ import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;
 import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.enforcement.CycleSchedule;
+import dev.genv.enforcer.enforcement.CycleStore;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
-import dev.genv.enforcer.enforcement.Restoration;
-import dev.genv.enforcer.enforcement.action.Safeguards;
-import dev.genv.enforcer.enforcement.action.Terminations;
-import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.host.CycleClock;
-import dev.genv.enforcer.enforcement.host.HostWorkers;
-import dev.genv.enforcer.enforcement.host.ObservationCollector;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
@@ -96,72 +89,37 @@ public final class Configuration {
 
     @Produces
     @Singleton
-    static Restoration restoration(
-            Settings settings, Store store, @ConfigProperty(name = "quarkus.application.version") String version) {
+    static CycleStore cycleStore(
+            Settings settings,
+            Store store,
+            @ConfigProperty(name = "quarkus.application.version") String version,
+            Ticker ticker) {
         var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
-        return new Restoration(store, List.of(new EventContent.ServiceStarted(version, mode)));
+        return new CycleStore(
+                store,
+                new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT),
+                new EventLog(),
+                new DeliveryCursors(),
+                List.of(new EventContent.ServiceStarted(version, mode)),
+                ticker);
     }
 
     @Produces
     @Singleton
-    static ViolationRegistry violations(Restoration restoration) {
-        return restoration.restore(new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT));
+    static ViolationRegistry violations(CycleStore store) {
+        return store.registry();
     }
 
     @Produces
     @Singleton
-    static EventLog events(Restoration restoration) {
-        return restoration.restore(new EventLog());
+    static EventLog events(CycleStore store) {
+        return store.events();
     }
 
     @Produces
     @Singleton
-    static DeliveryCursors deliveries(Restoration restoration) {
-        return restoration.restore(new DeliveryCursors());
-    }
-
-    @Produces
-    @Singleton
-    static ActionIntents intents(Store store, Restoration restoration, Ticker ticker) {
-        return new ActionIntents(store, restoration.lastIntent(), ticker);
-    }
-
-    @Produces
-    @Singleton
-    static CycleClock clock(EnforcerConfig config, Ticker ticker) {
-        return new CycleClock(ticker, config.interval());
-    }
-
-    @Produces
-    @Singleton
-    static History history(EnforcerConfig config, CycleClock clock) {
-        return new History(config.enforcement(), config.interval(), clock.ticker());
-    }
-
-    @Produces
-    @Singleton
-    static Terminations terminations(EnforcerConfig config, CycleClock clock) {
-        var limits = config.safetyLimits();
-        return new Terminations(limits.killAfter(), limits.compliancePeriod(), clock.ticker());
-    }
-
-    @Produces
-    @Singleton
-    static Safeguards safeguards(EnforcerConfig config, CycleClock clock) {
-        return new Safeguards(
-                config.mode(), config.enforcement(), config.safetyLimits().maxTerminations(), clock.ticker());
-    }
-
-    @Produces
-    @Singleton
-    static HostWorkers workers(EnforcerConfig config, Ticker ticker) {
-        return new HostWorkers(config.hosts(), config.remote(), ticker);
-    }
-
-    @Produces
-    @Singleton
-    static ObservationCollector collector(EnforcerConfig config, Ticker ticker) {
-        return new ObservationCollector(config.observationTimeout(), ticker);
+    static DeliveryCursors deliveries(CycleStore store) {
+        return store.deliveries();
     }
 
     @Produces

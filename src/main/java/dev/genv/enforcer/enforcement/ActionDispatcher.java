@@ -1,11 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.action.Safeguards;
-import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostTasks;
-import dev.genv.enforcer.enforcement.host.HostTasks.HostAnswer;
 import dev.genv.enforcer.enforcement.host.HostWorker;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
@@ -16,7 +13,6 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
-import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -26,26 +22,8 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /** Executes the orders of a cycle, on all hosts at the same time. */
-@Singleton
-final class ActionDispatcher {
-    private final EnforcerConfig config;
-    private final HostWorkers workers;
-    private final ActionIntents intents;
-    private final Terminations terminations;
-    private final Ticker ticker;
-
-    ActionDispatcher(
-            EnforcerConfig config,
-            HostWorkers workers,
-            ActionIntents intents,
-            Terminations terminations,
-            Ticker ticker) {
-        this.config = config;
-        this.workers = workers;
-        this.intents = intents;
-        this.terminations = terminations;
-        this.ticker = ticker;
-    }
+record ActionDispatcher(
+        EnforcerConfig config, HostWorkers workers, ActionIntents intents, Terminations terminations, Ticker ticker) {
 
     /**
      * What was executed.
@@ -101,8 +79,8 @@ final class ActionDispatcher {
             }
         });
         for (var answer : tasks.await(workers.count() > 1)) {
-            if (answer instanceof HostAnswer.Failed<Boolean>(var host, var why, var _)) {
-                failures.put(host, String.valueOf(why.getMessage()));
+            if (answer.failure() != null) {
+                failures.put(answer.host(), String.valueOf(answer.failure().getMessage()));
             }
         }
         return failures;

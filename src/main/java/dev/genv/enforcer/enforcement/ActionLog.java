@@ -82,8 +82,12 @@ public final class ActionLog {
                                 Messages.of(action),
                                 result.outcome().label(),
                                 result.detail() == null ? "nothing to do" : SafeText.escape(result.detail())));
-            case DENIED -> List.of(host + Messages.of(action), host + Messages.notPermitted(pid(action)));
-            case ALREADY_GONE -> List.of(host + Messages.of(action), host + Messages.alreadyTerminated(pid(action)));
+            case DENIED ->
+                List.of(
+                        host + Messages.of(action),
+                        host + "Not enough permissions to terminate process " + pid(action));
+            case ALREADY_GONE ->
+                List.of(host + Messages.of(action), host + "Process " + pid(action) + " already terminated");
         };
     }
 

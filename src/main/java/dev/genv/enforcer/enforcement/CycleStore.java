@@ -1,92 +1,166 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.action.Terminations;
-import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
+import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import jakarta.inject.Singleton;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
-/** Stores what the next run of the service needs, cycle by cycle, after it has continued from what earlier runs stored. */
-@Singleton
-final class CycleStore {
+/**
+ * Stores what the next run of the service needs, cycle by cycle, after it has continued from what earlier runs stored. A restart is then the
+ * same as a suspension of the service between two cycles: what was observed and reported before still counts, and the time in between does
+ * not. What readers see is restored before they can read it.
+ */
+public final class CycleStore {
     private static final Logger LOG = Logger.getLogger(CycleStore.class);
+    /** A longer stop ends all grace periods: users had no reason to expect that they continue. */
+    private static final Duration LONGEST_STOP = Duration.ofHours(1);
 
     private final Store store;
-    private final Restoration restoration;
     private final ViolationRegistry registry;
     private final EventLog events;
     private final DeliveryCursors deliveries;
-    private final History history;
-    private final Terminations terminations;
     private final ActionIntents intents;
-    private final Ticker counted;
+    private final List<String> notRestored;
+    private Restored earlier;
     /** The number of events that were lost since the last report. */
     private long lostEvents;
 
-    /** Restores what earlier runs left. The registry, the events and the deliveries are restored by then. */
-    CycleStore(
+    /**
+     * Restores what readers see into an empty registry, log and cursors. The first cycle stores the events of the start, which follow those of
+     * the earlier runs.
+     */
+    public CycleStore(
             Store store,
-            Restoration restoration,
             ViolationRegistry registry,
             EventLog events,
             DeliveryCursors deliveries,
-            History history,
-            Terminations terminations,
-            ActionIntents intents,
-            CycleClock clock,
+            List<EventContent> atStart,
             Ticker ticker) {
         this.store = store;
-        this.restoration = restoration;
         this.registry = registry;
         this.events = events;
         this.deliveries = deliveries;
-        this.history = history;
-        this.terminations = terminations;
-        this.intents = intents;
-        counted = clock.ticker();
-        events.append(ticker.now(), restoration.atStart()); // the first cycle stores them
-        restoration.restore(clock, terminations, history, intents, ticker.now());
+        earlier = store.restore();
+        notRestored = new ArrayList<>(earlier.unreadable());
+        intents = new ActionIntents(store, earlier.lastIntent(), ticker);
+        restore("events", () -> events.continueFrom(store::id, earlier.events(), earlier.lastEvent()));
+        restore("deliveries", () -> deliveries.restore(earlier.state()));
+        var started = new ArrayList<>(atStart);
+        earlier.cycle()
+                .ifPresent(cycle -> restore(
+                        "violations",
+                        () -> registry.restore(earlier.active(), earlier.resolved(), cycle, !earlier.isSameBoot())
+                                .forEach(over -> started.add(new EventContent.ViolationResolved(over)))));
+        events.append(ticker.now(), started);
     }
 
-    /** Returns what is wrong with the store, and once what is lost. */
+    public ViolationRegistry registry() {
+        return registry;
+    }
+
+    public EventLog events() {
+        return events;
+    }
+
+    public DeliveryCursors deliveries() {
+        return deliveries;
+    }
+
+    ActionIntents intents() {
+        return intents;
+    }
+
+    /**
+     * Restores what decisions depend on, and forgets what the store had, so that it does not stay in memory.
+     *
+     * @return whether something that earlier runs stored is lost, so that it is unknown whom they signalled
+     */
+    boolean restore(CycleClock clock, Terminations terminations, History history, Instant now) {
+        if (earlier.isSameBoot()) {
+            earlier.cycle().ifPresent(last -> {
+                clock.continueFrom(last.counted());
+                restore("pending terminations", () -> terminations.restore(earlier.state(), last));
+                restore(
+                        "history of the state",
+                        () -> history.restore(earlier.state(), last, continuesClocks(last, now)));
+            });
+            restore("actions without a result", () -> restoreIntents(terminations));
+        }
+        earlier = Restored.nothing(earlier.hasLost());
+        return earlier.hasLost() || !notRestored.isEmpty();
+    }
+
+    /** They may have been executed, so they count like actions whose answer was lost. */
+    private void restoreIntents(Terminations terminations) {
+        for (var intent : earlier.intents()) {
+            LOG.warnf("The service was stopped before a cycle recorded this action: %s", ActionLog.fixedForm(intent));
+            terminations.record(intent);
+            intents.restore(intent);
+        }
+    }
+
+    private static boolean continuesClocks(SavedCycle last, Instant now) {
+        var stop = Duration.between(last.at(), now);
+        if (stop.isNegative()) {
+            LOG.infof("Grace periods begin again: the wall clock shows a time before the last cycle");
+        } else if (stop.compareTo(LONGEST_STOP) > 0) {
+            LOG.infof("Grace periods begin again: the last cycle was %d minutes ago", stop.toMinutes());
+        }
+        return !stop.isNegative() && stop.compareTo(LONGEST_STOP) <= 0;
+    }
+
+    /** Restores a part. The service starts without one that fails, because a start that fails would fail again. */
+    private void restore(String part, Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException e) {
+            LOG.errorf(e, "The service starts without a part of the database that cannot be restored: %s", part);
+            notRestored.add(part);
+        }
+    }
+
+    /** Returns what is wrong with the store, and once what is lost and what could not be restored. */
     List<Problem> problems() {
-        return Stream.of(store.problems(), takeLostEvents(), restoration.takeNotRestored())
-                .flatMap(List::stream)
+        var lost = lostEvents == 0
+                ? Stream.<Problem>empty()
+                : Stream.of(new Problem(
+                        ProblemCode.DATA_UNWRITABLE,
+                        "the database lacks %d events, because it was not available for too long"
+                                .formatted(lostEvents)));
+        var parts = notRestored.isEmpty()
+                ? Stream.<Problem>empty()
+                : Stream.of(new Problem(ProblemCode.DATA_NOT_RESTORED, String.join(", ", notRestored)));
+        lostEvents = 0;
+        notRestored.clear();
+        return Stream.of(store.problems().stream(), lost, parts)
+                .flatMap(problems -> problems)
                 .toList();
     }
 
-    private List<Problem> takeLostEvents() {
-        var count = lostEvents;
-        lostEvents = 0;
-        return count == 0
-                ? List.of()
-                : List.of(new Problem(
-                        ProblemCode.DATA_UNWRITABLE,
-                        "the database lacks %d events, because it was not available for too long".formatted(count)));
-    }
-
     /** Stores a cycle, after its clock has ended and before readers see it. */
-    void commit(List<Event> ofCycle, Instant at) {
+    void commit(List<Event> ofCycle, Instant at, CycleClock clock, Terminations terminations, History history) {
         var violations = registry.save();
         var unstored = events.unstored(ofCycle);
         var actions = intents.unstored();
         var cycle = new SavedCycle(
-                counted.mark(),
+                clock.ticker().mark(),
                 history.recordedAt(),
                 history.ticks(),
                 violations.cycles(),

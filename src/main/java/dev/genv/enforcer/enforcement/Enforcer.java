@@ -1,29 +1,35 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.action.Safeguards;
-import dev.genv.enforcer.enforcement.action.Terminations;
-import dev.genv.enforcer.enforcement.history.History;
+import dev.genv.enforcer.enforcement.ActionDispatcher.Execution;
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.ObservationCollector;
+import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Plan;
 import io.quarkus.arc.All;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -36,53 +42,42 @@ public final class Enforcer {
     private static final Duration PERHAPS_SIGNALLED = Duration.ofSeconds(60);
 
     private final EnforcerConfig config;
+    private final CycleStore store;
+    private final List<CycleListener> listeners;
+    private final Ticker ticker;
+    private final CycleClock clock;
     private final HostWorkers workers;
     private final ObservationCollector collector;
     private final History history;
     private final Terminations terminations;
     private final Safeguards safeguards;
-    private final ActionIntents intents;
     private final ActionDispatcher dispatcher;
-    private final ViolationRegistry registry;
-    private final CycleRecorder recorder;
-    private final List<CycleListener> listeners;
-    private final Ticker ticker;
+    private final NextActions nextActions;
+    private final ProblemLog problems;
     private final AtomicBoolean running = new AtomicBoolean();
     private final Instant startedAt;
     private final long createdAt;
     private volatile @Nullable Latest latest;
 
-    /** Creates an enforcer that calls the listeners at the end of every cycle. Everything is restored by then. */
+    /** Creates an enforcer that continues from what is stored, and calls the listeners at the end of every cycle. */
     @Inject
-    Enforcer(
-            EnforcerConfig config,
-            Restoration restoration,
-            HostWorkers workers,
-            ObservationCollector collector,
-            History history,
-            Terminations terminations,
-            Safeguards safeguards,
-            ActionIntents intents,
-            ActionDispatcher dispatcher,
-            ViolationRegistry registry,
-            CycleRecorder recorder,
-            @All List<CycleListener> listeners,
-            Ticker ticker) {
+    Enforcer(EnforcerConfig config, CycleStore store, @All List<CycleListener> listeners, Ticker ticker) {
         this.config = config;
-        this.workers = workers;
-        this.collector = collector;
-        this.history = history;
-        this.terminations = terminations;
-        this.safeguards = safeguards;
-        this.intents = intents;
-        this.dispatcher = dispatcher;
-        this.registry = registry;
-        this.recorder = recorder;
+        this.store = store;
         this.listeners = List.copyOf(listeners);
         this.ticker = ticker;
-        if (restoration.hasLost()) {
-            safeguards.holdSigterm(
-                    Objects.requireNonNullElse(config.safetyLimits().killAfter(), PERHAPS_SIGNALLED));
+        var limits = config.safetyLimits();
+        clock = new CycleClock(ticker, config.interval());
+        workers = new HostWorkers(config.hosts(), config.remote(), ticker);
+        collector = new ObservationCollector(config.observationTimeout(), ticker);
+        history = new History(config.enforcement(), config.interval(), clock.ticker());
+        terminations = new Terminations(limits.killAfter(), limits.compliancePeriod(), clock.ticker());
+        safeguards = new Safeguards(config.mode(), config.enforcement(), limits.maxTerminations(), clock.ticker());
+        dispatcher = new ActionDispatcher(config, workers, store.intents(), terminations, ticker);
+        nextActions = new NextActions(safeguards, terminations, ticker);
+        problems = new ProblemLog(config.quiet());
+        if (store.restore(clock, terminations, history, ticker.now())) {
+            safeguards.holdSigterm(Objects.requireNonNullElse(limits.killAfter(), PERHAPS_SIGNALLED));
         }
         startedAt = ticker.now();
         createdAt = ticker.mark();
@@ -110,11 +105,11 @@ public final class Enforcer {
                 report = cycle(age);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                report = recorder.failed(age, "interrupted");
+                report = failed(age, "interrupted");
             } catch (RuntimeException
                     | Error e) { // errors too, for example a lack of memory: the next cycle may succeed
                 LOG.error("A cycle failed; the next one starts as scheduled", e);
-                report = recorder.failed(age, e.toString());
+                report = failed(age, e.toString());
             }
             latest = new Latest(report, ticker.mark());
             notifyListeners(report);
@@ -137,10 +132,10 @@ public final class Enforcer {
         history.record(plan);
         var review = terminations.review(plan, fleet, history);
         var orders = safeguards.screen(review.actions(), fleet, history);
-        recorder.announce(plan);
-        var begun = intents.begin(orders); // on the disk before the first signal
+        ActionLog.logNew(store.registry().unknown(plan.violations())); // before the actions that follow from them
+        var begun = store.intents().begin(orders); // on the disk before the first signal
         var execution = dispatcher.execute(orders, begun, age);
-        return recorder.record(age, fleet, plan, review.records(), orders, execution);
+        return record(age, fleet, plan, review.records(), orders, execution);
     }
 
     /** Observes the present hosts, and verifies whether these processes have exited. */
@@ -153,8 +148,90 @@ public final class Enforcer {
     /** Returns the processes for which the hosts verify whether they have exited. */
     private Set<HostProcess> processesToVerify() {
         var processes = new HashSet<>(terminations.all());
-        processes.addAll(registry.processesToVerify());
+        processes.addAll(store.registry().processesToVerify());
         return processes;
+    }
+
+    /** Records a cycle that came to its end: in the log, in the registry, as events, and for the decisions of later cycles. */
+    private CycleReport record(
+            ObservationAge age,
+            Fleet fleet,
+            Plan plan,
+            List<ActionRecord> reviewed,
+            List<Order> orders,
+            Execution execution) {
+        var actions = Stream.of(execution.late(), reviewed, execution.records())
+                .flatMap(List::stream)
+                .toList();
+        safeguards.record(execution.records());
+        var general = Stream.concat(
+                        store.problems().stream(), listeners.stream().flatMap(listener -> listener.problems().stream()))
+                .toList();
+        var ofHosts = Stream.concat(safeguards.problems(orders).stream(), plan.problems().stream())
+                .toList();
+        var reported = HostProblems.addTo(HostProblems.addDeniedPrivileges(fleet, actions), general, ofHosts);
+        var changes = problems.log(reported.snapshots());
+        var next = nextActions.of(plan, fleet, orders, execution.records());
+        clock.endCycle();
+        var update = store.registry().record(plan, fleet, actions, next, config::effectiveMode);
+        store.intents().recorded(actions, update.actions());
+        var events = store.events().number(ticker.now(), contents(changes, update));
+        store.commit(events, fleet.at(), clock, terminations, history);
+        store.registry().publish();
+        store.events().publish(events);
+        ActionLog.logEnd(fleet, update);
+        return new CycleReport(
+                age.begunAt(),
+                age.elapsed(),
+                resultOf(fleet, actions),
+                reported,
+                plan,
+                actions,
+                update.appeared(),
+                null);
+    }
+
+    /** Returns the events in their order: problems, new violations, actions, resolved violations. */
+    private static List<EventContent> contents(ProblemLog.Changes problems, ViolationRegistry.Update update) {
+        var events = new ArrayList<EventContent>();
+        problems.ended().forEach(each -> events.add(new EventContent.ProblemEnded(each.host(), each.problem())));
+        problems.began().forEach(each -> events.add(new EventContent.ProblemBegan(each.host(), each.problem())));
+        update.appeared().forEach(each -> events.add(new EventContent.ViolationOpened(each)));
+        events.addAll(update.notes());
+        update.resolved().forEach(each -> events.add(new EventContent.ViolationResolved(each)));
+        return events;
+    }
+
+    /** Reports a cycle that failed. It lets no grace pass. */
+    private CycleReport failed(ObservationAge age, String why) {
+        return new CycleReport(
+                age.begunAt(),
+                age.elapsed(),
+                CycleResult.FAILED,
+                new Fleet(List.of(), config.remote()),
+                Plan.EMPTY,
+                List.of(),
+                List.of(),
+                HostProblems.escape(why));
+    }
+
+    private static CycleResult resultOf(Fleet fleet, List<ActionRecord> actions) {
+        if (!fleet.snapshots().stream().allMatch(Snapshot::isObservedCompletely)) {
+            return CycleResult.INCOMPLETE;
+        }
+        return actions.stream().anyMatch(action -> action.result().outcome().isFailure())
+                ? CycleResult.ACTION_FAILED
+                : CycleResult.SUCCESS;
+    }
+
+    private void notifyListeners(CycleReport report) {
+        for (var listener : listeners) {
+            try {
+                listener.record(report);
+            } catch (RuntimeException | Error e) {
+                LOG.error("A listener failed", e);
+            }
+        }
     }
 
     /** Starts nothing new from now on, and stops the waits of a running cycle. */
@@ -185,15 +262,5 @@ public final class Enforcer {
     public Duration sinceLatest() {
         var last = latest;
         return ticker.since(last == null ? createdAt : last.endedAt());
-    }
-
-    private void notifyListeners(CycleReport report) {
-        for (var listener : listeners) {
-            try {
-                listener.record(report);
-            } catch (RuntimeException | Error e) {
-                LOG.error("A listener failed", e);
-            }
-        }
     }
 }

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.history.History.Enforcement;
+import dev.genv.enforcer.enforcement.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;

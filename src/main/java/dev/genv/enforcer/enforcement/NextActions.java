@@ -1,7 +1,5 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.action.Safeguards;
-import dev.genv.enforcer.enforcement.action.Terminations;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;

@@ -96,6 +96,11 @@ public record Environment(
         return Optional.of(Objects.requireNonNullElseGet(ownership.account(), () -> Long.toString(uid)));
     }
 
+    /** Returns that user if its owner is not disputed. */
+    public Optional<String> undisputedUser() {
+        return ownership.isDisputed() ? Optional.empty() : user();
+    }
+
     /**
      * What other sources say about the recorded owner of an environment.
      *

@@ -3,6 +3,8 @@ package dev.genv.enforcer.model;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -96,8 +98,23 @@ public record GpuProcess(
         return Memory.ZERO;
     }
 
+    /** The id of the environment that it names, which may or may not exist; empty if it names none, or if that is unknown. */
+    public Optional<String> environmentId() {
+        return membership instanceof Membership.InEnvironment(var eid) ? Optional.of(eid) : Optional.empty();
+    }
+
+    /** Returns its environment among these, by their ids. */
+    public Optional<Environment> environment(Map<String, Environment> environments) {
+        return environmentId().map(environments::get);
+    }
+
     public boolean names(String eid) {
         return membership instanceof Membership.InEnvironment(var own) && own.equals(eid);
+    }
+
+    /** Whether the machine needs it. */
+    public boolean isProtected() {
+        return immunity != null && immunity.kind() == Immunity.Kind.PROTECTED;
     }
 
     /**

@@ -182,9 +182,10 @@ public record Snapshot(
     public Map<String, List<GpuProcess>> processesByEnvironment() {
         var byEnvironment = new HashMap<String, List<GpuProcess>>();
         for (var process : processes) {
-            if (process.membership() instanceof Membership.InEnvironment(var eid)) {
-                byEnvironment.computeIfAbsent(eid, _ -> new ArrayList<>()).add(process);
-            }
+            process.environmentId()
+                    .ifPresent(eid -> byEnvironment
+                            .computeIfAbsent(eid, _ -> new ArrayList<>())
+                            .add(process));
         }
         return byEnvironment;
     }
@@ -291,6 +292,14 @@ public record Snapshot(
 
         /** Returns them with when the host answered last, and how long that took. */
         public HostDetails with(@Nullable Instant otherObserved, Duration otherDuration) {
+            return with(otherObserved, otherDuration, missingPrivileges);
+        }
+
+        public HostDetails withMissingPrivileges(List<String> others) {
+            return with(lastObserved, duration, others);
+        }
+
+        private HostDetails with(@Nullable Instant otherObserved, Duration otherDuration, List<String> otherMissing) {
             return new HostDetails(
                     reached,
                     otherObserved,
@@ -298,24 +307,7 @@ public record Snapshot(
                     machine,
                     ticks,
                     ended,
-                    missingPrivileges,
-                    readOnlyReason,
-                    lockWait,
-                    driver,
-                    accounts,
-                    hasGenv,
-                    devices);
-        }
-
-        public HostDetails withMissingPrivileges(List<String> others) {
-            return new HostDetails(
-                    reached,
-                    lastObserved,
-                    duration,
-                    machine,
-                    ticks,
-                    ended,
-                    others,
+                    otherMissing,
                     readOnlyReason,
                     lockWait,
                     driver,

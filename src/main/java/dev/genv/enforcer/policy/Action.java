@@ -3,7 +3,6 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -16,8 +15,7 @@ public sealed interface Action {
     default String environmentId() {
         return switch (this) {
             case Detach detach -> detach.environment().eid();
-            case Terminate terminate ->
-                terminate.process().membership() instanceof Membership.InEnvironment(var eid) ? eid : "";
+            case Terminate terminate -> terminate.process().environmentId().orElse("");
         };
     }
 

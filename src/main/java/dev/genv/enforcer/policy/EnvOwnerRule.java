@@ -8,8 +8,12 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.Rule.RuleBasis;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -18,54 +22,46 @@ import java.util.stream.Stream;
  * Violated by a process that names the environment of another user, and by an environment whose owner is disputed. Users can forge
  * most of the compared data, so the rule terminates a process only if the kernel's uids prove that it is a stranger.
  */
-final class EnvOwnerRule implements Rule {
-    private static final RuleDefinition DEFINITION = new RuleDefinition(
+final class EnvOwnerRule {
+    static final RuleDefinition DEFINITION = new RuleDefinition(
             "env-owner",
             "Environment of another user or of a disputed owner",
             "Run `genv activate --gpus 1` in a new shell of your own, then start the job in that shell.",
             RuleMode.AUDIT,
-            RuleScope.HOST,
             RuleBasis.UIDS,
             Set.of(SnapshotPart.ENVIRONMENTS),
             List.of(new RuleSetting("env-owner", RuleSetting.Kind.MODE, """
                 Processes that run under another uid than the environment that they name, and environments whose recorded owners \
                 disagree. `enforce` terminates a process only if the kernel proves that it belongs to another user. Use `audit` \
                 first: a container that runs under another uid than its environment is such a process.\
-                """)));
+                """)),
+            Rule.ofHost(EnvOwnerRule::check));
 
     /** The largest number of findings of each kind on a machine: users choose how many the state contains. */
     static final int MAX_FINDINGS = 100;
 
-    @Override
-    public RuleDefinition definition() {
-        return DEFINITION;
-    }
+    private EnvOwnerRule() {}
 
-    @Override
-    public RuleResult check(Fleet fleet, RuleContext context) {
-        var findings = new ArrayList<RuleFinding>();
-        var problems = new ArrayList<HostProblem>();
-        for (var snapshot : DEFINITION.checkable(fleet)) {
-            var disputed = snapshot.environments().stream()
-                    .filter(environment -> environment.ownership().isDisputed())
-                    .toList();
-            var strangers = Stranger.of(snapshot);
-            disputed.stream()
-                    .limit(MAX_FINDINGS)
-                    .map(environment -> disputed(fleet, snapshot, environment))
-                    .forEach(findings::add);
-            // Processes that can be terminated come first, so that others cannot displace them.
-            var proven = strangers.stream().filter(Stranger::isProven).toList();
-            var unproven =
-                    strangers.stream().filter(stranger -> !stranger.isProven()).toList();
-            Stream.concat(proven.stream(), unproven.stream().limit(MAX_FINDINGS))
-                    .map(stranger -> stranger(fleet, snapshot, stranger))
-                    .forEach(findings::add);
-            if (disputed.size() > MAX_FINDINGS || unproven.size() > MAX_FINDINGS) {
-                problems.add(tooMany(snapshot.host(), disputed.size(), strangers.size()));
-            }
-        }
-        return new RuleResult(findings, problems);
+    private static RuleResult check(Snapshot snapshot, RuleContext context) {
+        var disputed = snapshot.environments().stream()
+                .filter(environment -> environment.ownership().isDisputed())
+                .toList();
+        var strangers = Stranger.of(snapshot);
+        // Processes that can be terminated are all listed, so that others cannot displace them.
+        var proven = strangers.stream().filter(Stranger::isProven).toList();
+        var unproven =
+                strangers.stream().filter(stranger -> !stranger.isProven()).toList();
+        var listed = Stream.concat(proven.stream(), unproven.stream().limit(MAX_FINDINGS));
+        var findings = Stream.concat(
+                disputed.stream()
+                        .limit(MAX_FINDINGS)
+                        .map(environment -> disputed(context.fleet(), snapshot, environment)),
+                listed.map(stranger -> stranger(snapshot, context, stranger)));
+        return new RuleResult(
+                findings.toList(),
+                disputed.size() > MAX_FINDINGS || unproven.size() > MAX_FINDINGS
+                        ? List.of(tooMany(snapshot.host(), disputed.size(), strangers.size()))
+                        : List.of());
     }
 
     private static HostProblem tooMany(String host, int disputed, int strangers) {
@@ -76,21 +72,21 @@ final class EnvOwnerRule implements Rule {
                         .formatted(disputed, strangers, MAX_FINDINGS));
     }
 
-    private static RuleFinding stranger(Fleet fleet, Snapshot snapshot, Stranger stranger) {
+    private static RuleFinding stranger(Snapshot snapshot, RuleContext context, Stranger stranger) {
         var environment = stranger.environment();
         var process = stranger.process();
-        var message = Messages.on(fleet, snapshot.host())
-                + "Process %d of uid %d names environment %s of uid %d"
-                        .formatted(process.pid(), process.uid(), SafeText.escape(environment.eid()), environment.uid());
+        var message = "Process %d of uid %d names environment %s of uid %d"
+                .formatted(process.pid(), process.uid(), SafeText.escape(environment.eid()), environment.uid());
         var finding = RuleFinding.ofProcess(
                 DEFINITION,
+                context,
                 snapshot,
                 process,
                 message,
                 environment.user().orElse(null),
                 environment.eid(),
                 process.devices());
-        return stranger.isProven() ? finding : new RuleFinding(finding.violation(), List.of());
+        return stranger.isProven() ? finding : finding.withoutActions();
     }
 
     private static RuleFinding disputed(Fleet fleet, Snapshot snapshot, Environment environment) {

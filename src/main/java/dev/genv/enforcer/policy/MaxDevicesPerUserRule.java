@@ -4,10 +4,16 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Holdings.ConfirmedOwners;
 import dev.genv.enforcer.policy.Holdings.Holding;
 import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.Rule.RuleBasis;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
@@ -17,19 +23,19 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Violated by a user whose environments hold more devices than allowed on all machines together. */
-final class MaxDevicesPerUserRule implements Rule {
+final class MaxDevicesPerUserRule {
     static final RuleDefinition DEFINITION = new RuleDefinition(
             "max-devices-per-user",
             "More GPUs than a user may hold",
             """
-                Stop the job on a GPU N that you do not need, then detach this GPU with `genv detach --index N` in the shell of its \
-                environment. Without `--index`, genv detaches all GPUs of the environment.\
-                """,
+            Stop the job on a GPU N that you do not need, then detach this GPU with `genv detach --index N` in the shell of its \
+            environment. Without `--index`, genv detaches all GPUs of the environment.\
+            """,
             RuleMode.ENFORCE,
-            RuleScope.FLEET,
-            RuleBasis.LISTED_PROCESSES,
+            RuleBasis.ATTACHMENTS,
             // Without a complete process list, idle devices are unknown, and a running job might lose its device first.
             Set.of(
                     SnapshotPart.PROCESSES,
@@ -38,47 +44,50 @@ final class MaxDevicesPerUserRule implements Rule {
                     SnapshotPart.ATTACHMENTS),
             List.of(
                     new RuleSetting("max-devices-per-user", RuleSetting.Kind.LIMIT, """
-                Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no \
-                limit.\
-                """),
+                        Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no \
+                        limit.\
+                        """),
                     new RuleSetting("max-devices-for-user", RuleSetting.Kind.LIMITS_OF_USERS, """
-                Limits of single users, instead of the general one. They also apply without a general limit. Separate them by \
-                commas or blanks.\
-                """),
+                        Limits of single users, instead of the general one. They also apply without a general limit. Separate them by \
+                        commas or blanks.\
+                        """),
                     new RuleSetting("max-devices-per-user-mode", RuleSetting.Kind.MODE, """
-                Users whose environments have more GPUs attached than allowed. `enforce` detaches the surplus and terminates the \
-                processes of those environments on it. Without a limit this has no effect.\
-                """)));
+                        Users whose environments have more GPUs attached than allowed. `enforce` detaches the surplus and terminates the \
+                        processes of those environments on it. Without a limit this has no effect.\
+                        """)),
+            MaxDevicesPerUserRule::check);
 
-    @Override
-    public RuleDefinition definition() {
-        return DEFINITION;
-    }
+    private MaxDevicesPerUserRule() {}
 
-    @Override
-    public RuleResult check(Fleet fleet, RuleContext context) {
+    private static RuleResult check(List<Snapshot> checkable, RuleContext context) {
         var limits = context.limits();
         if (limits.equals(Limits.NONE)) {
             return new RuleResult(List.of());
         }
+        var fleet = context.fleet();
         var held = new TreeMap<String, List<Holding>>();
         var problems = new ArrayList<HostProblem>();
         var owners = new ConfirmedOwners(fleet);
-        for (var snapshot : DEFINITION.checkable(fleet)) {
-            var ending = context.ending().on(snapshot.host());
-            var holdings = new Holdings(snapshot, ending, fleet.appearances(), owners);
+        for (var snapshot : checkable) {
+            var holdings = new Holdings(snapshot, context, owners);
             holdings.byUser()
                     .forEach((user, more) ->
                             held.computeIfAbsent(user, _ -> new ArrayList<>()).addAll(more));
-            problems.addAll(holdings.problems());
+            holdings.uncounted()
+                    .map(environment -> new HostProblem(
+                            snapshot.host(),
+                            ProblemCode.ENVIRONMENT_USER_UNKNOWN,
+                            "Environment %s has neither a user name nor a uid other than 0: it counts in no quota"
+                                    .formatted(SafeText.escape(environment.eid()))))
+                    .forEach(problems::add);
         }
         var hosts = hostsByUser(fleet);
         var findings = new ArrayList<RuleFinding>();
         held.forEach((user, devices) -> limits.limitFor(user).ifPresent(limit -> {
             if (devices.size() > limit) {
-                var where = fleet.remote() ? " on %d hosts".formatted(hosts.getOrDefault(user, 0)) : "";
                 var surplus = Surplus.of(devices, devices.size() - limit, fleet.appearances());
-                findings.add(finding(user, devices, surplus, where));
+                var onHosts = MemoryRules.onHosts(fleet, hosts.getOrDefault(user, 0));
+                findings.add(finding(user, devices, surplus, onHosts));
                 problems.addAll(surplus.problems(user));
             }
         }));
@@ -86,18 +95,15 @@ final class MaxDevicesPerUserRule implements Rule {
     }
 
     private static RuleFinding finding(String user, List<Holding> held, Surplus surplus, String onHosts) {
-        var actions = new ArrayList<Action>();
-        for (var holding : surplus.chosen()) {
-            for (var share : holding.shares()) {
-                actions.add(
-                        new Action.Detach(holding.host(), share.environment(), holding.device(), share.attachment()));
-            }
-            for (var process : holding.processes()) {
-                actions.add(new Action.Terminate(holding.host(), process));
-            }
-        }
+        var actions = surplus.chosen().stream()
+                .flatMap(MaxDevicesPerUserRule::actions)
+                .toList();
         var message = "User %s is using %d devices%s which is %d more than the maximum allowed"
-                .formatted(SafeText.escape(user), held.size(), onHosts, surplus.size());
+                .formatted(
+                        SafeText.escape(user),
+                        held.size(),
+                        onHosts,
+                        surplus.chosen().size() + surplus.undecided().size());
         var where = held.stream().map(Holding::host).collect(Collectors.toUnmodifiableSet());
         var violation = new Violation(
                 DEFINITION,
@@ -123,12 +129,20 @@ final class MaxDevicesPerUserRule implements Rule {
     private static Map<String, Integer> hostsByUser(Fleet fleet) {
         var hosts = new HashMap<String, Integer>();
         for (var snapshot : fleet.snapshots()) {
-            Set<String> users = snapshot.environments().stream()
+            snapshot.environments().stream()
                     .flatMap(environment -> environment.user().stream())
-                    .collect(Collectors.toSet());
-            users.forEach(user -> hosts.merge(user, 1, Integer::sum));
+                    .distinct()
+                    .forEach(user -> hosts.merge(user, 1, Integer::sum));
         }
         return hosts;
+    }
+
+    private static Stream<Action> actions(Holding holding) {
+        return Stream.concat(
+                holding.shares().stream()
+                        .map(share -> new Action.Detach(
+                                holding.host(), share.environment(), holding.device(), share.attachment())),
+                holding.processes().stream().map(process -> new Action.Terminate(holding.host(), process)));
     }
 
     /**
@@ -138,7 +152,7 @@ final class MaxDevicesPerUserRule implements Rule {
      * @param undecided the devices that only the recorded times would choose. Every user can write these times, so another user may have
      *     forged an attachment with an old time, and then the real one and its processes would be lost
      */
-    record Surplus(List<Holding> chosen, List<Holding> undecided) {
+    private record Surplus(List<Holding> chosen, List<Holding> undecided) {
         static Surplus of(List<Holding> held, int count, Appearances appearances) {
             var sorted = held.stream().sorted(Holding.LEAST_HARM).toList();
             var first = sorted.subList(0, count);
@@ -149,10 +163,6 @@ final class MaxDevicesPerUserRule implements Rule {
             return new Surplus(
                     first.stream().filter(holding -> !holding.isUnproven()).toList(),
                     first.stream().filter(Holding::isUnproven).toList());
-        }
-
-        int size() {
-            return chosen.size() + undecided.size();
         }
 
         List<HostProblem> problems(String user) {

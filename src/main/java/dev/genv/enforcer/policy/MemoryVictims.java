@@ -1,6 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
@@ -12,7 +11,7 @@ import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -35,52 +34,67 @@ public final class MemoryVictims {
             .thenComparing(MemoryUse::host);
 
     private final List<Load> loads = new ArrayList<>();
-    private final Map<HostProcess, List<Load>> loadsOf = new HashMap<>();
-    private final Map<HostProcess, MemoryUse> victims = new LinkedHashMap<>();
+    /** What each process uses in each load. */
+    private final Map<HostProcess, Map<Load, BigInteger>> sizes = new HashMap<>();
+
+    private final Set<HostProcess> victims = new LinkedHashSet<>();
     private final ExpectedExits exits;
 
     /**
      * Chooses among the processes that use more memory than allowed. Processes that are expected to exit are treated as gone; overdue ones,
      * which did not exit in time, are not, and are chosen before all others.
      */
-    public MemoryVictims(ExpectedExits exits) {
+    MemoryVictims(ExpectedExits exits) {
         this.exits = exits;
     }
 
     /** Adds processes that together use more memory than allowed. */
-    public void add(Memory allowed, List<MemoryUse> uses) {
+    void add(Memory allowed, List<MemoryUse> uses) {
         var staying = uses.stream()
-                .filter(use -> isOverdue(use) || !exits.on(use.host()).test(use.process()))
+                .filter(use -> exits.isOverdue(use.target()) || !exits.isGone(use.target()))
                 .toList();
-        var load = new Load(allowed, staying);
+        var load = new Load(staying);
+        load.excess = BigInteger.valueOf(-allowed.bytes());
         loads.add(load);
-        staying.forEach(use ->
-                loadsOf.computeIfAbsent(use.target(), _ -> new ArrayList<>()).add(load));
+        for (var use : staying) {
+            var size = BigInteger.valueOf(use.memory().bytes());
+            load.excess = load.excess.add(size);
+            sizes.computeIfAbsent(use.target(), _ -> new HashMap<>()).put(load, size);
+        }
     }
 
-    private boolean isOverdue(MemoryUse use) {
-        return exits.overdueOn(use.host()).test(use.process());
+    Set<HostProcess> choose() {
+        for (var load : loads) {
+            relieve(load, use -> exits.isOverdue(use.target()));
+            relieve(load, use -> !exits.isOverdue(use.target()));
+        }
+        // Without each victim that a later one made unnecessary, in the order of choice.
+        for (var victim : List.copyOf(victims)) {
+            giveBack(victim);
+            if (sizesOf(victim).keySet().stream().anyMatch(Load::isOver)) {
+                take(victim);
+            }
+        }
+        return Set.copyOf(victims);
     }
 
-    public Set<HostProcess> choose() {
-        loads.forEach(this::relieve);
-        prune();
-        return Set.copyOf(victims.keySet());
-    }
-
-    private void relieve(Load load) {
-        relieve(load, this::isOverdue);
-        relieve(load, use -> !isOverdue(use));
+    /**
+     * Returns the terminations of the chosen ones among these. A process that another rule terminates also frees memory here, so its action
+     * names both rules.
+     */
+    static List<Action> terminations(List<MemoryUse> uses, Set<HostProcess> chosen, ExpectedExits exits) {
+        return uses.stream()
+                .filter(use -> chosen.contains(use.target())
+                        || (exits.terminated().contains(use.target()) && use.isPositive()))
+                .<Action>map(use -> new Action.Terminate(use.host(), use.process()))
+                .toList();
     }
 
     /** Takes the smallest process that frees enough; if there is none, the largest one, and repeats. */
     private void relieve(Load load, Predicate<MemoryUse> candidates) {
         var bySize = new TreeMap<Memory, TreeSet<MemoryUse>>();
         for (var use : load.staying) {
-            if (candidates.test(use)
-                    && use.isEndable()
-                    && use.memory().compareTo(Memory.ZERO) > 0
-                    && !victims.containsKey(use.target())) {
+            if (candidates.test(use) && use.isEndable() && use.isPositive() && !victims.contains(use.target())) {
                 bySize.computeIfAbsent(use.memory(), _ -> new TreeSet<>(NEWEST_FIRST))
                         .add(use);
             }
@@ -88,35 +102,25 @@ public final class MemoryVictims {
         while (load.isOver() && !bySize.isEmpty()) { // immune processes alone may exceed the capacity
             var size = bySize.ceilingKey(load.excessUpTo(bySize.lastKey()));
             var equals = bySize.getOrDefault(size, new TreeSet<>(NEWEST_FIRST));
-            take(equals.removeFirst());
+            take(equals.removeFirst().target());
             if (equals.isEmpty()) {
                 bySize.remove(size);
             }
         }
     }
 
-    /** Removes each victim that a later one made unnecessary, in the order of choice. */
-    private void prune() {
-        for (var victim : List.copyOf(victims.values())) {
-            giveBack(victim);
-            if (loadsOf(victim).stream().anyMatch(Load::isOver)) {
-                take(victim);
-            }
-        }
+    private void take(HostProcess victim) {
+        victims.add(victim);
+        sizesOf(victim).forEach((load, size) -> load.excess = load.excess.subtract(size));
     }
 
-    private void take(MemoryUse victim) {
-        victims.put(victim.target(), victim);
-        loadsOf(victim).forEach(load -> load.used = load.used.subtract(load.sizeOf(victim)));
+    private void giveBack(HostProcess victim) {
+        victims.remove(victim);
+        sizesOf(victim).forEach((load, size) -> load.excess = load.excess.add(size));
     }
 
-    private void giveBack(MemoryUse victim) {
-        victims.remove(victim.target());
-        loadsOf(victim).forEach(load -> load.used = load.used.add(load.sizeOf(victim)));
-    }
-
-    private List<Load> loadsOf(MemoryUse use) {
-        return loadsOf.getOrDefault(use.target(), List.of());
+    private Map<Load, BigInteger> sizesOf(HostProcess process) {
+        return sizes.getOrDefault(process, Map.of());
     }
 
     /** The memory that a process uses, as far as it counts; zero if it is unknown, so that no process is terminated for it. */
@@ -129,38 +133,31 @@ public final class MemoryVictims {
         private boolean isEndable() {
             return process.immunity() == null && !(process.membership() instanceof Membership.Unknown);
         }
-    }
 
-    /** The memory that the remaining processes use. It may overflow a memory amount, because sums are also reduced. */
-    private static final class Load {
-        private final Memory allowed;
-        private final List<MemoryUse> staying;
-        private final Map<HostProcess, Memory> sizes = new HashMap<>();
-        private BigInteger used = BigInteger.ZERO;
-
-        Load(Memory allowed, List<MemoryUse> staying) {
-            this.allowed = allowed;
-            this.staying = staying;
-            staying.forEach(use -> sizes.put(use.target(), use.memory()));
-            staying.forEach(use -> used = used.add(sizeOf(use)));
+        private boolean isPositive() {
+            return memory.compareTo(Memory.ZERO) > 0;
         }
 
-        /** A process uses different amounts of memory in different loads. */
-        BigInteger sizeOf(MemoryUse use) {
-            return BigInteger.valueOf(
-                    sizes.getOrDefault(use.target(), Memory.ZERO).bytes());
+        static Memory sum(List<MemoryUse> uses) {
+            return uses.stream().map(MemoryUse::memory).reduce(Memory.ZERO, Memory::plus);
+        }
+    }
+
+    /** Processes, and what those that remain use above what is allowed. It may overflow a memory amount, because it is also reduced. */
+    private static final class Load {
+        private final List<MemoryUse> staying;
+        private BigInteger excess = BigInteger.ZERO;
+
+        Load(List<MemoryUse> staying) {
+            this.staying = staying;
         }
 
         boolean isOver() {
-            return excess().signum() > 0;
+            return excess.signum() > 0;
         }
 
         Memory excessUpTo(Memory most) {
-            return new Memory(excess().min(BigInteger.valueOf(most.bytes())).longValueExact());
-        }
-
-        private BigInteger excess() {
-            return used.subtract(BigInteger.valueOf(allowed.bytes()));
+            return new Memory(excess.min(BigInteger.valueOf(most.bytes())).longValueExact());
         }
     }
 
@@ -172,12 +169,7 @@ public final class MemoryVictims {
      * @param uid the user of the processes; null if the uids are unknown
      */
     public record MemoryShare(
-            String host,
-            Environment environment,
-            int device,
-            @Nullable Long uid,
-            Memory capacity,
-            List<GpuProcess> processes) {
+            Environment environment, int device, @Nullable Long uid, Memory capacity, List<MemoryUse> uses) {
         private static final Comparator<@Nullable Long> UID = Comparator.nullsFirst(Comparator.naturalOrder());
 
         /** Returns the shares of all environments with a capacity on their attached devices, in a fixed order. */
@@ -186,54 +178,33 @@ public final class MemoryVictims {
             var processes = snapshot.processesByEnvironment();
             for (var environment : snapshot.environments()) {
                 var own = processes.getOrDefault(environment.eid(), List.of());
-                environment.capacity().ifPresent(capacity -> {
-                    if (!own.isEmpty()) {
-                        snapshot.devices().stream()
+                environment
+                        .capacity()
+                        .filter(_ -> !own.isEmpty())
+                        .ifPresent(capacity -> snapshot.devices().stream()
                                 .filter(device -> device.isAttachedTo(environment.eid()))
-                                .forEach(device -> shares.addAll(of(snapshot, environment, device, capacity, own)));
-                    }
-                });
+                                .forEach(device -> byUser(snapshot, environment, device.index(), own)
+                                        .forEach((uid, uses) -> shares.add(
+                                                new MemoryShare(environment, device.index(), uid, capacity, uses)))));
             }
             return shares;
         }
 
-        private static List<MemoryShare> of(
-                Snapshot snapshot,
-                Environment environment,
-                Device device,
-                Memory capacity,
-                List<GpuProcess> processes) {
-            var byUser = new TreeMap<@Nullable Long, List<GpuProcess>>(UID);
+        private static Map<@Nullable Long, List<MemoryUse>> byUser(
+                Snapshot snapshot, Environment environment, int device, List<GpuProcess> processes) {
+            var byUser = new TreeMap<@Nullable Long, List<MemoryUse>>(UID);
             for (var process : processes) {
-                if (process.uses(device.index())) {
-                    var user = snapshot.userOf(process.uid(), environment);
-                    byUser.computeIfAbsent(user, _ -> new ArrayList<>()).add(process);
+                if (process.uses(device)) {
+                    var memory = Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO);
+                    byUser.computeIfAbsent(snapshot.userOf(process.uid(), environment), _ -> new ArrayList<>())
+                            .add(new MemoryUse(snapshot.host(), process, memory));
                 }
             }
-            var shares = new ArrayList<MemoryShare>();
-            byUser.forEach((uid, own) ->
-                    shares.add(new MemoryShare(snapshot.host(), environment, device.index(), uid, capacity, own)));
-            return shares;
-        }
-
-        /** Returns the used memory, as far as it is known. */
-        public Memory used() {
-            return processes.stream().map(this::known).reduce(Memory.ZERO, Memory::plus);
-        }
-
-        List<MemoryUse> uses() {
-            return processes.stream()
-                    .map(process -> new MemoryUse(host, process, known(process)))
-                    .toList();
-        }
-
-        /** Returns the memory of a process; zero if the driver does not report it, so that no process is terminated for it. */
-        public Memory known(GpuProcess process) {
-            return Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO);
+            return byUser;
         }
 
         public boolean isExceeded() {
-            return used().compareTo(capacity) > 0;
+            return MemoryUse.sum(uses).compareTo(capacity) > 0;
         }
     }
 }

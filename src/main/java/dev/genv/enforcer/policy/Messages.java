@@ -3,7 +3,6 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Action.Signal;
 import java.util.List;
@@ -33,14 +32,6 @@ public final class Messages {
         };
     }
 
-    public static String notPermitted(int pid) {
-        return "Not enough permissions to terminate process " + pid;
-    }
-
-    public static String alreadyTerminated(int pid) {
-        return "Process " + pid + " already terminated";
-    }
-
     public static String list(List<Integer> numbers) {
         return numbers.stream().map(String::valueOf).collect(Collectors.joining(","));
     }
@@ -52,6 +43,6 @@ public final class Messages {
 
     /** The id of the environment that a process names, or {@code N/A}. */
     public static String environmentOf(GpuProcess process) {
-        return process.membership() instanceof Membership.InEnvironment(var eid) ? SafeText.escape(eid) : "N/A";
+        return process.environmentId().map(SafeText::escape).orElse("N/A");
     }
 }

@@ -83,12 +83,12 @@ public final class Policy {
         var ending = expected;
         var findings = new ArrayList<RuleFinding>();
         var problems = new ArrayList<HostProblem>();
-        for (var rule : Rules.all()) {
-            var config = configOf(rule.definition());
+        for (var rule : Rules.definitions()) {
+            var config = configOf(rule);
             if (config.mode() == RuleMode.OFF) {
                 continue;
             }
-            var result = rule.check(fleet, new RuleContext(ending, config.limits(), idle));
+            var result = rule.check(new RuleContext(fleet, ending, config.limits(), idle));
             findings.addAll(result.findings());
             problems.addAll(result.problems());
             if (config.mode() == RuleMode.ENFORCE) {

@@ -11,34 +11,31 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Predicate;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
-/** A rule. It checks the whole fleet, because a user's quota spans machines. It has no state. */
+/** What a rule checks: the whole fleet, because a user's quota spans machines. It has no state. */
+@FunctionalInterface
 public interface Rule {
-    /** Returns the same object in every call. */
-    RuleDefinition definition();
+    /** Returns what it finds on these hosts of the fleet, of which all parts that it requires were observed. */
+    RuleResult check(List<Snapshot> hosts, RuleContext context);
 
-    RuleResult check(Fleet fleet, RuleContext context);
+    /** Returns a rule that checks each host by itself. */
+    static Rule ofHost(BiFunction<Snapshot, RuleContext, RuleResult> check) {
+        return (hosts, context) -> {
+            var results = hosts.stream().map(host -> check.apply(host, context)).toList();
+            return new RuleResult(
+                    results.stream().flatMap(each -> each.findings().stream()).toList(),
+                    results.stream().flatMap(each -> each.problems().stream()).toList());
+        };
+    }
 
     /**
-     * What a rule must know besides the fleet.
+     * What a rule must know.
      *
      * @param ending the processes that are treated as gone: they may still violate the rule, but no other process is terminated for what they hold
      */
-    record RuleContext(ExpectedExits ending, Limits limits, IdleLimits idle) {}
-
-    /** A rule that checks each machine by itself. */
-    interface HostRule extends Rule {
-        List<RuleFinding> check(Fleet fleet, Snapshot snapshot);
-
-        @Override
-        default RuleResult check(Fleet fleet, RuleContext context) {
-            return new RuleResult(definition().checkable(fleet).stream()
-                    .flatMap(snapshot -> check(fleet, snapshot).stream())
-                    .toList());
-        }
-    }
+    record RuleContext(Fleet fleet, ExpectedExits ending, Limits limits, IdleLimits idle) {}
 
     /** The result of a rule: its violations, and the problems that prevented a check. */
     record RuleResult(List<RuleFinding> findings, List<HostProblem> problems) {
@@ -53,6 +50,7 @@ public interface Rule {
         /** Creates the finding of a single process that is to be terminated. */
         static RuleFinding ofProcess(
                 RuleDefinition rule,
+                RuleContext context,
                 Snapshot snapshot,
                 GpuProcess process,
                 String message,
@@ -60,9 +58,21 @@ public interface Rule {
                 @Nullable String environment,
                 List<Integer> devices) {
             var host = snapshot.host();
-            var subject = Violation.subjectOf(process.id());
-            var violation = new Violation(rule, host, subject, message, user, environment, devices, List.of(process));
+            var violation = new Violation(
+                    rule,
+                    host,
+                    Violation.subjectOf(process.id()),
+                    Messages.on(context.fleet(), host) + message,
+                    user,
+                    environment,
+                    devices,
+                    List.of(process));
             return new RuleFinding(violation, List.of(new Action.Terminate(host, process)));
+        }
+
+        /** Returns the finding without its actions: it is only reported. */
+        RuleFinding withoutActions() {
+            return new RuleFinding(violation, List.of());
         }
     }
 
@@ -80,46 +90,30 @@ public interface Rule {
             return new ExpectedExits(signalled, overdue, all);
         }
 
-        /** Returns whether a process of this machine is treated as gone. */
-        Predicate<GpuProcess> on(String host) {
-            return process -> {
-                var target = new HostProcess(host, process.id());
-                return signalled.contains(target) || terminated.contains(target);
-            };
+        /** Whether a process is treated as gone. */
+        boolean isGone(HostProcess process) {
+            return signalled.contains(process) || terminated.contains(process);
         }
 
-        /** Returns whether a process of this machine did not exit in time, so that its memory is not freed. */
-        Predicate<GpuProcess> overdueOn(String host) {
-            return process -> {
-                var target = new HostProcess(host, process.id());
-                return overdue.contains(target) && !terminated.contains(target);
-            };
-        }
-
-        boolean isNow(String host, GpuProcess process) {
-            return terminated.contains(new HostProcess(host, process.id()));
+        /** Whether a process did not exit in time, so that its memory is not freed. */
+        boolean isOverdue(HostProcess process) {
+            return overdue.contains(process) && !terminated.contains(process);
         }
     }
 
     /** What a rule rests on. */
     enum RuleBasis {
         LISTED_PROCESSES,
+        /**
+         * The recorded attachments of a user on all hosts. They decide, so the exit of processes does not end a violation. A violation of
+         * another rule is over when its processes exited, or when its host was observed and it was not found.
+         */
+        ATTACHMENTS,
         /** The real uids of processes, and what genv's state says of the environments that they name. */
         UIDS,
         /** The real uids of processes. Nothing that genv's state says matters. */
         REAL_UIDS,
         UNLISTED_PROCESSES
-    }
-
-    /** What a violation of a rule extends over. */
-    enum RuleScope {
-        /** One host. The violation is over when its processes exited, or when the host was observed and it was not found. */
-        HOST,
-        /**
-         * All hosts on which one user holds devices. The recorded attachments decide, so the exit of processes does not end the
-         * violation.
-         */
-        FLEET
     }
 
     /**

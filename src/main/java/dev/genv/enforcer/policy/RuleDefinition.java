@@ -1,10 +1,9 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
-import dev.genv.enforcer.policy.Rule.RuleScope;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleResult;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import java.util.List;
 import java.util.Set;
@@ -19,23 +18,25 @@ import java.util.Set;
  * @param requiredParts the parts of a host that must have been observed before the rule finds anything there
  * @param settings in the order of the documentation, the mode last. A limit, without which the rule does nothing, has the name of the
  *     rule, so the mode has another name then
+ * @param check what it checks
  */
 public record RuleDefinition(
         String name,
         String title,
         String advice,
         RuleMode defaultMode,
-        RuleScope scope,
         RuleBasis basis,
         Set<SnapshotPart> requiredParts,
-        List<RuleSetting> settings) {
+        List<RuleSetting> settings,
+        Rule check) {
 
-    /** Returns the observed hosts on which the rule finds violations, because all required parts were observed. */
-    public List<Snapshot> checkable(Fleet fleet) {
+    /** Checks the observed hosts of which all required parts were observed. */
+    RuleResult check(RuleContext context) {
         var parts = requiredParts.toArray(SnapshotPart[]::new);
-        return fleet.snapshots().stream()
+        var checkable = context.fleet().snapshots().stream()
                 .filter(snapshot -> snapshot.has(parts))
                 .toList();
+        return check.check(checkable, context);
     }
 
     /** Whether the rule acts only on the uids of processes, so that it cannot be enforced where they are not reported. */
@@ -46,6 +47,11 @@ public record RuleDefinition(
     /** Whether what genv's state says can make a process violate the rule. */
     public boolean dependsOnState() {
         return basis != RuleBasis.REAL_UIDS;
+    }
+
+    /** Whether a violation is about the attachments of a user on all hosts, so that it belongs to no host. */
+    public boolean isOfFleet() {
+        return basis == RuleBasis.ATTACHMENTS;
     }
 
     /** Whether a violation depends on the processes or the attachments of all hosts together. */

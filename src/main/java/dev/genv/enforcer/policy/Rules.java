@@ -5,42 +5,33 @@ import java.util.Optional;
 
 /** All rules. */
 public final class Rules {
-    /** In the order of their checks: later rules treat a process that an earlier rule terminates as gone. */
-    private static final List<Rule> ALL = List.of(
-            new NonEnvProcessesRule(),
-            new InactiveEnvProcessesRule(),
-            new EnvDevicesRule(),
-            new MaxDevicesPerUserRule(),
-            new EnvMemoryRule(),
-            new EnvOwnerRule(),
-            new IdleDevicesRule(),
-            new IdleProcessesRule(),
-            new MaxMemoryPerUserRule(),
-            new UnlistedProcessesRule());
-
-    public static final RuleDefinition INACTIVE_ENV_PROCESSES = InactiveEnvProcessesRule.DEFINITION;
+    public static final RuleDefinition INACTIVE_ENV_PROCESSES = ProcessRules.INACTIVE_ENV_PROCESSES;
     public static final RuleDefinition MAX_DEVICES_PER_USER = MaxDevicesPerUserRule.DEFINITION;
-    public static final RuleDefinition MAX_MEMORY_PER_USER = MaxMemoryPerUserRule.DEFINITION;
-    public static final RuleDefinition IDLE_DEVICES = IdleDevicesRule.DEFINITION;
-    public static final RuleDefinition IDLE_PROCESSES = IdleProcessesRule.DEFINITION;
-    public static final RuleDefinition ENV_MEMORY = EnvMemoryRule.DEFINITION;
+    public static final RuleDefinition MAX_MEMORY_PER_USER = MemoryRules.MAX_MEMORY_PER_USER;
+    public static final RuleDefinition IDLE_DEVICES = IdleRules.IDLE_DEVICES;
+    public static final RuleDefinition IDLE_PROCESSES = IdleRules.IDLE_PROCESSES;
+    public static final RuleDefinition ENV_MEMORY = MemoryRules.ENV_MEMORY;
 
-    private static final List<RuleDefinition> DEFINITIONS =
-            ALL.stream().map(Rule::definition).toList();
+    private static final List<RuleDefinition> ALL = List.of(
+            ProcessRules.NON_ENV_PROCESSES,
+            INACTIVE_ENV_PROCESSES,
+            ProcessRules.ENV_DEVICES,
+            MAX_DEVICES_PER_USER,
+            ENV_MEMORY,
+            EnvOwnerRule.DEFINITION,
+            IDLE_DEVICES,
+            IDLE_PROCESSES,
+            MAX_MEMORY_PER_USER,
+            ProcessRules.UNLISTED_PROCESSES);
 
     private Rules() {}
 
-    /** Returns the rules in the order of their checks. */
-    public static List<Rule> all() {
+    /** Returns the rules in the order of their checks: later rules treat a process that an earlier rule terminates as gone. */
+    public static List<RuleDefinition> definitions() {
         return ALL;
     }
 
-    /** Returns what the rules declare, in the order of their checks. */
-    public static List<RuleDefinition> definitions() {
-        return DEFINITIONS;
-    }
-
     public static Optional<RuleDefinition> find(String name) {
-        return DEFINITIONS.stream().filter(rule -> rule.name().equals(name)).findFirst();
+        return ALL.stream().filter(rule -> rule.name().equals(name)).findFirst();
     }
 }

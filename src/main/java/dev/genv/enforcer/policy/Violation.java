@@ -3,7 +3,6 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.Rule.RuleScope;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
@@ -72,7 +71,7 @@ public record Violation(
 
     /** The key, which is the same in every cycle. The key of a violation that spans the fleet names no machine. */
     public Key key() {
-        return new Key(rule, rule.scope() == RuleScope.FLEET ? null : host, subject);
+        return new Key(rule, rule.isOfFleet() ? null : host, subject);
     }
 
     /**

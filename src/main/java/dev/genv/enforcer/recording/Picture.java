@@ -192,7 +192,7 @@ public record Picture(Snapshot snapshot, @Nullable String machine, long ticks) {
             var uses = new HashSet<Use>();
             for (var share : MemoryShare.of(snapshot)) {
                 if (share.isExceeded()) {
-                    share.processes().forEach(process -> uses.add(new Use(process.id(), share.device())));
+                    share.uses().forEach(use -> uses.add(new Use(use.process().id(), share.device())));
                 }
             }
             return uses;

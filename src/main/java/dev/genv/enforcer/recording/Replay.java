@@ -1,8 +1,8 @@
 package dev.genv.enforcer.recording;
 
-import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.History.Delay;
-import dev.genv.enforcer.enforcement.history.History.Enforcement;
+import dev.genv.enforcer.enforcement.History;
+import dev.genv.enforcer.enforcement.History.Delay;
+import dev.genv.enforcer.enforcement.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.Device;

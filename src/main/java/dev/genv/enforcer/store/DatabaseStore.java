@@ -1,6 +1,6 @@
 package dev.genv.enforcer.store;
 
-import dev.genv.enforcer.enforcement.action.Terminations;
+import dev.genv.enforcer.enforcement.Terminations;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.EventLog;
@@ -258,7 +258,8 @@ public final class DatabaseStore implements Store {
     private void leaveOutLargest(Sql sql, Instant at) throws SQLException {
         var bytes = new LinkedHashMap<String, Long>();
         sql.forEach(
-                "SELECT host, SUM(LENGTH(key) + LENGTH(value)) FROM history WHERE host <> '' AND kind <> ? GROUP BY host ORDER BY 2 DESC",
+                "SELECT host, SUM(LENGTH(key) + LENGTH(value)) FROM history WHERE host <> '' AND kind <> ? GROUP BY"
+                        + " host ORDER BY 2 DESC",
                 row -> bytes.put(row.getString(1), row.getLong(2)),
                 TERMINATIONS);
         var sum = bytes.values().stream().mapToLong(Long::longValue).sum();
@@ -296,7 +297,7 @@ public final class DatabaseStore implements Store {
             forgetProcesses(sql);
         }
         var rows = new ViolationRows(sql);
-        var events = EventRows.latest(sql, EventLog.MAX_EVENTS, EventLog.MAX_BYTES);
+        var events = EventRows.latest(sql, EventLog.MAX_EVENTS, EventLog.MAX_SIZE);
         LOG.infof("Read %d events from the database", events.size());
         return new Restored(
                 cycle,
@@ -318,7 +319,8 @@ public final class DatabaseStore implements Store {
     private void forgetProcesses(Sql sql) throws SQLException {
         sql.update("DELETE FROM history WHERE host <> ''");
         sql.update(
-                "UPDATE action SET outcome = 'failed', detail = 'the node was rebooted', planned = NULL WHERE outcome = ?",
+                "UPDATE action SET outcome = 'failed', detail = 'the node was rebooted', planned = NULL WHERE outcome"
+                        + " = ?",
                 ActionRows.PERHAPS);
         writeProcesses(sql);
     }

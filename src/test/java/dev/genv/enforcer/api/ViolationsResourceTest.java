@@ -17,6 +17,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.Plan;
@@ -29,7 +30,6 @@ import jakarta.inject.Inject;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -173,9 +173,10 @@ class ViolationsResourceTest {
             Violation... violations) {
         registry.record(
                 new Plan(List.of(violations), List.of(), List.of()),
-                new ViolationRegistry.CycleOutcome(records, Set.of(), now, next),
-                _ -> RuleMode.ENFORCE,
-                remote(host("gpu-1"), host("gpu-2")));
+                new Fleet(remote(host("gpu-1"), host("gpu-2")).snapshots(), true, now),
+                records,
+                next,
+                _ -> RuleMode.ENFORCE);
         registry.publish();
     }
 

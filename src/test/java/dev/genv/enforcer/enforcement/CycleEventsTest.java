@@ -4,12 +4,12 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -39,30 +39,20 @@ class CycleEventsTest extends EnforcerFixture {
         enforcer.runCycle();
 
         assertThat(events.after(0, 100).events())
-                .extracting(Event::content)
-                .satisfiesExactly(
-                        content -> assertThat(content)
-                                .isInstanceOfSatisfying(EventContent.ViolationOpened.class, each -> {
-                                    assertThat(each.violation().id()).isEqualTo(id);
-                                    assertThat(each.violation().actions()).isEmpty();
-                                }),
-                        content -> assertThat(content)
-                                .isInstanceOfSatisfying(EventContent.ActionRecorded.class, each -> {
-                                    assertThat(each.violation().id()).isEqualTo(id);
-                                    assertThat(each.action().outcome()).isEqualTo(Outcome.SIGNALLED);
-                                    assertThat(each.violation().actions()).containsExactly(each.action());
-                                }),
-                        content -> assertThat(content)
-                                .isInstanceOfSatisfying(
-                                        EventContent.ActionRecorded.class,
-                                        each -> assertThat(each.action().outcome())
-                                                .isEqualTo(Outcome.EXITED)),
-                        content -> assertThat(content)
-                                .isInstanceOfSatisfying(EventContent.ViolationResolved.class, each -> {
-                                    assertThat(each.violation().id()).isEqualTo(id);
-                                    assertThat(each.violation().active()).isFalse();
-                                    assertThat(each.violation().actions()).hasSize(2);
-                                }));
+                .extracting(event -> (EventContent.OfViolation) event.content())
+                .allSatisfy(each -> assertThat(each.violation().id()).isEqualTo(id))
+                .extracting(each -> "%s %s %s"
+                        .formatted(
+                                each.type(),
+                                each.violation().active() ? "active" : "over",
+                                each.violation().actions().stream()
+                                        .map(ActionNote::outcome)
+                                        .toList()))
+                .containsExactly(
+                        "violation_opened active []",
+                        "action active [SIGNALLED]",
+                        "action active [SIGNALLED, EXITED]",
+                        "violation_resolved over [SIGNALLED, EXITED]");
     }
 
     @Test

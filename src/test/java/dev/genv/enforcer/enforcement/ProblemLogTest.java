@@ -3,18 +3,13 @@ package dev.genv.enforcer.enforcement;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.CycleRecorder.HostProblems;
 import dev.genv.enforcer.enforcement.ProblemLog.Changes;
-import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan.HostProblem;
-import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
-import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -23,17 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class ProblemLogTest {
     private final ProblemLog log = new ProblemLog(false);
-    private final Snapshot observed = EnforcerFactory.create(
-                    EnforcerConfigBuilder.enforcerConfig(new FakeHost(host("here")))
-                            .build(),
-                    NoStore.records(new ViolationRegistry(1)),
-                    Ticker.ofSystem(),
-                    List.of())
-            .runCycle()
-            .orElseThrow()
-            .fleet()
-            .snapshots()
-            .getFirst();
+    private final Snapshot observed = new FakeHost(host("here")).observe();
 
     @Test
     void anotherTextOfAnObservationIsAnotherProblem() {
@@ -51,16 +36,10 @@ class ProblemLogTest {
         assertThat(log(first, webhook)).isEqualTo(changes(List.of(first, webhook), List.of()));
         var second = new Problem(ProblemCode.NOTIFICATION_FAILED, "mail: 451 4.3.0 try again, id 2");
         assertThat(log(second, webhook)).isEqualTo(changes(List.of(), List.of()));
-        assertThat(log(webhook)).isEqualTo(changes(List.of(), List.of(first)));
-    }
-
-    @Test
-    void theNumberOfWaitingCyclesCanChange() {
-        var first = new Problem(ProblemCode.DATA_UNWRITABLE, "11 cycles wait for the disk");
-        log(first);
-        assertThat(log(new Problem(ProblemCode.DATA_UNWRITABLE, "12 cycles wait for the disk")))
+        var waiting = new Problem(ProblemCode.DATA_UNWRITABLE, "11 cycles wait for the disk");
+        assertThat(log(webhook, waiting)).isEqualTo(changes(List.of(waiting), List.of(first)));
+        assertThat(log(webhook, new Problem(ProblemCode.DATA_UNWRITABLE, "12 cycles wait for the disk")))
                 .isEqualTo(changes(List.of(), List.of()));
-        assertThat(log()).isEqualTo(changes(List.of(), List.of(first)));
     }
 
     private Changes log(Problem... problems) {

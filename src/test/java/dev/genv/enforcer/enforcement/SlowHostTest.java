@@ -25,23 +25,6 @@ class SlowHostTest extends EnforcerFixture {
     private final CompletableFuture<Boolean> release = new CompletableFuture<>();
 
     @Test
-    void failingHostDoesNotAffectOthers() {
-        var broken = new FakeHost(host("broken")).observeWith(() -> {
-            throw new IllegalStateException("no");
-        });
-        var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
-
-        var report = enforcer(ServiceMode.ENFORCE, broken, fine).runCycle().orElseThrow();
-
-        assertThat(report.result()).isEqualTo(CycleResult.INCOMPLETE);
-        assertThat(report.isComplete()).isFalse();
-        assertThat(fine.executed).hasSize(1);
-        assertThat(report.fleet().snapshots().getFirst().isReached()).isFalse();
-        assertThat(report.fleet().snapshots().getFirst().problems().getFirst().detail())
-                .contains("no");
-    }
-
-    @Test
     void hangingHostTimesOutAndIsSkippedUntilItAnswers() {
         observationTimeout = Duration.ofMillis(200);
         var hanging = new FakeHost(host("hanging")).hang(begun, release);

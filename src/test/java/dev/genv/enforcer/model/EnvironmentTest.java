@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -15,13 +14,5 @@ class EnvironmentTest {
     @CsvSource({"raz, 1000, raz", "root, 0, root", ", 1003, 1003", "'', 1003, 1003", ", 0,", "'', 0,"})
     void belongsToItsUserOrUidUnlessThatIsZero(@Nullable String name, long uid, @Nullable String user) {
         assertThat(env("a").user(name).uid(uid).build().user()).isEqualTo(Optional.ofNullable(user));
-    }
-
-    @Test
-    void parsesTheCapacity() {
-        assertThat(env("a").capacity("1000mi").build().capacity()).contains(Memory.ofMebibytes(1000));
-        assertThat(env("a").capacity("4GB").build().capacity()).contains(new Memory(4_000_000_000L));
-        assertThat(env("a").build().capacity()).isEmpty();
-        assertThat(env("a").capacity("x").build().capacity()).isEmpty();
     }
 }

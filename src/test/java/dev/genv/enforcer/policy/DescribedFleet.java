@@ -1,6 +1,7 @@
 package dev.genv.enforcer.policy;
 
 import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.testsupport.KnownRules.MAX_MEMORY_PER_USER;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
@@ -19,7 +20,6 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A fleet and a policy in words, one entry a line. Each host has three devices; without a line {@code host} there is one, the service's node.
@@ -29,14 +29,14 @@ final class DescribedFleet {
 
     private final List<HostBuilder> hosts = new ArrayList<>();
     private final Map<RuleDefinition, RuleMode> modes = new HashMap<>();
-    private final Map<String, Integer> userLimits = new HashMap<>();
     private final Set<HostProcess> signalled = new HashSet<>();
     private final Set<HostProcess> overdue = new HashSet<>();
     private final Map<Appearances.Key, Long> appeared = new HashMap<>();
     private String name = HERE;
     private HostBuilder host = HostBuilder.host().devices(3);
     private boolean hasHistory = true;
-    private @Nullable Integer limit;
+    private Limits devices = Limits.NONE;
+    private Limits memory = Limits.NONE;
 
     DescribedFleet(List<String> lines) {
         lines.forEach(this::add);
@@ -48,7 +48,7 @@ final class DescribedFleet {
                 ? List.of(host.snapshot())
                 : hosts.stream().map(HostBuilder::snapshot).toList();
         var fleet = new Fleet(all, !hosts.isEmpty());
-        var plan = KnownRules.policy(modes, new Limits(limit, userLimits))
+        var plan = KnownRules.policy(modes, devices, memory)
                 .check(
                         hasHistory ? fleet : fleet.with(new Appearances(appeared, false)),
                         new Rule.ExpectedExits(signalled, overdue, Set.of()));
@@ -79,7 +79,11 @@ final class DescribedFleet {
             case "enforce" -> words.forEach(rule -> modes.put(KnownRules.named(rule), RuleMode.ENFORCE));
             case "limit" -> {
                 modes.put(MAX_DEVICES_PER_USER, RuleMode.ENFORCE);
-                words.forEach(this::limit);
+                devices = limits(words);
+            }
+            case "memory" -> {
+                modes.put(MAX_MEMORY_PER_USER, RuleMode.ENFORCE);
+                memory = limits(words);
             }
             case "host" -> {
                 name = words.remove();
@@ -100,13 +104,18 @@ final class DescribedFleet {
         }
     }
 
-    private void limit(String text) {
-        var parts = text.split("=", -1);
-        if (parts.length == 1) {
-            limit = Integer.valueOf(text);
-        } else {
-            userLimits.put(parts[0], Integer.valueOf(parts[1]));
+    private static Limits limits(Queue<String> words) {
+        Integer general = null;
+        var perUser = new HashMap<String, Integer>();
+        for (var word : words) {
+            var parts = word.split("=", -1);
+            if (parts.length == 1) {
+                general = Integer.valueOf(word);
+            } else {
+                perUser.put(parts[0], Integer.valueOf(parts[1]));
+            }
         }
+        return new Limits(general, perUser);
     }
 
     private static int number(Queue<String> words) {

@@ -15,494 +15,521 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class PolicyTableTest {
     private static final String MEMORY = """
-            the smallest process that frees enough
-            process 1 in a on 0=600mi
-            process 2 in a on 0=500mi
-            process 3 in a on 0=400mi
-            → terminate 2
+        the smallest process that frees enough
+        process 1 in a on 0=600mi
+        process 2 in a on 0=500mi
+        process 3 in a on 0=400mi
+        → terminate 2
 
-            only the largest process frees enough
-            process 1 in a on 0=900mi
-            process 2 in a on 0=300mi
-            process 3 in a on 0=200mi
-            → terminate 1
+        only the largest process frees enough
+        process 1 in a on 0=900mi
+        process 2 in a on 0=300mi
+        process 3 in a on 0=200mi
+        → terminate 1
 
-            the newest of equal processes
-            process 1 in a on 0=400mi
-            process 2 in a on 0=400mi later 5
-            process 3 in a on 0=400mi later 4
-            → terminate 2
+        the newest of equal processes
+        process 1 in a on 0=400mi
+        process 2 in a on 0=400mi later 5
+        process 3 in a on 0=400mi later 4
+        → terminate 2
 
-            the highest pid of equal processes of the same age
-            process 1 in a on 0=400mi
-            process 3 in a on 0=400mi
-            process 2 in a on 0=400mi
-            → terminate 3
+        the highest pid of equal processes of the same age
+        process 1 in a on 0=400mi
+        process 3 in a on 0=400mi
+        process 2 in a on 0=400mi
+        → terminate 3
 
-            the smallest process although others are newer
-            process 1 in a on 0=401mi later 9
-            process 2 in a on 0=400mi
-            process 3 in a on 0=402mi later 9
-            → terminate 2
+        the smallest process although others are newer
+        process 1 in a on 0=401mi later 9
+        process 2 in a on 0=400mi
+        process 3 in a on 0=402mi later 9
+        → terminate 2
 
-            the largest first where none alone frees enough
-            process 1 in a on 0=400mi
-            process 2 in a on 0=700mi
-            process 3 in a on 0=600mi
-            process 4 in a on 0=300mi
-            → terminate 2, terminate 4
+        the largest first where none alone frees enough
+        process 1 in a on 0=400mi
+        process 2 in a on 0=700mi
+        process 3 in a on 0=600mi
+        process 4 in a on 0=300mi
+        → terminate 2, terminate 4
 
-            the newest of the largest first, then any other of them
-            process 1 in a on 0=900mi
-            process 2 in a on 0=900mi later 1
-            process 3 in a on 0=900mi
-            process 4 in a on 0=90mi
-            → terminate 2, terminate 3
+        the newest of the largest first, then any other of them
+        process 1 in a on 0=900mi
+        process 2 in a on 0=900mi later 1
+        process 3 in a on 0=900mi
+        process 4 in a on 0=90mi
+        → terminate 2, terminate 3
 
-            unknown memory breaks no rule
-            process 1 in a on 0=1000mi
-            process 2 in a on 0=?
-            → nothing (MEMORY_UNKNOWN)
+        unknown memory breaks no rule
+        process 1 in a on 0=1000mi
+        process 2 in a on 0=?
+        → nothing (MEMORY_UNKNOWN)
 
-            a process that another rule terminates frees its memory
-            enforce env-devices
-            process 1 in a on 0=500mi
-            process 2 in a on 0=600mi,1=1
-            → terminate 2
+        a process that another rule terminates frees its memory
+        enforce env-devices
+        process 1 in a on 0=500mi
+        process 2 in a on 0=600mi,1=1
+        → terminate 2
 
-            a process that another rule terminates frees too little
-            enforce env-devices
-            process 1 in a on 0=700mi
-            process 2 in a on 0=600mi
-            process 3 in a on 0=100mi,1=1
-            → terminate 2, terminate 3
+        a process that another rule terminates frees too little
+        enforce env-devices
+        process 1 in a on 0=700mi
+        process 2 in a on 0=600mi
+        process 3 in a on 0=100mi,1=1
+        → terminate 2, terminate 3
 
-            a signalled process frees its memory
-            process 1 in a on 0=600mi
-            process 2 in a on 0=500mi
-            signalled 1
-            → only reported
+        a signalled process frees its memory
+        process 1 in a on 0=600mi
+        process 2 in a on 0=500mi
+        signalled 1
+        → only reported
 
-            a signalled process that is overdue is chosen before others
-            process 1 in a on 0=600mi
-            process 2 in a on 0=500mi
-            overdue 1
-            → terminate 1
+        a signalled process that is overdue is chosen before others
+        process 1 in a on 0=600mi
+        process 2 in a on 0=500mi
+        overdue 1
+        → terminate 1
 
-            a signalled process frees too little
-            process 1 in a on 0=700mi
-            process 2 in a on 0=600mi
-            process 3 in a on 0=500mi
-            signalled 3
-            → terminate 2
+        a signalled process frees too little
+        process 1 in a on 0=700mi
+        process 2 in a on 0=600mi
+        process 3 in a on 0=500mi
+        signalled 3
+        → terminate 2
 
-            an immune process keeps its memory
-            process 1 in a on 0=900mi immune
-            process 2 in a on 0=200mi
-            → terminate 2
+        an immune process keeps its memory
+        process 1 in a on 0=900mi immune
+        process 2 in a on 0=200mi
+        → terminate 2
 
-            an immune process that another rule selects frees no memory
-            enforce env-devices
-            process 1 in a on 0=900mi,1=1 immune
-            process 2 in a on 0=200mi
-            → terminate 1, terminate 2
+        an immune process that another rule selects frees no memory
+        enforce env-devices
+        process 1 in a on 0=900mi,1=1 immune
+        process 2 in a on 0=200mi
+        → terminate 1, terminate 2
 
-            the excess of another uid
-            process 1 in a on 0=800mi
-            process 2 in a uid 1003 on 0=1100mi
-            → terminate 2
+        the excess of another uid
+        process 1 in a on 0=800mi
+        process 2 in a uid 1003 on 0=1100mi
+        → terminate 2
 
-            other uids, of which each is within the capacity
-            process 1 in a uid 1001 on 0=900mi
-            process 2 in a uid 1002 on 0=900mi
-            → nothing
+        other uids, of which each is within the capacity
+        process 1 in a uid 1001 on 0=900mi
+        process 2 in a uid 1002 on 0=900mi
+        → nothing
 
-            unknown uids add up
-            process 1 in a uid ? on 0=800mi
-            process 2 in a uid ? on 0=300mi
-            process 3 in a on 0=1000mi
-            → terminate 2
+        unknown uids add up
+        process 1 in a uid ? on 0=800mi
+        process 2 in a uid ? on 0=300mi
+        process 3 in a on 0=1000mi
+        → terminate 2
 
-            the subordinate uids of another user add up
-            subordinate 1003 100000 100
-            process 1 in a on 0=900mi
-            process 2 in a uid 100001 on 0=600mi
-            process 3 in a uid 100002 on 0=600mi
-            → terminate 3
+        the subordinate uids of another user add up
+        subordinate 1003 100000 100
+        process 1 in a on 0=900mi
+        process 2 in a uid 100001 on 0=600mi
+        process 3 in a uid 100002 on 0=600mi
+        → terminate 3
 
-            the subordinate uids of the owner are the owner
-            subordinate 1000 165536 65536
-            process 1 in a on 0=500mi
-            process 2 in a uid 165536 on 0=600mi
-            → terminate 1""";
+        the subordinate uids of the owner are the owner
+        subordinate 1000 165536 65536
+        process 1 in a on 0=500mi
+        process 2 in a uid 165536 on 0=600mi
+        → terminate 1\
+        """;
 
     /** Environments with other capacities, attachments and owners. */
     private static final String CAPACITIES = """
-            one process that frees enough on two devices
-            env a capacity 1000mi on 0,1
-            process 1 in a on 0=400mi
-            process 2 in a on 0=900mi,1=1200mi
-            → terminate 2
+        one process that frees enough on two devices
+        env a capacity 1000mi on 0,1
+        process 1 in a on 0=400mi
+        process 2 in a on 0=900mi,1=1200mi
+        → terminate 2
 
-            each attached device is checked by itself
-            env a capacity 1000mi on 0,1,2
-            process 1 in a on 0=600mi,1=600mi,2=900mi
-            process 2 in a on 1=500mi
-            → terminate 2
+        each attached device is checked by itself
+        env a capacity 1000mi on 0,1,2
+        process 1 in a on 0=600mi,1=600mi,2=900mi
+        process 2 in a on 1=500mi
+        → terminate 2
 
-            zero and unknown memory
-            env a capacity 0 on 0
-            process 1 in a on 0=0
-            process 2 in a on 0=?
-            process 3 in a on 0=1
-            → terminate 3 (MEMORY_UNKNOWN)
+        zero and unknown memory
+        env a capacity 0 on 0
+        process 1 in a on 0=0
+        process 2 in a on 0=?
+        process 3 in a on 0=1
+        → terminate 3 (MEMORY_UNKNOWN)
 
-            one byte above the capacity
-            env a capacity 1153433599 on 0
-            process 1 in a on 0=1100mi
-            → terminate 1
+        one byte above the capacity
+        env a capacity 1153433599 on 0
+        process 1 in a on 0=1100mi
+        → terminate 1
 
-            a capacity that cannot be read
-            env a capacity 4t on 0
-            process 1 in a on 0=1100mi
-            → nothing (CAPACITY_UNREADABLE)
+        a capacity that cannot be read
+        env a capacity 4t on 0
+        process 1 in a on 0=1100mi
+        → nothing (CAPACITY_UNREADABLE)
 
-            an immune process alone
-            env a capacity 100mi on 0
-            process 1 in a on 0=900mi immune
-            → only reported
+        an immune process alone
+        env a capacity 100mi on 0
+        process 1 in a on 0=900mi immune
+        → only reported
 
-            directory users in the range of subordinate uids do not add up
-            env a of alice uid 120000 capacity 1000mi on 0
-            subordinate 1000 100000 65536
-            process 1 in a uid 120000 on 0=800mi
-            process 2 in a uid 120001 on 0=900mi
-            → nothing
+        directory users in the range of subordinate uids do not add up
+        env a of alice uid 120000 capacity 1000mi on 0
+        subordinate 1000 100000 65536
+        process 1 in a uid 120000 on 0=800mi
+        process 2 in a uid 120001 on 0=900mi
+        → nothing
 
-            the excess of a directory user
-            env a of alice uid 120000 capacity 1000mi on 0
-            subordinate 1000 100000 65536
-            process 1 in a uid 120000 on 0=800mi
-            process 2 in a uid 120001 on 0=1100mi
-            → terminate 2""";
+        the excess of a directory user
+        env a of alice uid 120000 capacity 1000mi on 0
+        subordinate 1000 100000 65536
+        process 1 in a uid 120000 on 0=800mi
+        process 2 in a uid 120001 on 0=1100mi
+        → terminate 2\
+        """;
 
     private static final String OWNERS = """
-            a stranger whose uid and whose owner's the kernel proves
-            env a live 1000 on 0
-            process 1 in a uid 1007 on 0
-            → terminate 1
+        a stranger whose uid and whose owner's the kernel proves
+        env a live 1000 on 0
+        process 1 in a uid 1007 on 0
+        → terminate 1
 
-            a stranger where no live pid is known
-            env a on 0
-            process 1 in a uid 1007 on 0
-            → only reported
+        a stranger where no live pid is known
+        env a on 0
+        process 1 in a uid 1007 on 0
+        → only reported
 
-            a stranger where the pids are of another uid than is recorded
-            env a live 1001 on 0
-            process 1 in a uid 1007 on 0
-            → only reported
+        a stranger where the pids are of another uid than is recorded
+        env a live 1001 on 0
+        process 1 in a uid 1007 on 0
+        → only reported
 
-            a stranger in a disputed environment
-            env a disputed on 0
-            process 1 in a uid 1007 on 0
-            → only reported
+        a stranger in a disputed environment
+        env a disputed on 0
+        process 1 in a uid 1007 on 0
+        → only reported
 
-            a stranger in a container of genv's own toolkit
-            env a unnamed uid 0 live 0 on 0
-            process 1 in a uid 1007 on 0
-            → only reported
+        a stranger in a container of genv's own toolkit
+        env a unnamed uid 0 live 0 on 0
+        process 1 in a uid 1007 on 0
+        → only reported
 
-            root, the owner, a process of unknown uid, and one of no active environment
-            env a live 1000 on 0
-            process 1 in a uid 0 on 0
-            process 2 in a uid ? on 0
-            process 3 in a on 0
-            process 4 in gone uid 1007 on 0
-            → nothing
+        root, the owner, a process of unknown uid, and one of no active environment
+        env a live 1000 on 0
+        process 1 in a uid 0 on 0
+        process 2 in a uid ? on 0
+        process 3 in a on 0
+        process 4 in gone uid 1007 on 0
+        → nothing
 
-            a replaced entry while the owner's shell is alive
-            env 4711 uid 1008 live 1008 pids 99 on 0
-            process 1 in 4711 on 0
-            shell 4711 1000
-            → only reported
+        a replaced entry while the owner's shell is alive
+        env 4711 uid 1008 live 1008 pids 99 on 0
+        process 1 in 4711 on 0
+        shell 4711 1000
+        → only reported
 
-            a subordinate uid of the owner
-            env a live 1000 on 0
-            subordinate 1000 165536 65536
-            process 1 in a uid 165536 on 0
-            → nothing
+        a subordinate uid of the owner
+        env a live 1000 on 0
+        subordinate 1000 165536 65536
+        process 1 in a uid 165536 on 0
+        → nothing
 
-            a directory user in the range of subordinate uids
-            env a of alice uid 120000 live 120000 on 0
-            subordinate 1000 100000 65536
-            process 1 in a uid 120000 on 0
-            process 2 in a uid 120001 on 0
-            → terminate 2
+        a directory user in the range of subordinate uids
+        env a of alice uid 120000 live 120000 on 0
+        subordinate 1000 100000 65536
+        process 1 in a uid 120000 on 0
+        process 2 in a uid 120001 on 0
+        → terminate 2
 
-            a dispute without the environments
-            env a disputed
-            missing ENVIRONMENTS
-            → nothing""";
+        a dispute without the environments
+        env a disputed
+        missing ENVIRONMENTS
+        → nothing\
+        """;
 
     private static final String DEVICES = """
-            an idle device before a newer one in use
-            limit 1
-            env a on 0 at OLD
-            env b on 1 at NEW
-            process 1 in b on 1
-            → detach a 0
+        an idle device before a newer one in use
+        limit 1
+        env a on 0 at OLD
+        env b on 1 at NEW
+        process 1 in b on 1
+        → detach a 0
 
-            the newest of the idle devices, whatever the order of the text
-            limit 2
-            env a on 0 at 02/01/2026 00:00:00
-            env b on 1 at 01/02/2026 00:00:00
-            env c on 2 at 31/01/2026 23:59:59
-            → detach b 1
+        the newest of the idle devices, whatever the order of the text
+        limit 2
+        env a on 0 at 02/01/2026 00:00:00
+        env b on 1 at 01/02/2026 00:00:00
+        env c on 2 at 31/01/2026 23:59:59
+        → detach b 1
 
-            a process that an environment lists makes its device busy
-            limit 1
-            env a on 0 at OLD
-            env b on 1 at NEW pids 1
-            process 1 listed on 1
-            → detach a 0
+        a process that an environment lists makes its device busy
+        limit 1
+        env a on 0 at OLD
+        env b on 1 at NEW pids 1
+        process 1 listed on 1
+        → detach a 0
 
-            a subordinate uid of the owner proves the use
-            limit 1
-            env a on 0 at NEW
-            env b on 1 at OLD
-            subordinate 1000 165536 65536
-            process 1 in a uid 165600 on 0
-            process 2 in b uid 1003 on 1
-            → terminate 2, detach b 1
+        a subordinate uid of the owner proves the use
+        limit 1
+        env a on 0 at NEW
+        env b on 1 at OLD
+        subordinate 1000 165536 65536
+        process 1 in a uid 165600 on 0
+        process 2 in b uid 1003 on 1
+        → terminate 2, detach b 1
 
-            the uid of a directory user proves the use
-            limit 1
-            env a of alice uid 120000 on 0 at NEW
-            env b of alice uid 120000 on 1 at OLD
-            subordinate 1000 100000 65536
-            process 1 in a uid 120000 on 0
-            process 2 in b uid 120001 on 1
-            → terminate 2, detach b 1
+        the uid of a directory user proves the use
+        limit 1
+        env a of alice uid 120000 on 0 at NEW
+        env b of alice uid 120000 on 1 at OLD
+        subordinate 1000 100000 65536
+        process 1 in a uid 120000 on 0
+        process 2 in b uid 120001 on 1
+        → terminate 2, detach b 1
 
-            a signalled process that is overdue makes no device busy
-            limit 1
-            env a on 1 at OLD
-            env b on 0 at NEW
-            process 1 in a on 1
-            process 2 in b on 0
-            overdue 1
-            → terminate 1, detach a 1
+        a signalled process that is overdue makes no device busy
+        limit 1
+        env a on 1 at OLD
+        env b on 0 at NEW
+        process 1 in a on 1
+        process 2 in b on 0
+        overdue 1
+        → terminate 1, detach a 1
 
-            a limit of a user without a general one
-            limit john=1
-            env j of john on 0,1
-            env p of paul on 2
-            → detach j 1
+        uid zero without a name counts for no user
+        limit 0
+        env a unnamed uid 0 on 0,1
+        env b unnamed uid 0
+        → nothing (ENVIRONMENT_USER_UNKNOWN)
 
-            a limit of a user above the general one
-            limit 1 john=2
-            env j of john on 0,1
-            env p of paul on 2
-            → nothing
-
-            a limit below zero devices in use
-            limit raz=0
-            env a on 0
-            env c of paul on 1
-            → detach a 0
-
-            an environment without a name counts for its uid
-            limit 1003=0
-            env a unnamed uid 1003 on 0
-            → detach a 0
-
-            uid zero without a name counts for no user
-            limit 0
-            env a unnamed uid 0 on 0,1
-            env b unnamed uid 0
-            → nothing (ENVIRONMENT_USER_UNKNOWN)
-
-            root by name
-            limit 0
-            env a of root uid 0 on 0
-            → detach a 0
-
-            a shared device counts once and is detached from all of the user
-            limit raz=0
-            env a on 0,1
-            env b on 1
-            env c of paul on 1
-            process 1 in b on 1
-            process 2 in c on 1
-            process 3 in a on 0
-            → terminate 1, terminate 3, detach a 0, detach a 1, detach b 1""";
+        a shared device counts once and is detached from all of the user
+        limit raz=0
+        env a on 0,1
+        env b on 1
+        env c of paul on 1
+        process 1 in b on 1
+        process 2 in c on 1
+        process 3 in a on 0
+        → terminate 1, terminate 3, detach a 0, detach a 1, detach b 1\
+        """;
 
     private static final String NEW_DEVICES = """
-            a new device in use by another uid before an older one in use
-            env a on 0 at NEW
-            env forged on 1 at OLD
-            process 1 in a on 0
-            process 2 in forged uid 1003 on 1
-            appeared forged 1
-            → terminate 2, detach forged 1
+        a new device in use by another uid before an older one in use
+        env a on 0 at NEW
+        env forged on 1 at OLD
+        process 1 in a on 0
+        process 2 in forged uid 1003 on 1
+        appeared forged 1
+        → terminate 2, detach forged 1
 
-            a new device in use by another uid before an older one in use by another uid
-            env a on 0 at NEW
-            env forged on 1 at OLD
-            process 1 in a uid 1003 on 0
-            process 2 in forged uid 1003 on 1
-            appeared forged 1
-            → terminate 2, detach forged 1
+        a new device in use by another uid before an older one in use by another uid
+        env a on 0 at NEW
+        env forged on 1 at OLD
+        process 1 in a uid 1003 on 0
+        process 2 in forged uid 1003 on 1
+        appeared forged 1
+        → terminate 2, detach forged 1
 
-            a new device in use by another uid before an idle one
-            env a on 0 at OLD
-            env b on 1 at NEW
-            process 1 in b uid 1003 on 1
-            appeared b 1
-            → terminate 1, detach b 1
+        a new device in use by another uid before an idle one
+        env a on 0 at OLD
+        env b on 1 at NEW
+        process 1 in b uid 1003 on 1
+        appeared b 1
+        → terminate 1, detach b 1
 
-            an idle device before a new one in use by the owner's uid
-            env a on 0 at OLD
-            env b on 1 at NEW
-            process 1 in b on 1
-            appeared b 1
-            → detach a 0
+        an idle device before a new one in use by the owner's uid
+        env a on 0 at OLD
+        env b on 1 at NEW
+        process 1 in b on 1
+        appeared b 1
+        → detach a 0
 
-            what was observed outranks the recorded time
-            env a on 0 at NEW
-            env b on 1 at OLD
-            appeared b 1
-            → detach b 1
+        what was observed outranks the recorded time
+        env a on 0 at NEW
+        env b on 1 at OLD
+        appeared b 1
+        → detach b 1
 
-            a device that the user held already is not new
-            env a on 0 at OLD
-            env b on 0 at OLD
-            env c on 1 at NEW
-            appeared b 0
-            → detach c 1
+        a device that the user held already is not new
+        env a on 0 at OLD
+        env b on 0 at OLD
+        env c on 1 at NEW
+        appeared b 0
+        → detach c 1
 
-            recorded times alone do not choose between devices in use
-            env a on 0 at OLD
-            env b on 1 at NEW
-            process 1 in a uid 1007 on 0
-            process 2 in b uid 1008 on 1
-            no-history
-            → only reported (QUOTA_UNDECIDED)
+        recorded times alone do not choose between devices in use
+        env a on 0 at OLD
+        env b on 1 at NEW
+        process 1 in a uid 1007 on 0
+        process 2 in b uid 1008 on 1
+        no-history
+        → only reported (QUOTA_UNDECIDED)
 
-            recorded times choose where that is wanted
-            env a on 0 at OLD
-            env b on 1 at NEW
-            process 1 in a uid 1007 on 0
-            process 2 in b uid 1008 on 1
-            → terminate 2, detach b 1
+        recorded times choose where that is wanted
+        env a on 0 at OLD
+        env b on 1 at NEW
+        process 1 in a uid 1007 on 0
+        process 2 in b uid 1008 on 1
+        → terminate 2, detach b 1
 
-            an unproven use before a proven one
-            env a on 0 at OLD
-            env b on 1 at NEW
-            process 1 in a on 0
-            process 2 in b uid 1008 on 1
-            no-history
-            → terminate 2, detach b 1
+        an unproven use before a proven one
+        env a on 0 at OLD
+        env b on 1 at NEW
+        process 1 in a on 0
+        process 2 in b uid 1008 on 1
+        no-history
+        → terminate 2, detach b 1
 
-            all unproven uses where none needs to be chosen
-            limit 0
-            env a on 0 at OLD
-            env b on 1 at NEW
-            process 1 in a uid 1007 on 0
-            process 2 in b uid 1008 on 1
-            no-history
-            → terminate 1, terminate 2, detach a 0, detach b 1
+        all unproven uses where none needs to be chosen
+        limit 0
+        env a on 0 at OLD
+        env b on 1 at NEW
+        process 1 in a uid 1007 on 0
+        process 2 in b uid 1008 on 1
+        no-history
+        → terminate 1, terminate 2, detach a 0, detach b 1
 
-            one that appeared later before those of unknown age
-            env a on 0 at OLD
-            env b on 1 at NEW
-            process 1 in a uid 1007 on 0
-            process 2 in b uid 1008 on 1
-            appeared a 0
-            → terminate 1, detach a 0""";
+        one that appeared later before those of unknown age
+        env a on 0 at OLD
+        env b on 1 at NEW
+        process 1 in a uid 1007 on 0
+        process 2 in b uid 1008 on 1
+        appeared a 0
+        → terminate 1, detach a 0\
+        """;
 
     /** Host a runs alice's container. On host b, another user may have written her name and their own uid. */
     private static final String CONFIRMED_OWNERS = """
-            a new device of another uid than the account's
-            env a of alice uid 1001 account on 0
-            process 1 in a uid 0 on 0
-            host b
-            env b of alice uid 1002 on 0
-            process 2 in b uid 1002 on 0
-            appeared b 0
-            → terminate b/2, detach b/b 0
+        a new device of another uid than the account's
+        env a of alice uid 1001 account on 0
+        process 1 in a uid 0 on 0
+        host b
+        env b of alice uid 1002 on 0
+        process 2 in b uid 1002 on 0
+        appeared b 0
+        → terminate b/2, detach b/b 0
 
-            a new device of another uid where no host knows the user
-            env a of alice uid 1001 on 0
-            process 1 in a uid 0 on 0
-            host b
-            env b of alice uid 1002 on 0
-            process 2 in b uid 1002 on 0
-            appeared b 0
-            → terminate b/2, detach b/b 0
+        a new device of another uid where no host knows the user
+        env a of alice uid 1001 on 0
+        process 1 in a uid 0 on 0
+        host b
+        env b of alice uid 1002 on 0
+        process 2 in b uid 1002 on 0
+        appeared b 0
+        → terminate b/2, detach b/b 0
 
-            a device of another uid and of unknown age
-            env a of alice uid 1001 account on 0
-            process 1 in a uid 0 on 0
-            host b
-            env b of alice uid 1002 on 0
-            process 2 in b uid 1002 on 0
-            no-history
-            → only reported (QUOTA_UNDECIDED)
+        a device of another uid and of unknown age
+        env a of alice uid 1001 account on 0
+        process 1 in a uid 0 on 0
+        host b
+        env b of alice uid 1002 on 0
+        process 2 in b uid 1002 on 0
+        no-history
+        → only reported (QUOTA_UNDECIDED)
 
-            the uid of an account proves the use
-            env a of alice uid 1001 on 0
-            process 1 in a uid 0 on 0
-            host b
-            env b of alice uid 1002 account on 0
-            process 2 in b uid 1002 on 0
-            appeared b 0
-            → terminate a/1, detach a/a 0
+        the uid of an account proves the use
+        env a of alice uid 1001 on 0
+        process 1 in a uid 0 on 0
+        host b
+        env b of alice uid 1002 account on 0
+        process 2 in b uid 1002 on 0
+        appeared b 0
+        → terminate a/1, detach a/a 0
 
-            a uid that all hosts record proves the use
-            env a of alice uid 1001 on 0
-            process 1 in a uid 0 on 0
-            host b
-            env b of alice uid 1001 on 0
-            process 2 in b uid 1001 on 0
-            appeared b 0
-            host c
-            env c of alice uid 1002 disputed
-            → terminate a/1, detach a/a 0
+        a uid that all hosts record proves the use
+        env a of alice uid 1001 on 0
+        process 1 in a uid 0 on 0
+        host b
+        env b of alice uid 1001 on 0
+        process 2 in b uid 1001 on 0
+        appeared b 0
+        host c
+        env c of alice uid 1002 disputed
+        → terminate a/1, detach a/a 0
 
-            a uid proves the use of an environment without a name
-            env a of 1002 uid 1001 on 0
-            process 1 in a uid 1001 on 0
-            host b
-            env b unnamed uid 1002 on 0
-            process 2 in b uid 1002 on 0
-            no-history
-            → terminate a/1, detach a/a 0""";
+        a uid proves the use of an environment without a name
+        env a of 1002 uid 1001 on 0
+        process 1 in a uid 1001 on 0
+        host b
+        env b unnamed uid 1002 on 0
+        process 2 in b uid 1002 on 0
+        no-history
+        → terminate a/1, detach a/a 0\
+        """;
 
-    private static final String UNLISTED = """
-            a process outside that holds a device
-            unlisted 7 on 1=?
-            → only reported
+    /** The limit of each user is 1000 MiB on all hosts, that of the user 1007 is 5000 MiB. */
+    private static final String MEMORY_OF_USERS = """
+        the smallest process that frees enough on all hosts together
+        process 1 uid 1001 on 0=600mi
+        host b
+        process 1 uid 1001 on 0=300mi,1=50mi
+        process 2 uid 1001 on 0=300mi
+        → terminate b/2
 
-            a process of an environment without the device
-            env 1 on 0
-            unlisted 7 in 1 on 1=?
-            → only reported
+        a process to terminate on each of two hosts
+        process 1 uid 1001 on 0=1100mi
+        host b
+        process 1 uid 1001 on 0=1200mi
+        host c
+        process 1 uid 1001 on 0=10mi
+        → terminate a/1, terminate b/1
 
-            a process of an environment that is not active
-            unlisted 8 in made-up on 0,1=?
-            → only reported
+        as much as is allowed
+        process 1 uid 1001 on 0=1000mi
+        process 2 uid 1007 on 0=5000mi
+        → nothing
 
-            a process that also uses an attached device
-            env 1 on 0
-            unlisted 7 in 1 on 0=?,1=?
-            → nothing
+        more than is allowed to the user alone
+        process 1 uid 1007 on 0=5001mi
+        → terminate a/1
 
-            a process of unknown membership, one that proves no use, and a listed one
-            unlisted 7 unknown on 0=?
-            opened 8 on 1=?
-            process 9 on 0
-            → nothing""";
+        a process counts for its real uid whatever environment it names
+        env e on 0 uid 1001
+        process 1 in e uid 1001 on 0=900mi
+        process 2 in e uid 1002 on 0=1100mi
+        → terminate a/2
+
+        subordinate uids count for their account
+        subordinate 1001 100000 65536
+        process 1 uid 1001 on 0=600mi
+        process 2 uid 100005 on 0=500mi
+        → terminate a/2
+
+        neither root nor unknown uids count
+        process 1 uid 0 on 0=5000mi
+        process 2 uid ? on 0=5000mi
+        → nothing
+
+        an immune process keeps its memory
+        process 1 uid 1001 on 0=1100mi immune
+        process 2 uid 1001 on 0=10mi
+        → terminate a/2
+
+        an immune process alone
+        process 1 uid 1001 on 0=1100mi immune
+        → only reported
+
+        a signalled process frees its memory
+        process 1 uid 1001 on 0=600mi
+        process 2 uid 1001 on 0=500mi
+        signalled 1
+        → only reported
+
+        a signalled process that is overdue is chosen before others
+        process 1 uid 1001 on 0=600mi
+        process 2 uid 1001 on 0=500mi
+        overdue 1
+        → terminate a/1
+
+        unknown memory does not count
+        process 1 uid 1001 on 0=900mi,1=?
+        → nothing (MEMORY_UNKNOWN)
+
+        a host without its processes does not count
+        process 1 uid 1001 on 0=1100mi
+        missing PROCESSES
+        → nothing\
+        """;
 
     static Stream<Arguments> rows() {
         return Stream.of(
@@ -512,7 +539,7 @@ class PolicyTableTest {
                         rows(DEVICES),
                         rows(NEW_DEVICES, "limit 1"),
                         rows(CONFIRMED_OWNERS, "limit 1", "host a"),
-                        rows(UNLISTED, "enforce unlisted-processes"))
+                        rows(MEMORY_OF_USERS, "memory 1000 1007=5000", "host a"))
                 .flatMap(rows -> rows);
     }
 

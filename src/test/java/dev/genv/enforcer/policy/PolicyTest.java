@@ -15,11 +15,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class PolicyTest {
@@ -136,6 +145,69 @@ class PolicyTest {
         assertThat(plan.actions())
                 .filteredOn(action -> action.action() instanceof Action.Detach)
                 .hasSize(2);
+    }
+
+    /** A uid in a container of root can be anybody's number, so no user is terminated for it. */
+    @Test
+    void memoryCountsForTheAccountOfTheUidOutsideContainersOfRoot() {
+        var container = new Workload(null, new Container("c".repeat(64), "docker", WorkloadSource.CGROUP), null, null);
+        var hosts = Stream.of("a", "b")
+                .map(name -> host(name)
+                        .devices(1)
+                        .with(
+                                process(1).uid(1001).uses(0, "625mi"),
+                                process(2).uid(1001).uses(0, "5000mi").workload(container)))
+                .map(host ->
+                        new FakeHost(host).setAccounts(Map.of("alice", 1001L)).observe())
+                .toList();
+        var plan = KnownRules.policy(
+                        Map.of(Rules.MAX_MEMORY_PER_USER, RuleMode.ENFORCE), Limits.NONE, new Limits(1000, Map.of()))
+                .check(new Fleet(hosts, true), Set.of());
+        assertThat(plan.violations()).singleElement().satisfies(violation -> {
+            assertThat(violation.message())
+                    .isEqualTo("User alice is using 1310m of GPU memory on 2 hosts which is 262m more than the maximum"
+                            + " allowed");
+            assertThat(violation.key().host()).isEqualTo("a");
+            assertThat(violation.subject()).isEqualTo("user alice");
+        });
+    }
+
+    /** A user can write thousands of them into the state. Strangers that are never terminated must not displace proven ones. */
+    @Test
+    void listsALimitedNumberOfDisputesAndOfUnprovenStrangers() {
+        var disputed = IntStream.rangeClosed(1, EnvOwnerRule.MAX_FINDINGS + 5)
+                .mapToObj(number -> env("d%04d".formatted(number)).disputed("so"))
+                .toArray(EnvBuilder[]::new);
+        var strangers = IntStream.rangeClosed(1, EnvOwnerRule.MAX_FINDINGS + 1)
+                .mapToObj(pid -> process(pid).inEnvironment("own").uid(1007).uses(0))
+                .toArray(GpuProcessBuilder[]::new);
+        var plan = enforcingPolicy(Limits.NONE, KnownRules.ENV_OWNER)
+                .check(
+                        remote(host("gpu-1")
+                                .devices(1)
+                                .with(disputed)
+                                .with(env("own").attached(0), env("proven").livePidsOf(1000))
+                                .with(strangers)
+                                .with(process(7000)
+                                        .inEnvironment("proven")
+                                        .uid(1007)
+                                        .uses(0))),
+                        Set.of());
+
+        assertThat(terminatedPids(plan)).containsExactly(7000);
+        assertThat(plan.violations())
+                .filteredOn(violation -> violation.processes().isEmpty())
+                .hasSize(EnvOwnerRule.MAX_FINDINGS)
+                .extracting(Violation::message)
+                .contains("[gpu-1] Environment d0001 is disputed: so", "[gpu-1] Environment d0100 is disputed: so");
+        assertThat(plan.violations())
+                .filteredOn(violation -> !violation.processes().isEmpty())
+                .hasSize(EnvOwnerRule.MAX_FINDINGS + 1);
+        assertThat(plan.problems()).singleElement().satisfies(of -> {
+            assertThat(of.host()).isEqualTo("gpu-1");
+            assertThat(of.problem().code()).isEqualTo(ProblemCode.MORE_DISPUTES);
+            assertThat(of.problem().detail()).startsWith("105 environments are disputed and 102 processes");
+        });
     }
 
     private static Fleet fleetThatBreaksEveryRule() {

@@ -5,18 +5,16 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
 import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleScope;
+import dev.genv.enforcer.policy.Rule.RuleResult;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
-import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.testsupport.KnownRules;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -56,12 +54,6 @@ class RulesTest {
                 .doesNotHaveDuplicates();
     }
 
-    @Test
-    void findsARuleByItsName() {
-        assertThat(Rules.find("env-devices")).contains(KnownRules.ENV_DEVICES);
-        assertThat(Rules.find("ENV_DEVICES")).isEmpty();
-    }
-
     @ParameterizedTest
     @MethodSource("dev.genv.enforcer.policy.Rules#definitions")
     void nameAndTextsSuitSettingsAndDocuments(RuleDefinition rule) {
@@ -71,22 +63,12 @@ class RulesTest {
         assertThat(rule.modeSetting().kind()).isIn(RuleSetting.Kind.MODE, RuleSetting.Kind.REPORT_MODE);
     }
 
-    @ParameterizedTest
-    @MethodSource("dev.genv.enforcer.policy.Rules#all")
-    void noRuleFindsAnythingInAnEmptyFleet(Rule rule) {
-        var nothing = new RuleContext(
-                new ExpectedExits(Set.of(), Set.of(), Set.of()), new Limits(0, java.util.Map.of()), IdleLimits.DEFAULT);
-        var result = rule.check(new Fleet(List.of(), true), nothing);
-        assertThat(result.findings()).isEmpty();
-        assertThat(result.problems()).isEmpty();
-    }
-
-    @Test
-    void theSettingOfTheModeHasTheNameOfTheRule() {
-        var rule = withMode();
-        assertThat(rule.settings()).containsExactly(new RuleSetting("some-rule", Kind.MODE, "The mode."));
-        assertThat(rule.modeSetting().name()).isEqualTo("some-rule");
-        assertThat(rule.hasLimit()).isFalse();
+    private static RuleContext context(Fleet fleet) {
+        return new RuleContext(
+                fleet,
+                new ExpectedExits(Set.of(), Set.of(), Set.of()),
+                new Limits(0, java.util.Map.of()),
+                IdleLimits.DEFAULT);
     }
 
     @Test
@@ -100,25 +82,25 @@ class RulesTest {
 
     @Test
     void checksOnlyHostsWithAllRequiredParts() {
-        var rule = withMode();
-        var fleet = remote(
-                host("gpu-1"),
-                host("gpu-2").missing(SnapshotPart.PROCESSES),
-                host("gpu-3").missing(SnapshotPart.ENVIRONMENTS),
-                host("gpu-4").missing(SnapshotPart.ATTACHMENTS));
-        assertThat(rule.checkable(fleet)).extracting(Snapshot::host).containsExactly("gpu-1", "gpu-4");
-    }
-
-    private static RuleDefinition withMode() {
-        return new RuleDefinition(
+        var checked = new ArrayList<String>();
+        var rule = new RuleDefinition(
                 "some-rule",
                 "A title",
                 "Advice.",
                 RuleMode.OFF,
-                RuleScope.HOST,
                 RuleBasis.LISTED_PROCESSES,
                 Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS),
-                List.of(new RuleSetting("some-rule", Kind.MODE, "The mode.")));
+                List.of(),
+                Rule.ofHost((snapshot, _) -> {
+                    checked.add(snapshot.host());
+                    return new RuleResult(List.of());
+                }));
+        rule.check(context(remote(
+                host("gpu-1"),
+                host("gpu-2").missing(SnapshotPart.PROCESSES),
+                host("gpu-3").missing(SnapshotPart.ENVIRONMENTS),
+                host("gpu-4").missing(SnapshotPart.ATTACHMENTS))));
+        assertThat(checked).containsExactly("gpu-1", "gpu-4");
     }
 
     @ParameterizedTest
@@ -134,14 +116,6 @@ class RulesTest {
                         .as("the effect of %s was recorded", command)
                         .hasEntrySatisfying(
                                 command, effect -> assertThat(changes(effect)).hasSize(1)));
-    }
-
-    @Test
-    void commandsWithoutTheirOptionsAreNoAdvice() {
-        assertThat(EFFECTS.entrySet().stream()
-                        .filter(effect -> changes(effect.getValue()).size() != 1)
-                        .map(Map.Entry::getKey))
-                .containsExactlyInAnyOrder("genv activate", "genv attach", "genv detach", "genv config gpu-memory");
     }
 
     @ParameterizedTest

@@ -2,15 +2,14 @@ package dev.genv.enforcer.recording;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.History.Delay;
-import dev.genv.enforcer.enforcement.history.History.Enforcement;
+import dev.genv.enforcer.enforcement.History;
+import dev.genv.enforcer.enforcement.History.Delay;
+import dev.genv.enforcer.enforcement.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -46,10 +45,12 @@ class ReplayPropertyTest {
 
     private void replayAsChecked(long seed) {
         var random = new RandomPast(seed);
-        var scope = random.random().oneIn(2) ? RuleScope.HOST : RuleScope.FLEET;
+        var isOfFleet = !random.random().oneIn(2);
         var modes = new HashMap<RuleDefinition, RuleMode>();
         for (var rule : KnownRules.all()) {
-            modes.put(rule, rule.scope() == scope ? random.random().pick(List.of(RuleMode.values())) : RuleMode.OFF);
+            modes.put(
+                    rule,
+                    rule.isOfFleet() == isOfFleet ? random.random().pick(List.of(RuleMode.values())) : RuleMode.OFF);
         }
         var policy =
                 KnownRules.policy(modes, new Limits(random.random().random().nextInt(5), Map.of("raz", 1)));

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs one task on each of several hosts at the same time, and waits for all results up to a time limit. A host whose last task of
@@ -20,16 +21,7 @@ public final class HostTasks<T> {
     private final Duration timeout;
     private final Ticker ticker;
     private final long start;
-    private final List<Task<T>> tasks = new ArrayList<>();
-
-    private sealed interface Task<T> {
-        /** Whether the host's last task of this kind failed. */
-        boolean suspect();
-
-        record Started<T>(String host, boolean suspect, HostWorker.Pending<T> pending) implements Task<T> {}
-
-        record Refused<T>(String host, boolean suspect, UnreachableException why) implements Task<T> {}
-    }
+    private final List<HostWorker.Pending<T>> tasks = new ArrayList<>();
 
     /** Begins; the time limit for all hosts together counts from now on. */
     public HostTasks(HostWorker.Kind kind, Duration timeout, Ticker ticker) {
@@ -45,20 +37,14 @@ public final class HostTasks<T> {
      * @return false if it was refused and will never run
      */
     public boolean start(HostWorker worker, Callable<T> work) {
-        var host = worker.host().name();
-        var suspect = worker.failure(kind) != null;
-        try {
-            tasks.add(new Task.Started<>(host, suspect, worker.start(kind, work)));
-            return true;
-        } catch (UnreachableException e) {
-            tasks.add(new Task.Refused<>(host, suspect, e));
-            return false;
-        }
+        var task = worker.start(kind, work);
+        tasks.add(task);
+        return !task.isRefused();
     }
 
     /** Whether the last task of any of the hosts succeeded. */
     boolean hasReliableHost() {
-        return tasks.stream().anyMatch(task -> !task.suspect());
+        return tasks.stream().anyMatch(task -> !task.isSuspect());
     }
 
     /**
@@ -69,15 +55,12 @@ public final class HostTasks<T> {
      * @return the answers in the order of the starts
      */
     public List<HostAnswer<T>> await(boolean othersWait) throws InterruptedException {
-        var answers = new HashMap<Task<T>, HostAnswer<T>>();
-        for (var task : tasks) {
-            if (!task.suspect() || !othersWait) {
-                answers.put(task, await(task, timeout, true));
-            }
-        }
-        for (var task : tasks) {
-            if (task.suspect() && othersWait) {
-                answers.put(task, await(task, timeout.dividedBy(SUSPECT_HOST_DIVISOR), false));
+        var answers = new HashMap<HostWorker.Pending<T>, HostAnswer<T>>();
+        for (var isBrief : List.of(false, true)) {
+            for (var task : tasks) {
+                if ((task.isSuspect() && othersWait) == isBrief) {
+                    answers.put(task, await(task, isBrief));
+                }
             }
         }
         return tasks.stream()
@@ -85,36 +68,25 @@ public final class HostTasks<T> {
                 .toList();
     }
 
-    private HostAnswer<T> await(Task<T> task, Duration most, boolean giveUp) throws InterruptedException {
-        return switch (task) {
-            case Task.Refused<T>(var host, var _, var why) -> new HostAnswer.Failed<>(host, why, ticker.since(start));
-            case Task.Started<T>(var host, var _, var pending) -> {
-                try {
-                    var left = remaining(most);
-                    yield new HostAnswer.Answered<>(
-                            host, giveUp ? pending.await(left) : pending.awaitWithoutAbandoning(left));
-                } catch (UnreachableException e) {
-                    yield new HostAnswer.Failed<>(host, e, ticker.since(start));
-                }
-            }
-        };
-    }
-
-    private Duration remaining(Duration most) {
+    private HostAnswer<T> await(HostWorker.Pending<T> task, boolean isBrief) throws InterruptedException {
+        var most = isBrief ? timeout.dividedBy(SUSPECT_HOST_DIVISOR) : timeout;
         var left = most.minus(ticker.since(start));
-        return left.isPositive() ? left : Duration.ofNanos(1);
+        var host = task.worker().host().name();
+        try {
+            var value = task.await(left.isPositive() ? left : Duration.ofNanos(1), !isBrief);
+            return new HostAnswer<>(host, value, null, ticker.since(start));
+        } catch (UnreachableException e) {
+            return new HostAnswer<>(host, null, e, ticker.since(start));
+        }
     }
 
-    public sealed interface HostAnswer<T> {
-        String host();
-
-        record Answered<T>(String host, T value) implements HostAnswer<T> {}
-
-        /**
-         * There is no result.
-         *
-         * @param waited how long the caller waited for all hosts by then
-         */
-        record Failed<T>(String host, UnreachableException why, Duration waited) implements HostAnswer<T> {}
-    }
+    /**
+     * The answer of a host.
+     *
+     * @param value the result; null if there is none
+     * @param failure why there is no result; null if there is one
+     * @param waited how long the caller waited for all hosts by then
+     */
+    public record HostAnswer<T>(
+            String host, @Nullable T value, @Nullable UnreachableException failure, Duration waited) {}
 }

@@ -41,12 +41,6 @@ public final class HostWorker {
         return host;
     }
 
-    /** Returns why the last task of a kind failed; null if it did not fail, or if there was none. */
-    @Nullable
-    public UnreachableException failure(Kind kind) {
-        return failures.get(kind);
-    }
-
     /** Whether a task still runs, also one that was abandoned. */
     boolean isBusy() {
         return busyWith.get() != null;
@@ -59,19 +53,17 @@ public final class HostWorker {
         }
     }
 
-    /**
-     * Starts a task.
-     *
-     * @throws UnreachableException if an earlier task still runs, or the machine allows no further thread
-     */
-    public <T> Pending<T> start(Kind kind, Callable<T> work) throws UnreachableException {
+    /** Starts a task. If an earlier one still runs, or the machine allows no further thread, it is refused: it has failed and never runs. */
+    public <T> Pending<T> start(Kind kind, Callable<T> work) {
+        var isSuspect = failures.containsKey(kind);
         var permit = new Object();
         if (!busyWith.compareAndSet(null, permit)) {
-            var last = failures.get(kind);
-            throw new UnreachableException(
-                    ProblemCode.BUSY,
-                    "still busy with an earlier cycle, so it was left out of this one"
-                            + (last == null ? "" : "; before that: " + last.getMessage()));
+            return refused(
+                    kind,
+                    isSuspect,
+                    new UnreachableException(
+                            ProblemCode.BUSY,
+                            "still busy with an earlier cycle, so it was left out of this one" + before(kind)));
         }
         var task = new FutureTask<>(() -> {
             try {
@@ -95,9 +87,22 @@ public final class HostWorker {
             });
         } catch (OutOfMemoryError e) { // Java's error if the machine allows no further thread
             busyWith.compareAndSet(permit, null);
-            throw unreachable("not started: " + e.getMessage(), e);
+            return refused(kind, isSuspect, unreachable("not started: " + e.getMessage(), e));
         }
-        return new Pending<>(this, kind, task);
+        return new Pending<>(this, kind, isSuspect, false, task);
+    }
+
+    private <T> Pending<T> refused(Kind kind, boolean isSuspect, UnreachableException why) {
+        var task = new FutureTask<T>(() -> {
+            throw why;
+        });
+        task.run();
+        return new Pending<>(this, kind, isSuspect, true, task);
+    }
+
+    private String before(Kind kind) {
+        var last = failures.get(kind);
+        return last == null ? "" : "; before that: " + last.getMessage();
     }
 
     /** Interrupts the running task, if any: its result is no longer needed. */
@@ -116,43 +121,34 @@ public final class HostWorker {
         return new UnreachableException(ProblemCode.UNREACHABLE, message, cause);
     }
 
-    public record Pending<T>(HostWorker worker, Kind kind, FutureTask<T> task) {
-
+    /**
+     * A task.
+     *
+     * @param isSuspect whether the host's last task of this kind failed
+     * @param isRefused whether it never runs
+     */
+    public record Pending<T>(HostWorker worker, Kind kind, boolean isSuspect, boolean isRefused, FutureTask<T> task) {
         /**
          * Waits for the result.
          *
-         * @throws UnreachableException if the task failed, or did not end in time; it is then interrupted
+         * @param abandons whether the task is interrupted at the time limit; otherwise it continues
+         * @throws UnreachableException if the task failed, or did not end in time
          */
-        public T await(Duration timeout) throws UnreachableException, InterruptedException {
+        public T await(Duration timeout, boolean abandons) throws UnreachableException, InterruptedException {
             try {
-                return get(timeout);
+                return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
             } catch (TimeoutException e) {
+                if (!abandons) {
+                    var last = worker.failures.get(kind);
+                    throw new UnreachableException(
+                            last == null ? ProblemCode.UNREACHABLE : last.code(),
+                            "no answer yet" + worker.before(kind),
+                            e);
+                }
                 task.cancel(true);
                 var late = unreachable("no answer in time", e);
                 worker.failures.put(kind, late);
                 throw late;
-            }
-        }
-
-        /**
-         * Waits for the result, and lets the task continue after that time.
-         *
-         * @throws UnreachableException if the task failed or did not end in time
-         */
-        public T awaitWithoutAbandoning(Duration timeout) throws UnreachableException, InterruptedException {
-            try {
-                return get(timeout);
-            } catch (TimeoutException e) {
-                var last = worker.failures.get(kind);
-                throw last == null
-                        ? unreachable("no answer yet", e)
-                        : new UnreachableException(last.code(), "no answer yet; before that: " + last.getMessage());
-            }
-        }
-
-        private T get(Duration timeout) throws UnreachableException, InterruptedException, TimeoutException {
-            try {
-                return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
             } catch (CancellationException e) {
                 throw unreachable("abandoned", e);
             } catch (ExecutionException e) {

@@ -48,16 +48,15 @@ public final class ObservationCollector {
     }
 
     private Snapshot snapshot(HostAnswer<Snapshot> answer) {
-        return switch (answer) {
-            case HostAnswer.Answered<Snapshot>(var host, var snapshot) -> {
-                lastObserved.put(host, Objects.requireNonNull(snapshot.details().lastObserved()));
-                yield snapshot;
-            }
-            case HostAnswer.Failed<Snapshot>(var host, var why, var waited) -> {
-                var problem = new Problem(why.code(), String.valueOf(why.getMessage()));
-                yield Snapshot.unseen(host, problem).with(HostDetails.NONE.with(lastObserved.get(host), waited));
-            }
-        };
+        var host = answer.host();
+        var snapshot = answer.value();
+        if (snapshot != null) {
+            lastObserved.put(host, Objects.requireNonNull(snapshot.details().lastObserved()));
+            return snapshot;
+        }
+        var why = Objects.requireNonNull(answer.failure());
+        var problem = new Problem(why.code(), String.valueOf(why.getMessage()));
+        return Snapshot.unseen(host, problem).with(HostDetails.NONE.with(lastObserved.get(host), answer.waited()));
     }
 
     /**

@@ -5,7 +5,6 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.Violation;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -21,19 +20,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The active violations that the last cycle did not find and that may not be over. If a host can never be observed completely, users
- * choose their number. So their processes are verified, and their memory is bounded in bytes.
+ * choose their number. So their processes are verified, and their size is bounded.
  */
 final class AbsentViolations {
     /** The approximate number of processes of a host that are verified in one cycle, because the agent of a machine reads files of each one. */
     static final int MAX_VERIFIED = 1_000;
 
-    private final long maxBytes;
+    private final long maxSize;
 
     /** Ordered by the time of the last verification, oldest first. */
     private final SequencedMap<Violation.Key, ViolationRecord> entries = new LinkedHashMap<>();
 
-    AbsentViolations(long maxBytes) {
-        this.maxBytes = maxBytes;
+    AbsentViolations(long maxSize) {
+        this.maxSize = maxSize;
     }
 
     /** Records the present ones, and returns the ones above the limit. */
@@ -41,10 +40,10 @@ final class AbsentViolations {
         entries.keySet().retainAll(now.keySet());
         entries.putAll(now);
         var surplus = new ArrayList<Violation.Key>();
-        var bytes = entries.values().stream().mapToLong(ViolationSize::of).sum();
-        while (bytes > maxBytes) {
+        var size = entries.values().stream().mapToLong(ViolationRecord::size).sum();
+        while (size > maxSize) {
             var first = entries.pollFirstEntry();
-            bytes -= ViolationSize.of(first.getValue());
+            size -= first.getValue().size();
             surplus.add(first.getKey());
         }
         return surplus;
@@ -96,7 +95,7 @@ final class AbsentViolations {
 
     /** Whether one of its processes still runs and its membership is unknown in this cycle. */
     private static boolean isUncertain(Violation violation, Snapshot snapshot) {
-        if (violation.rule().scope() == RuleScope.FLEET) {
+        if (violation.rule().isOfFleet()) {
             return false; // attachments alone decide
         }
         var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
@@ -107,7 +106,7 @@ final class AbsentViolations {
 
     /** The hosts that were part of the violation and could not be observed. */
     static Set<String> unseenHosts(Violation before, Fleet fleet) {
-        return before.rule().scope() != RuleScope.FLEET
+        return !before.rule().isOfFleet()
                 ? Set.of()
                 : fleet.snapshots().stream()
                         .filter(snapshot -> before.hosts().contains(snapshot.host()))

@@ -21,13 +21,11 @@ public final class EventLog {
     private static final Logger LOG = Logger.getLogger(EventLog.class);
     /** The largest number of events in memory. */
     public static final int MAX_EVENTS = 10_000;
-    /** The largest estimated heap of the events in memory. */
-    public static final long MAX_BYTES = 8L << 20;
-    /** The estimated heap of an event without its texts. */
-    private static final int EVENT_BYTES = 160;
+    /** The largest size of the events in memory: of their texts, in characters. The registry has a part of them too. */
+    public static final long MAX_SIZE = 6L << 20;
 
     private final int most;
-    private final long maxBytes;
+    private final long maxSize;
     private final UUID own = UUID.randomUUID();
     private final TreeMap<Long, Event> events = new TreeMap<>();
     private final Map<Object, Runnable> listeners = new ConcurrentHashMap<>();
@@ -35,7 +33,7 @@ public final class EventLog {
     private final AtomicBoolean isDue = new AtomicBoolean();
 
     private Supplier<UUID> store = () -> own;
-    private long bytes;
+    private long size;
     /** The position of the last event that is stored. */
     private long stored;
 
@@ -43,12 +41,12 @@ public final class EventLog {
     private long latest;
 
     public EventLog() {
-        this(MAX_EVENTS, MAX_BYTES);
+        this(MAX_EVENTS, MAX_SIZE);
     }
 
-    EventLog(int most, long maxBytes) {
+    EventLog(int most, long maxSize) {
         this.most = most;
-        this.maxBytes = maxBytes;
+        this.maxSize = maxSize;
     }
 
     /**
@@ -180,24 +178,11 @@ public final class EventLog {
         for (var event : more) {
             latest = Math.max(latest, event.sequence());
             events.put(event.sequence(), event);
-            bytes += size(event);
+            size += event.toString().length();
         }
-        while (events.size() > most || bytes > maxBytes) {
-            bytes -= size(events.pollFirstEntry().getValue());
+        while (events.size() > most || size > maxSize) {
+            size -= events.pollFirstEntry().getValue().toString().length();
         }
-    }
-
-    /** Returns the estimated heap that an event takes at most; parts that it shares with the registry are included. */
-    private static long size(Event event) {
-        return EVENT_BYTES
-                + switch (event.content()) {
-                    case EventContent.OfViolation its -> ViolationSize.of(its.violation());
-                    case EventContent.OfProblem its ->
-                        ViolationSize.of(its.host())
-                                + ViolationSize.of(its.problem().detail());
-                    case EventContent.ServiceStarted(var version, var mode) ->
-                        ViolationSize.of(version) + ViolationSize.of(mode);
-                };
     }
 
     /** A listener of the event log, until it is closed. */

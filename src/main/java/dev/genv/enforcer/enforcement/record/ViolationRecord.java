@@ -202,6 +202,11 @@ public record ViolationRecord(
                 && ids(violation).equals(ids(others));
     }
 
+    /** Its size: that of its text in characters, whose number users choose. Names of components stand for the heap of the objects. */
+    long size() {
+        return toString().length();
+    }
+
     private static List<ProcessId> ids(Violation violation) {
         return violation.processes().stream().map(GpuProcess::id).toList();
     }

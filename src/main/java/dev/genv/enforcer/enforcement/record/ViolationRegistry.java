@@ -37,7 +37,7 @@ public final class ViolationRegistry {
             .reversed();
 
     private final Map<Violation.Key, ViolationRecord> active = new LinkedHashMap<>();
-    private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MAX_BYTES);
+    private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MAX_SIZE);
     private final ResolvedViolations resolved;
     private long appearances;
     private Instant latest = Instant.MIN;
@@ -48,7 +48,7 @@ public final class ViolationRegistry {
     private volatile List<ViolationRecord> visible = List.of();
 
     public ViolationRegistry(int maxResolved) {
-        resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_BYTES);
+        resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_SIZE);
     }
 
     /**
@@ -64,31 +64,21 @@ public final class ViolationRegistry {
             List<ViolationRecord> resolved) {}
 
     /**
-     * The result of a cycle besides its plan.
-     *
-     * @param actions the actions of the cycle, and the late results of earlier ones
-     * @param ended the processes that a host reports as exited
-     * @param at when the cycle observed the hosts
-     * @param next the actions that follow on violations if nothing changes, the earliest first
-     */
-    public record CycleOutcome(
-            List<ActionRecord> actions, Set<HostProcess> ended, Instant at, Map<Violation.Key, List<NextAction>> next) {
-        private List<NextAction> next(Violation.Key violation) {
-            return next.getOrDefault(violation, List.of()).stream()
-                    .limit(MAX_ACTIONS)
-                    .toList();
-        }
-    }
-
-    /**
      * Records a cycle. Readers see it after {@link #publish}, so that it can be stored before.
      *
-     * @param modes the mode of each rule
      * @param fleet the observed hosts: a violation is resolved only if it would have been found in them
+     * @param actions the actions of the cycle, and the late results of earlier ones
+     * @param next the actions that follow on violations if nothing changes, the earliest first
+     * @param modes the mode of each rule
      */
     public synchronized Update record(
-            Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
-        var now = cycleOutcome.at();
+            Plan plan,
+            Fleet fleet,
+            List<ActionRecord> actions,
+            Map<Violation.Key, List<NextAction>> next,
+            Function<RuleDefinition, RuleMode> modes) {
+        var now = fleet.at();
+        var ended = fleet.ended();
         latest = now.isAfter(latest) ? now : latest;
         cycles++;
         var appeared = new ArrayList<ViolationRecord>();
@@ -98,11 +88,13 @@ public final class ViolationRegistry {
             var known = active.get(found.key());
             var violation =
                     known == null ? found : found.alsoOn(AbsentViolations.unseenHosts(known.violation(), fleet));
-            var next = cycleOutcome.next(violation.key());
+            var following = next.getOrDefault(violation.key(), List.of()).stream()
+                    .limit(MAX_ACTIONS)
+                    .toList();
             var entry = known == null
                     ? ViolationRecord.begin(
-                            violation, mode, now, new ViolationRecord.Recency(++appearances, latest), next)
-                    : known.continued(1, violation, mode, now, latest, next);
+                            violation, mode, now, new ViolationRecord.Recency(++appearances, latest), following)
+                    : known.continued(1, violation, mode, now, latest, following);
             if (known == null) {
                 appeared.add(entry);
             }
@@ -112,7 +104,7 @@ public final class ViolationRegistry {
         var notFound = new LinkedHashMap<Violation.Key, ViolationRecord>();
         active.forEach((key, entry) -> {
             if (!seen.containsKey(key)) {
-                if (AbsentViolations.isResolved(entry.violation(), cycleOutcome.ended(), fleet)) {
+                if (AbsentViolations.isResolved(entry.violation(), ended, fleet)) {
                     over.add(key);
                 } else {
                     notFound.put(key, entry.notFound(false));
@@ -126,20 +118,20 @@ public final class ViolationRegistry {
         // Before violations are resolved, so that the exit of a process is recorded with the violation that it
         // resolves.
         var notes = new ArrayList<EventContent.ActionRecorded>();
-        var actions = new ArrayList<ActionRecord>();
-        for (var action : cycleOutcome.actions()) {
+        var news = new ArrayList<ActionRecord>();
+        for (var action : actions) {
             var noted = note(action, modes);
             notes.addAll(noted);
             if (!noted.isEmpty()) {
-                actions.add(action);
+                news.add(action);
             }
         }
-        var ended = over.stream()
+        var resolvedNow = over.stream()
                 .flatMap(key -> Stream.ofNullable(active.remove(key)))
                 .map(entry -> entry.notFound(true))
                 .toList();
-        ended.forEach(resolved::add);
-        return new Update(appeared, actions, notes, ended);
+        resolvedNow.forEach(resolved::add);
+        return new Update(appeared, news, notes, resolvedNow);
     }
 
     /** Records an action with the violations that caused it, and returns it for each of them; repetitions are left out. */
@@ -259,25 +251,25 @@ public final class ViolationRegistry {
 
     /** The latest resolved violations. Users influence their number and their texts, so both are bounded. */
     static final class ResolvedViolations {
-        /** Estimated heap: enough for ten thousand entries with texts of genv's usual length. */
-        static final long MAX_BYTES = 16L << 20;
+        /** Enough for ten thousand entries with texts of genv's usual length. */
+        static final long MAX_SIZE = 10L << 20;
 
         private final int most;
-        private final long maxBytes;
+        private final long maxSize;
         private final Deque<ViolationRecord> newestFirst = new ArrayDeque<>();
-        private long bytes;
+        private long size;
 
-        ResolvedViolations(int most, long maxBytes) {
+        ResolvedViolations(int most, long maxSize) {
             this.most = most;
-            this.maxBytes = maxBytes;
+            this.maxSize = maxSize;
         }
 
         /** Adds an entry, and drops the oldest ones above the limits. */
         void add(ViolationRecord entry) {
             newestFirst.addFirst(entry);
-            bytes += ViolationSize.of(entry);
-            while (newestFirst.size() > most || bytes > maxBytes) {
-                bytes -= ViolationSize.of(newestFirst.removeLast());
+            size += entry.size();
+            while (newestFirst.size() > most || size > maxSize) {
+                size -= newestFirst.removeLast().size();
             }
         }
 
@@ -288,7 +280,7 @@ public final class ViolationRegistry {
                     .findFirst();
             found.ifPresent(entry -> {
                 newestFirst.remove(entry);
-                bytes -= ViolationSize.of(entry);
+                size -= entry.size();
             });
             return found;
         }

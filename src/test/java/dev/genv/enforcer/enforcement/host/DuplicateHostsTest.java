@@ -8,96 +8,88 @@ import dev.genv.enforcer.enforcement.host.ObservationCollector.DuplicateHosts;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.testsupport.TableRow;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class DuplicateHostsTest {
+    /** A line is a cycle: the hosts with the machine ids that they report, {@code ?} for none and {@code !} for no answer, and those that count. */
+    private static final String ROWS = """
+        a machine counts once under its first name
+        gpu-1=m1 gpu-2=m2 alias=m1 → gpu-1 gpu-2
+
+        the counted name stays the same, or its processes would be signalled twice
+        gpu-1=! alias=m1 → alias
+        gpu-1=m1 alias=m1 → alias
+        gpu-1=m1 alias=! → nothing
+
+        another name counts when the first is removed
+        gpu-1=m1 alias=m1 → gpu-1
+        alias=m1 → alias
+        gpu-1=m1 alias=m1 → alias
+
+        a name that moves to another machine counts by itself
+        gpu-1=m1 alias=m1 → gpu-1
+        gpu-1=m1 alias=m3 → gpu-1 alias
+        gpu-1=m4 alias=m1 → gpu-1 alias
+
+        machines without an id all count
+        gpu-1=? gpu-2=? → gpu-1 gpu-2
+
+        a known id is remembered
+        gpu-1=m1 alias=m1 → gpu-1
+        gpu-1=m1 alias=? → gpu-1
+        gpu-1=? alias=m1 → gpu-1\
+        """;
+
     private final DuplicateHosts duplicateHosts = new DuplicateHosts();
 
+    static Stream<TableRow> rows() {
+        return TableRow.in(ROWS);
+    }
+
+    @ParameterizedTest
+    @MethodSource("rows")
+    void machineCountsOnce(TableRow row) {
+        Stream.concat(row.lines().stream(), Stream.of(row.expected())).forEach(line -> {
+            var sides = List.of(line.split(" → ", -1));
+            var counted = collapse(sides.getFirst()).stream()
+                    .filter(snapshot -> !snapshot.environments().isEmpty())
+                    .map(Snapshot::host)
+                    .collect(Collectors.joining(" "));
+            assertThat(counted.isEmpty() ? "nothing" : counted).as(line).isEqualTo(sides.getLast());
+        });
+    }
+
     @Test
-    void machineCountsOnceUnderItsFirstName() {
-        var collapsed = duplicateHosts.collapse(
-                List.of(reachable("gpu-1", "m1"), reachable("gpu-2", "m2"), reachable("alias", "m1")));
-        assertThat(counted(collapsed)).containsExactly("gpu-1", "gpu-2");
-        var alias = collapsed.getLast();
-        assertThat(alias.host()).isEqualTo("alias");
-        assertThat(alias.isComplete()).as("nothing of it is lacking").isTrue();
+    void anotherNameIsReportedAndLacksNothingAsLongAsTheMachineAnswers() {
+        var alias = collapse("gpu-1=m1 alias=m1").getLast();
+        assertThat(alias.isComplete()).isTrue();
         assertThat(alias.problems()).singleElement().satisfies(problem -> {
             assertThat(problem.code()).isEqualTo(ProblemCode.DUPLICATE_HOST);
             assertThat(problem.detail()).contains("gpu-1");
         });
+        assertThat(collapse("gpu-1=m1 alias=!").getLast().isComplete()).isTrue();
+        assertThat(collapse("gpu-1=! alias=m1")).noneMatch(Snapshot::isObservedCompletely);
     }
 
-    /** Otherwise its processes would be signalled twice, once under each name. */
-    @Test
-    void countedNameStaysTheSame() {
-        assertThat(counted(duplicateHosts.collapse(List.of(unreachable("gpu-1"), reachable("alias", "m1")))))
-                .containsExactly("alias");
-        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")))))
-                .containsExactly("alias");
-        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias")))))
-                .as("while the one that counts is out of sight, the other one does not take its place")
-                .isEmpty();
-        assertThat(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias"))))
-                .as("and it does not count as completely observed")
-                .noneMatch(Snapshot::isObservedCompletely);
+    private List<Snapshot> collapse(String hosts) {
+        return duplicateHosts.collapse(Stream.of(hosts.split(" ", -1))
+                .map(host -> host.split("=", -1))
+                .map(host -> snapshot(host[0], host[1]))
+                .toList());
     }
 
-    @Test
-    void unreachableDuplicateIsComplete() {
-        duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")));
-        var collapsed = duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias")));
-        assertThat(collapsed.getLast().isComplete()).isTrue();
-    }
-
-    @Test
-    void otherNameCountsWhenTheFirstIsRemoved() {
-        duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")));
-        assertThat(counted(duplicateHosts.collapse(List.of(reachable("alias", "m1")))))
-                .containsExactly("alias");
-        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")))))
-                .containsExactly("alias");
-    }
-
-    @Test
-    void nameThatMovesToAnotherMachineCountsSeparately() {
-        duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")));
-        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m3")))))
-                .containsExactly("gpu-1", "alias");
-        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m4"), reachable("alias", "m1")))))
-                .containsExactly("gpu-1", "alias");
-    }
-
-    @Test
-    void machinesWithoutMachineIdAllCount() {
-        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", null), reachable("gpu-2", null)))))
-                .containsExactly("gpu-1", "gpu-2");
-    }
-
-    /** It counts for nothing twice because some file could not be read once. */
-    @Test
-    void knownMachineIdIsRemembered() {
-        duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")));
-        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", null)))))
-                .containsExactly("gpu-1");
-        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", null), reachable("alias", "m1")))))
-                .containsExactly("gpu-1");
-    }
-
-    private static List<String> counted(List<Snapshot> collapsed) {
-        return collapsed.stream()
-                .filter(snapshot -> !snapshot.environments().isEmpty())
-                .map(Snapshot::host)
-                .toList();
-    }
-
-    private static Snapshot reachable(String name, @Nullable String machine) {
-        return new FakeHost(host(name).with(env("a"))).setMachine(machine).observe();
-    }
-
-    private static Snapshot unreachable(String name) {
-        return Snapshot.unseen(name, new Problem(ProblemCode.UNREACHABLE, "down"));
+    private static Snapshot snapshot(String name, String machine) {
+        return machine.equals("!")
+                ? Snapshot.unseen(name, new Problem(ProblemCode.UNREACHABLE, "down"))
+                : new FakeHost(host(name).with(env("a")))
+                        .setMachine(machine.equals("?") ? null : machine)
+                        .observe();
     }
 }

@@ -4,12 +4,10 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -23,48 +21,20 @@ class HostWorkerTest {
     @RepeatedTest(20)
     void acceptsWorkAsSoonAsTheResultIsReturned() throws Exception {
         for (var i = 0; i < 500; i++) {
-            assertThat(worker.start(Kind.OBSERVE, () -> 1).await(LONG)).isEqualTo(1);
+            assertThat(worker.start(Kind.OBSERVE, () -> 1).await(LONG, true)).isEqualTo(1);
         }
-    }
-
-    @Test
-    void refusesWorkWhileBusy() throws Exception {
-        var release = new CountDownLatch(1);
-        var first = worker.start(Kind.OBSERVE, () -> {
-            release.await();
-            return 1;
-        });
-        assertThatThrownBy(() -> worker.start(Kind.OBSERVE, () -> 2))
-                .hasMessageStartingWith("still busy with an earlier cycle");
-        release.countDown();
-        assertThat(first.await(LONG)).isEqualTo(1);
-        assertThat(worker.start(Kind.OBSERVE, () -> 2).await(LONG)).isEqualTo(2);
     }
 
     /** On a machine with one CPU there is one carrier thread, and a computation on it would block all others. */
     @Test
     void runsOnADaemonPlatformThread() throws Exception {
         assertThat(worker.start(Kind.OBSERVE, () -> Thread.currentThread().isVirtual())
-                        .await(LONG))
+                        .await(LONG, true))
                 .isFalse();
         assertThat(worker.start(Kind.OBSERVE, () -> Thread.currentThread().isDaemon())
-                        .await(LONG))
+                        .await(LONG, true))
                 .as("nor does it keep the service from ending")
                 .isTrue();
-    }
-
-    @Test
-    void acceptsWorkAfterTimeoutOrFailure() {
-        await().untilAsserted(() -> assertThatThrownBy(
-                        () -> worker.start(Kind.OBSERVE, () -> 1).await(Duration.ZERO.minusSeconds(1)))
-                .isInstanceOfAny(UnreachableException.class));
-        assertThatThrownBy(() -> worker.start(Kind.OBSERVE, () -> {
-                            throw new IllegalStateException("no");
-                        })
-                        .await(LONG))
-                .hasMessageContaining("no");
-        await().untilAsserted(() ->
-                assertThat(worker.start(Kind.OBSERVE, () -> 3).await(LONG)).isEqualTo(3));
     }
 
     /** Users can start as many processes as the machine allows. */
@@ -81,9 +51,9 @@ class HostWorkerTest {
                     threads.execute(task);
                 },
                 Ticker.ofSystem());
-        assertThatThrownBy(() -> starved.start(Kind.OBSERVE, () -> 1))
+        assertThatThrownBy(() -> starved.start(Kind.OBSERVE, () -> 1).await(LONG, true))
                 .isInstanceOf(UnreachableException.class)
                 .hasMessage("not started: unable to create native thread");
-        assertThat(starved.start(Kind.OBSERVE, () -> 2).await(LONG)).isEqualTo(2);
+        assertThat(starved.start(Kind.OBSERVE, () -> 2).await(LONG, true)).isEqualTo(2);
     }
 }

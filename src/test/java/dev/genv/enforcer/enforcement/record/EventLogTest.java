@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class EventLogTest {
     private static final Instant AT = Instant.parse("2026-11-20T09:22:28Z");
 
-    private final EventLog log = new EventLog(5, 100_000);
+    private final EventLog log = new EventLog(5, 50_000);
 
     @Test
     void numbersEventsInTheirOrderWhateverTheWallClockSays() {
@@ -41,7 +41,7 @@ class EventLogTest {
     }
 
     @Test
-    void boundsTheBytes() {
+    void boundsTheSize() {
         var second = "y".repeat(30_000);
         append("x".repeat(30_000), second);
         assertPage(0, "gap " + second);

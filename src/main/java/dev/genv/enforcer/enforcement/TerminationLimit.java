@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.action;
+package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Ticker;

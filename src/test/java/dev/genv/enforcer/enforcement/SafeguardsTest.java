@@ -1,15 +1,12 @@
-package dev.genv.enforcer.enforcement.action;
+package dev.genv.enforcer.enforcement;
 
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.History.Enforcement;
-import dev.genv.enforcer.enforcement.host.ObservationAge;
+import dev.genv.enforcer.enforcement.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.Order;
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
@@ -46,7 +43,6 @@ class SafeguardsTest {
     private final Set<RuleDefinition> enforced = new HashSet<>(Set.of(KnownRules.ENV_DEVICES));
     private Duration gracePeriod = GRACE;
     private boolean isStopped = true;
-    private ObservationAge age = new ObservationAge(time.ticker(), Duration.ofSeconds(10), Duration.ZERO);
 
     @Test
     void theFirstSafeguardThatAppliesGivesTheReason() {
@@ -83,37 +79,18 @@ class SafeguardsTest {
                                 + " cycle");
     }
 
-    @Test
-    void anOrderIsNotExecutedOnceItsObservationIsTooOld() {
-        mode = ServiceMode.ENFORCE;
-        ruleMode = RuleMode.ENFORCE;
-        signals = true;
-        gracePeriod = Duration.ZERO;
-        isStopped = false;
-        enforced.add(KnownRules.INACTIVE_ENV_PROCESSES);
-        var orders = screen(job());
-
-        var planned = orders.getFirst().planned();
-        assertThat(Safeguards.tooOld(planned, age)).isEmpty();
-        time.pass(Duration.ofSeconds(21));
-        assertThat(Safeguards.tooOld(planned, age))
-                .hasValueSatisfying(hold -> assertThat(hold.result().outcome()).isEqualTo(Outcome.SKIPPED_GRACE));
-    }
-
     /** A process that is older than the environment that it names. */
     private static GpuProcessBuilder job() {
         return process(1).inEnvironment("a").uses(0);
     }
 
-    private List<Order> screen(GpuProcessBuilder... processes) {
+    private void screen(GpuProcessBuilder... processes) {
         var enforcement = new Enforcement(enforced::contains, signals, gracePeriod);
         var safeguards = new Safeguards(mode, enforcement, 1, time.ticker());
         if (isStopped) {
             safeguards.stop();
         }
         var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
-        age = new ObservationAge(time.ticker(), Duration.ofSeconds(10), Duration.ZERO);
-        age.observed();
         // The environment appears only in the second observation.
         history.record(observe(host().devices(1), 1_000_000_000), _ -> Listings.NONE);
         var second = host().devices(1).with(env("a")).with(processes);
@@ -131,7 +108,6 @@ class SafeguardsTest {
                                     + hold.result().detail();
                     });
         }
-        return orders;
     }
 
     private Fleet observe(HostBuilder host, long ticks) {

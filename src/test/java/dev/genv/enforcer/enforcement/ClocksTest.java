@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.history;
+package dev.genv.enforcer.enforcement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -15,31 +15,6 @@ class ClocksTest {
     private static final Clocks.Key KEY = new Clocks.Key("here", "env-devices", "process 1 5");
 
     private Clocks clocks = new Clocks(Duration.ofHours(1));
-
-    @Test
-    void timeCountsUntilTheNextObservationWhateverThatFinds() {
-        record(0, Map.of(KEY, ALICE));
-        assertThat(elapsed(0)).isZero();
-        record(10, Map.of(KEY, ALICE));
-        assertThat(elapsed(10)).isEqualTo(10);
-        record(20, Map.of());
-        assertThat(elapsed(20)).isEqualTo(20);
-        record(1000, Map.of(KEY, ALICE));
-        assertThat(elapsed(1000)).as("time without the violation").isEqualTo(20);
-        record(1010, Map.of());
-        assertThat(elapsed(1010)).isEqualTo(30);
-    }
-
-    @Test
-    void stoppedClockIsForgottenAfterAWhile() {
-        record(0, Map.of(KEY, ALICE));
-        record(10, Map.of());
-        record(3610, Map.of());
-        assertThat(elapsed(3610)).isEqualTo(10);
-        record(3611, Map.of());
-        assertThat(elapsed(3611)).isZero();
-        assertThat(clocks.all()).isEmpty();
-    }
 
     @Test
     void savedFormStaysTheSameWhileTheViolationIsObserved() {

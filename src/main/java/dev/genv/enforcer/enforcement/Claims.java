@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.history;
+package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet.Appearances;
@@ -34,14 +34,13 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
     /** Nothing was read. */
     static final Claims EMPTY = new Claims(null, Map.of(), Map.of(), false);
 
-    /** When an observation read the state: in clock ticks since boot, and by the mark of the clock that counts towards an action. */
-    record Moment(long ticks, long mark) {}
-
     /**
-     * Returns the claims after another observation. A part that was not read changes nothing. The previous reading of the environments is in
-     * clock ticks since boot.
+     * Returns the claims after another observation. A part that was not read changes nothing.
+     *
+     * @param previous the previous reading of the environments, in clock ticks since boot
+     * @param mark when this one was recorded, by the mark of the clock that counts towards an action
      */
-    Claims next(Snapshot snapshot, @Nullable Long previous, Moment now) {
+    Claims next(Snapshot snapshot, @Nullable Long previous, long mark) {
         if (!snapshot.has(SnapshotPart.ENVIRONMENTS)) {
             return this;
         }
@@ -52,9 +51,9 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
         }
         var hasBoth = snapshot.has(SnapshotPart.ATTACHMENTS);
         return new Claims(
-                Objects.requireNonNullElse(first, now.ticks),
+                Objects.requireNonNullElse(first, snapshot.details().ticks()),
                 continued(absent, claimed, Objects.requireNonNullElse(previous, NONE)),
-                hasBoth ? continued(held, holdings(snapshot), hasAttachments ? now.mark : NONE) : held,
+                hasBoth ? continued(held, holdings(snapshot), hasAttachments ? mark : NONE) : held,
                 hasAttachments || hasBoth);
     }
 

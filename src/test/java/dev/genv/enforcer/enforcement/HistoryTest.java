@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.history;
+package dev.genv.enforcer.enforcement;
 
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -6,7 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import dev.genv.enforcer.enforcement.history.History.Enforcement;
+import dev.genv.enforcer.enforcement.History.Enforcement;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;

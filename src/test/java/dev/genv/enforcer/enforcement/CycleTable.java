@@ -1,10 +1,8 @@
-package dev.genv.enforcer.enforcement.action;
+package dev.genv.enforcer.enforcement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
-import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.history;
+package dev.genv.enforcer.enforcement;
 
 import java.time.Duration;
 import java.util.ArrayDeque;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.history;
+package dev.genv.enforcer.enforcement;
 
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -20,35 +21,6 @@ import org.junit.jupiter.api.Test;
 class ClaimsTest {
     private Claims claims = Claims.EMPTY;
     private @Nullable Long last;
-
-    @Test
-    void environmentThatAppearsShieldsOlderProcesses() {
-        observe(100, host().devices(1));
-        observe(200, host().devices(1).with(env("a")));
-        assertThat(isShielded(env("a"), 99)).isTrue();
-        assertThat(isShielded(env("a"), 100))
-                .as("it may have been started in the environment")
-                .isFalse();
-        observe(300, host().devices(1).with(env("a")));
-        assertThat(isShielded(env("a"), 99)).isTrue();
-    }
-
-    @Test
-    void environmentOfTheFirstReadingShieldsOnlyStrangers() {
-        observe(100, host().devices(1).with(env("a")));
-        assertThat(isShielded(env("a"), 5)).isFalse();
-        assertThat(isStrangerShielded(env("a"), 5)).isTrue();
-        assertThat(isStrangerShielded(env("a"), 100)).isFalse();
-    }
-
-    @Test
-    void environmentThatWasAbsentOnceIsYounger() {
-        observe(100, host().devices(1).with(env("a")));
-        observe(200, host().devices(1));
-        observe(300, host().devices(1).with(env("a")));
-        assertThat(isShielded(env("a"), 150)).isTrue();
-        assertThat(isShielded(env("a"), 200)).isFalse();
-    }
 
     @Test
     void partThatCannotBeReadChangesNothing() {
@@ -101,7 +73,7 @@ class ClaimsTest {
     }
 
     private void observe(long ticks, HostBuilder host) {
-        claims = claims.next(host.snapshot(), last, new Claims.Moment(ticks, ticks));
+        claims = claims.next(host.snapshot().with(HostDetails.reached(null, ticks)), last, ticks);
         last = host.snapshot().has(SnapshotPart.ENVIRONMENTS) ? Long.valueOf(ticks) : last;
     }
 
@@ -111,9 +83,5 @@ class ClaimsTest {
 
     private boolean isShielded(EnvBuilder environment, long start) {
         return claims.shieldsFromEnvironment(startedAt(start), environment.build(), false);
-    }
-
-    private boolean isStrangerShielded(EnvBuilder environment, long start) {
-        return claims.shieldsFromEnvironment(startedAt(start), environment.build(), true);
     }
 }

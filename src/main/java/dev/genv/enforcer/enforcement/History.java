@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.history;
+package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.SavedState;
@@ -15,7 +15,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
-import dev.genv.enforcer.policy.Rule.RuleScope;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
@@ -203,12 +202,11 @@ public final class History {
             clocks.forget(key -> key.host().equals(name));
             idle.forgetHost(name::equals);
         }
-        var moment = new Claims.Moment(details.ticks(), recordedAt);
         hosts.put(
                 name,
                 new HostHistory(
                         details.machine() == null ? known.machine : details.machine(),
-                        known.claims.next(snapshot, ticks.get(name), moment),
+                        known.claims.next(snapshot, ticks.get(name), recordedAt),
                         details.reached() ? listings.apply(name) : known.listings,
                         null));
         if (snapshot.has(SnapshotPart.ENVIRONMENTS)) {
@@ -275,7 +273,7 @@ public final class History {
             var action = planned.action();
             for (var cause : planned.causes()) {
                 if (isInForce(cause, action)) {
-                    var uid = cause.rule().scope() == RuleScope.FLEET ? null : uidOf(cause, action);
+                    var uid = cause.rule().isOfFleet() ? null : uidOf(cause, action);
                     ofViolation(cause, action).forEach(key -> keys.put(key, uid));
                     ofUser(cause, action).ifPresent(key -> keys.put(key, uid));
                 }
@@ -325,7 +323,7 @@ public final class History {
         var host = action.host();
         var rule = cause.rule().name();
         var subject = SafeText.bounded(cause.subject());
-        if (cause.rule().scope() != RuleScope.FLEET) {
+        if (!cause.rule().isOfFleet()) {
             return Stream.of(new Clocks.Key(host, rule, subject));
         }
         var devices = detached.getOrDefault(cause.key(), Set.of());

@@ -1,6 +1,5 @@
-package dev.genv.enforcer.enforcement.action;
+package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.history.History;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;

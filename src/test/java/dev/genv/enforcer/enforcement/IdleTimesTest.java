@@ -1,11 +1,11 @@
-package dev.genv.enforcer.enforcement.history;
+package dev.genv.enforcer.enforcement;
 
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.history.History.Enforcement;
+import dev.genv.enforcer.enforcement.History.Enforcement;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Fleet;

@@ -1,8 +1,7 @@
-package dev.genv.enforcer.enforcement.action;
+package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.history.History;
-import dev.genv.enforcer.enforcement.history.History.Delay;
-import dev.genv.enforcer.enforcement.history.History.Enforcement;
+import dev.genv.enforcer.enforcement.History.Delay;
+import dev.genv.enforcer.enforcement.History.Enforcement;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Order;

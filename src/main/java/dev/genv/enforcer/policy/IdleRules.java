@@ -1,0 +1,185 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet.Appearances;
+import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.Rule.RuleBasis;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The rules about devices and processes that were idle for a long time. Their messages have the limit and not the present time. */
+final class IdleRules {
+    /** Violated by an environment that holds a device on which nothing ran for a long time. */
+    static final RuleDefinition IDLE_DEVICES = new RuleDefinition(
+            "idle-devices",
+            "GPU that is held and not used",
+            """
+            If you do not need GPU N, detach it with `genv detach --index N` in the shell of its environment, so that others can use \
+            it.\
+            """,
+            RuleMode.AUDIT,
+            RuleBasis.LISTED_PROCESSES,
+            Set.of(
+                    SnapshotPart.PROCESSES,
+                    SnapshotPart.EVERY_PROCESS,
+                    SnapshotPart.ENVIRONMENTS,
+                    SnapshotPart.ATTACHMENTS),
+            List.of(new RuleSetting("idle-devices", RuleSetting.Kind.MODE, """
+                Attached GPUs on which no process ran, and no memory was used, for `GENV_ENFORCER_IDLE_AFTER`. `enforce` detaches them.\
+                """)),
+            Rule.ofHost(IdleRules::devices));
+
+    /**
+     * Violated by a process that holds memory of devices and has not computed there for a long time. The utilization is that of a device, not
+     * of a process, so the rule acts only if all processes of the devices belong to one environment.
+     */
+    static final RuleDefinition IDLE_PROCESSES = new RuleDefinition(
+            "idle-processes",
+            "Process that holds GPU memory and does not compute",
+            "Stop the job if you do not need it. If you need GPU N later, `genv attach --index N` attaches it again if"
+                    + " it is free.",
+            RuleMode.OFF,
+            RuleBasis.LISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.ENVIRONMENTS),
+            List.of(new RuleSetting("idle-processes", RuleSetting.Kind.MODE, """
+                Processes that hold memory of a GPU whose utilization was at most `GENV_ENFORCER_IDLE_UTILIZATION` in every sample for \
+                `GENV_ENFORCER_IDLE_AFTER`. `enforce` terminates them. Where processes of several environments share a GPU, the rule \
+                only reports that it cannot decide.\
+                """)),
+            Rule.ofHost(IdleRules::processes));
+
+    private IdleRules() {}
+
+    private static RuleResult devices(Snapshot snapshot, RuleContext context) {
+        var findings = new ArrayList<RuleFinding>();
+        var environments = snapshot.environmentsById();
+        for (var device : snapshot.devices()) {
+            device.attachments().stream().map(Device.Attachment::eid).distinct().forEach(eid -> {
+                var environment = environments.get(eid);
+                var attachment = new Appearances.Key(snapshot.host(), eid, device.index());
+                if (environment != null
+                        && !environment.ownership().isDisputed()
+                        && environment.user().isPresent() // of others it is unknown since when they hold a device
+                        && isLong(context.fleet().idleness().attachments().get(attachment), context)) {
+                    findings.add(device(snapshot, context, device, environment));
+                }
+            });
+        }
+        return new RuleResult(findings);
+    }
+
+    private static RuleFinding device(Snapshot snapshot, RuleContext context, Device device, Environment environment) {
+        var host = snapshot.host();
+        var message = Messages.on(context.fleet(), host)
+                + "Environment %s has not used device %d for %s"
+                        .formatted(
+                                SafeText.escape(environment.eid()),
+                                device.index(),
+                                context.idle().text());
+        var violation = new Violation(
+                IDLE_DEVICES,
+                host,
+                "environment %s device %d".formatted(environment.eid(), device.index()),
+                message,
+                environment.user().orElse(null),
+                environment.eid(),
+                List.of(device.index()),
+                List.of());
+        var actions = device.attachments().stream()
+                .filter(attachment -> attachment.eid().equals(environment.eid()))
+                .<Action>map(attachment -> new Action.Detach(host, environment, device.index(), attachment))
+                .toList();
+        return new RuleFinding(violation, actions);
+    }
+
+    private static RuleResult processes(Snapshot snapshot, RuleContext context) {
+        var findings = new ArrayList<RuleFinding>();
+        var undecided = new TreeSet<Integer>();
+        var idleness = context.fleet().idleness();
+        var environments = snapshot.environmentsById();
+        var quiet = snapshot.listedDevices().stream()
+                .filter(device -> isLong(idleness.quiet().get(new HostDevice(snapshot.host(), device)), context))
+                .collect(Collectors.toUnmodifiableSet());
+        for (var process : snapshot.processes()) {
+            if (process.immunity() == null
+                    && quiet.containsAll(process.devices())
+                    && holdsMemory(process)
+                    && isLong(idleness.processes().get(new HostProcess(snapshot.host(), process.id())), context)) {
+                var environment = process.environment(environments).orElse(null);
+                var shared = process.devices().stream()
+                        .filter(device -> environment == null || !isOnlyOf(environment, snapshot, device))
+                        .toList();
+                if (environment != null && shared.isEmpty()) {
+                    findings.add(process(snapshot, context, process, environment));
+                }
+                undecided.addAll(shared);
+            }
+        }
+        return new RuleResult(
+                findings,
+                undecided.stream().map(device -> undecided(snapshot, device)).toList());
+    }
+
+    private static boolean isLong(@Nullable Duration idle, RuleContext context) {
+        return idle != null && idle.compareTo(context.idle().after()) >= 0;
+    }
+
+    private static boolean holdsMemory(GpuProcess process) {
+        return process.usage().stream()
+                .anyMatch(use -> use.memory() != null && use.memory().compareTo(Memory.ZERO) > 0);
+    }
+
+    /** Programs that the machine needs, such as a display server, do not compute. */
+    private static boolean isOnlyOf(Environment environment, Snapshot snapshot, int device) {
+        return !snapshot.unlisted().memory().containsKey(device)
+                && snapshot.allProcesses().stream()
+                        .filter(other -> other.uses(device) && !other.isProtected())
+                        .allMatch(other -> other.names(environment.eid()));
+    }
+
+    private static RuleFinding process(
+            Snapshot snapshot, RuleContext context, GpuProcess process, Environment environment) {
+        var message = "Process %d from environment %s has not computed on GPU(s) %s for %s"
+                .formatted(
+                        process.pid(),
+                        SafeText.escape(environment.eid()),
+                        Messages.list(process.devices()),
+                        context.idle().text());
+        return RuleFinding.ofProcess(
+                IDLE_PROCESSES,
+                context,
+                snapshot,
+                process,
+                message,
+                environment.user().orElse(null),
+                environment.eid(),
+                process.devices());
+    }
+
+    private static HostProblem undecided(Snapshot snapshot, int device) {
+        return new HostProblem(
+                snapshot.host(),
+                ProblemCode.IDLE_UNDECIDED,
+                "Device %d has long been idle, but not all its processes are in one environment, so it is unknown which of them is idle"
+                        .formatted(device));
+    }
+}

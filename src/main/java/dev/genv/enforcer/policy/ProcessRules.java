@@ -1,0 +1,201 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.Unlisted.Holder;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Rule.RuleBasis;
+import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleSetting;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The rules that a single process violates by the environment that it names and the devices that it uses. */
+final class ProcessRules {
+    /** Violated by a GPU process that is in no environment. */
+    static final RuleDefinition NON_ENV_PROCESSES = new RuleDefinition(
+            "non-env-processes",
+            "Process outside all environments",
+            "Run `genv activate --gpus 1` in a shell, then start the job in that shell. Without `--gpus` the"
+                    + " environment has no GPU.",
+            RuleMode.OFF,
+            RuleBasis.LISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES),
+            List.of(new RuleSetting("non-env-processes", RuleSetting.Kind.MODE, """
+                Processes that use a GPU and belong to no environment. `off` ignores them, `audit` reports them, `enforce` also \
+                terminates them. `false` and `true` mean `off` and `enforce`, here and for the other rules. Use `audit` first.\
+                """)),
+            Rule.ofHost(ProcessRules::outside));
+
+    /** Violated by a GPU process that names an environment which is not active. */
+    static final RuleDefinition INACTIVE_ENV_PROCESSES = new RuleDefinition(
+            "inactive-env-processes",
+            "Process of an environment that is not active",
+            """
+            An environment ends with the shell that activated it, for example at logout, also if the job runs under nohup. \
+            In a shell without an environment, start tmux, run `genv activate --gpus 1` inside tmux, then start the job there.\
+            """,
+            RuleMode.OFF,
+            RuleBasis.LISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS),
+            List.of(new RuleSetting("inactive-env-processes", RuleSetting.Kind.MODE, """
+                Processes that use a GPU and name an environment that is not active. `enforce` terminates them. Use `audit` \
+                first: a `nohup` job whose shell has exited is such a process.\
+                """)),
+            Rule.ofHost(ProcessRules::inactive));
+
+    /** Violated by a process of an active environment on a device that is not attached to the environment. */
+    static final RuleDefinition ENV_DEVICES = new RuleDefinition(
+            "env-devices",
+            "GPU that is not attached to the environment",
+            """
+            Let the job use only GPUs that are attached to its environment. `genv attach --index N` in the shell of the environment \
+            attaches GPU N if it is free. If you already hold as many GPUs as you may, first stop the job on a GPU M that you do not need, and \
+            detach it with `genv detach --index M`: otherwise the service detaches GPU N again.\
+            """,
+            RuleMode.ENFORCE,
+            RuleBasis.LISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
+            List.of(new RuleSetting("env-devices", RuleSetting.Kind.MODE, """
+                Processes that use a GPU that is not attached to their environment. `enforce` terminates them. Use `audit` \
+                while users get used to it.\
+                """)),
+            Rule.ofHost(ProcessRules::notAttached));
+
+    /**
+     * Violated by a process that is not listed, and proves to use a device on which memory is unexplained, although the process is in no
+     * active environment, or in one to which none of these devices is attached. No action follows, because the evidence is weak.
+     */
+    static final RuleDefinition UNLISTED_PROCESSES = new RuleDefinition(
+            "unlisted-processes",
+            "GPU memory of a process that the GPU tool does not list",
+            "Stop the job, or attach GPU N, if it is free, with `genv attach --index N` in the shell of its"
+                    + " environment.",
+            RuleMode.OFF,
+            RuleBasis.UNLISTED_PROCESSES,
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
+            List.of(new RuleSetting("unlisted-processes", RuleSetting.Kind.REPORT_MODE, """
+                Processes that the GPU tool does not list, which map the device file of a GPU whose memory the listed processes do \
+                not explain, and which are in no environment that the GPU is attached to. The rule only reports. nvidia-smi does not \
+                list graphics programs either.\
+                """)),
+            Rule.ofHost(ProcessRules::unlisted));
+
+    private ProcessRules() {}
+
+    private static RuleResult outside(Snapshot snapshot, RuleContext context) {
+        return new RuleResult(snapshot.processes().stream()
+                .filter(process -> process.membership() instanceof Membership.Outside)
+                .map(process -> RuleFinding.ofProcess(
+                        NON_ENV_PROCESSES,
+                        context,
+                        snapshot,
+                        process,
+                        "Process %d is not running in a GPU environment".formatted(process.pid()),
+                        process.account(),
+                        null,
+                        process.devices()))
+                .toList());
+    }
+
+    private static RuleResult inactive(Snapshot snapshot, RuleContext context) {
+        var findings = new ArrayList<RuleFinding>();
+        var environments = snapshot.environmentsById();
+        for (var process : snapshot.processes()) {
+            if (process.membership() instanceof Membership.InEnvironment(var eid) && !environments.containsKey(eid)) {
+                var message = "Process %d names environment %s, which is not active"
+                        .formatted(process.pid(), SafeText.escape(eid));
+                findings.add(RuleFinding.ofProcess(
+                        INACTIVE_ENV_PROCESSES,
+                        context,
+                        snapshot,
+                        process,
+                        message,
+                        process.account(),
+                        eid,
+                        process.devices()));
+            }
+        }
+        return new RuleResult(findings);
+    }
+
+    private static RuleResult notAttached(Snapshot snapshot, RuleContext context) {
+        var findings = new ArrayList<RuleFinding>();
+        var devices = snapshot.devicesByIndex();
+        var processes = snapshot.processesByEnvironment();
+        for (var environment : snapshot.environments()) {
+            for (var process : processes.getOrDefault(environment.eid(), List.of())) {
+                var strange = process.devices().stream()
+                        .filter(device -> isOthers(device, environment, devices))
+                        .toList();
+                if (!strange.isEmpty()) {
+                    var message = "Process %d from environment %s is using non-attached GPU(s) %s"
+                            .formatted(process.pid(), SafeText.escape(environment.eid()), Messages.list(strange));
+                    findings.add(RuleFinding.ofProcess(
+                            ENV_DEVICES,
+                            context,
+                            snapshot,
+                            process,
+                            message,
+                            environment.user().orElse(null),
+                            environment.eid(),
+                            strange));
+                }
+            }
+        }
+        return new RuleResult(findings);
+    }
+
+    /** A device that the state does not describe may be attached to the environment. */
+    private static boolean isOthers(int index, Environment environment, Map<Integer, Device> devices) {
+        var device = devices.get(index);
+        return device != null && !device.isAttachedTo(environment.eid());
+    }
+
+    private static RuleResult unlisted(Snapshot snapshot, RuleContext context) {
+        var findings = new ArrayList<RuleFinding>();
+        var environments = snapshot.environmentsById();
+        var devices = snapshot.devicesByIndex();
+        for (var holder : snapshot.unlisted().holders()) {
+            if (holder.used().isEmpty()) {
+                continue; // another process may have passed the file to it
+            }
+            switch (holder.process().membership()) {
+                case Membership.Outside _ -> findings.add(unlisted(snapshot, context, holder, null, null));
+                case Membership.InEnvironment(var eid) -> {
+                    var environment = environments.get(eid);
+                    if (environment == null
+                            || holder.used().stream().allMatch(device -> isOthers(device, environment, devices))) {
+                        findings.add(unlisted(snapshot, context, holder, eid, environment));
+                    }
+                }
+                case Membership.Unknown _ -> {}
+            }
+        }
+        return new RuleResult(findings);
+    }
+
+    private static RuleFinding unlisted(
+            Snapshot snapshot,
+            RuleContext context,
+            Holder holder,
+            @Nullable String eid,
+            @Nullable Environment environment) {
+        var process = holder.process();
+        var message =
+                "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
+                        .formatted(process.pid(), Messages.list(holder.used()));
+        var user = environment == null ? process.account() : environment.user().orElse(null);
+        return RuleFinding.ofProcess(UNLISTED_PROCESSES, context, snapshot, process, message, user, eid, holder.used())
+                .withoutActions();
+    }
+}

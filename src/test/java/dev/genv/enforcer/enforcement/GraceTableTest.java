@@ -1,0 +1,241 @@
+package dev.genv.enforcer.enforcement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.TableRow;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * The grace period of 30 s: what users, also hostile ones, do to genv's files and with their processes, and what follows. Alice has the uid
+ * 1003, Bob 1004.
+ */
+class GraceTableTest extends CycleTable {
+    private static final String CLOCKS = """
+        a violation lasts for the grace period
+        stray 0 10 29 30
+        → 1 TERM 30
+
+        the grace period begins anew after an hour without the violation
+        stray 0
+        empty 10-3650/20
+        stray 3660 3680 3690
+        → 1 TERM 3690
+
+        a violation in every second observation only
+        stray 0
+        empty 10
+        stray 20
+        empty 30
+        stray 40
+        empty 50
+        stray 60
+        → 1 TERM 60
+
+        the grace period of one of two rules is over
+        env a capacity 1000mi on 0; process 1 in a on 0=2000mi @ 0
+        env a capacity 1000mi on 0; process 1 in a on 0=2000mi,1 @ 29 30
+        → 1 TERM 30
+
+        each rule has a grace period of its own
+        process 1 on 0 @ 0
+        process 1 in a on 0 @ 20
+        process 1 on 0 @ 40 50
+        → 1 TERM 50
+
+        times of a broken rule add up
+        env a; process 1 started -60 in a on 0 @ 0
+        env a on 0; process 1 started -60 in a on 0 @ 10-90/10
+        env a; process 1 started -60 in a on 0 @ 100
+        env a on 0; process 1 started -60 in a on 0 @ 110-190/10
+        env a; process 1 started -60 in a on 0 @ 200
+        env a on 0; process 1 started -60 in a on 0 @ 210-290/10
+        env a; process 1 started -60 in a on 0 @ 300
+        → 1 TERM 300
+
+        victims of memory that alternate share the time
+        env a capacity 1000mi on 0; process 1 in a on 0=900mi; process NEXT in a on 0=500mi @ 0-30/10
+        → 130 TERM 30
+
+        each device of a quota has its own grace period
+        devices-per-user 1
+        env a of alice uid 1003 live 1003 on 0; env b of alice uid 1003 live 1003 on 1; process 1 started -60 in a uid 1003 on 0 @ 0 10
+        env a of alice uid 1003 live 1003 on 0; env b of alice uid 1003 live 1003 on 1; env c of alice uid 1003 live 1003 on 2; process 1 started -60 in a uid 1003 on 0 @ 20 30
+        → detach b 30\
+        """;
+
+    /** Somebody adds, changes or removes an entry. */
+    private static final String ENTRIES = """
+        a job of the first interval of its environment is not shielded
+        empty 0
+        env a; process 1 started 5 in a on 0 @ 10 20 30 40
+        → 1 TERM 40
+
+        an environment that appeared later is not used against a process
+        without inactive-env-processes
+        process 1 started 5 in a on 0 @ 0 10
+        env a; process 1 started 5 in a on 0 @ 20-210/10
+        → nothing
+
+        a stranger in an environment with a long id
+        with env-owner
+        env LONG uid 1003 live 1003 on 0 @ 0
+        env LONG uid 1003 live 1003 on 0; process 1 started 15 in LONG uid 1004 on 0 @ 10 20 30 40
+        → 1 TERM 40
+
+        a revived environment is used only against later jobs
+        without inactive-env-processes
+        env a uid 1003 on 0; process 1 started 5 in a uid 1003 on 0 @ 0 10
+        process 1 started 5 in a uid 1003 on 0 @ 20-60/10
+        env a uid 1003; process 1 started 5 in a uid 1003 on 0; process 2 started 75 in a uid 1003 on 0 @ 70-130/10
+        → 2 TERM 100, 2 KILL 130
+
+        forged holdings go first however often they are added
+        devices-per-user 1
+        env a of alice uid 1003 live 1003 on 0 @ 0
+        env a of alice uid 1003 live 1003 on 0; env fNEXT of alice uid 1003 live 1003 on 1 at 01/01/2020 00:00:00 @ 10-60/10
+        → detach f140 40, detach f150 50, detach f160 60
+
+        an entry that becomes another user's is new in the quota
+        devices-per-user 1
+        env a of alice uid 1003 on 0; env m of mal uid 1004 on 1 at 01/01/2020 00:00:00 @ 0
+        env a of alice uid 1003 on 0; env m of alice uid 1003 on 1 at 01/01/2020 00:00:00 @ 10-40/10
+        → detach m 40\
+        """;
+
+    private static final String YOUNG_PROCESSES = """
+        short jobs in a loop get one grace period together
+        env a uid 1003; process NEXT young in a uid 1003 on 0 @ 0-30/10
+        env a uid 1003; process 7 young in a uid 1003 on 0 @ 40
+        env a uid 1003; env b uid 1004; process 8 young in b uid 1004 on 0 @ 50
+        → 130 TERM 30, 7 TERM 40
+
+        random ids are no way out
+        without non-env-processes
+        process NEXT young in rNEXT uid 1003 on 0 @ 0-30/10
+        → 130 TERM 30
+
+        processes of root, who is many users, have no common clock
+        env a uid 0; process NEXT young in a uid 0 on 0 @ 0-90/10
+        → nothing
+
+        a process that has run for long and begins to break a rule
+        env a uid 1003 on 0; process 1 started -60 in a uid 1003 on 1; process 2 started -60 in a uid 1003 on 0 @ 0-30/10
+        env a uid 1003; process 2 started -60 in a uid 1003 on 0 @ 40 50
+        → 1 TERM 30
+
+        a later process that is not young
+        env a uid 1003; process NEXT young in a uid 1003 on 0 @ 0-50/10
+        env a uid 1003; process 7 started 25 in a uid 1003 on 0 @ 60
+        → 130 TERM 30, 140 TERM 40, 150 TERM 50
+
+        a young process that was signalled is killed in time
+        env a uid 1003; process NEXT young in a uid 1003 on 0 @ 0-30/10
+        env a uid 1003; process 7 started 38 in a uid 1003 on 0 @ 40-70/10
+        → 130 TERM 30, 7 TERM 40, 7 KILL 70\
+        """;
+
+    /** Time in which the service is suspended or does not observe: an interval of ten seconds counts at most twice. */
+    private static final String GAPS = """
+        the service is suspended during the grace period
+        interval 10
+        grace 60
+        stray 0 18000 18010 18020 18030 18040
+        → 1 TERM 18040
+
+        the service is suspended before SIGKILL
+        interval 10
+        grace 0
+        stray 0 18000 18010
+        → 1 TERM 0, 1 KILL 18010
+
+        cycles break off during the grace period
+        interval 10
+        grace 60
+        stray 0
+        break-off 10-300/10
+        stray 310-350/10
+        → 1 TERM 350
+
+        cycles break off before SIGKILL
+        interval 10
+        grace 0
+        stray 0
+        break-off 10-300/10
+        stray 310 320
+        → 1 TERM 0, 1 KILL 320
+
+        the host does not answer during the grace period
+        interval 10
+        grace 60
+        stray 0
+        unreachable 10-300/10
+        stray 310-360/10
+        → 1 TERM 360
+
+        half of the time without an answer counts before SIGKILL
+        interval 10
+        grace 0
+        stray 0
+        unreachable 10-300/10
+        stray 310 320 330
+        → 1 TERM 0, 1 KILL 330\
+        """;
+
+    /** The kernel's proof of both uids is the same from the first observation on, but who wrote the entry before it is unknown. */
+    private static final String FIRST_OBSERVATION = """
+        a stranger that ran before the service is never terminated
+        with env-owner
+        env a uid 1003 live 1003 on 0; process 1 started -500 in a uid 1004 on 0 @ 0
+        env a uid 1003 live 1003 on 0; process 1 started -500 in a uid 1004 on 0; process 2 started 5 in a uid 1004 on 0 @ 10-200/10
+        → 2 TERM 40, 2 KILL 70\
+        """;
+
+    static Stream<TableRow> rows() {
+        return TableRow.in(CLOCKS, ENTRIES, YOUNG_PROCESSES);
+    }
+
+    static Stream<TableRow> rowsWithoutAnEarlierObservation() {
+        return TableRow.in(GAPS, FIRST_OBSERVATION);
+    }
+
+    @ParameterizedTest
+    @MethodSource("rows")
+    void actionsFollowAsDescribed(TableRow row) {
+        follow("observed-before");
+        follow("interval 600");
+        follow("grace 30");
+        verify(row);
+    }
+
+    @ParameterizedTest
+    @MethodSource("rowsWithoutAnEarlierObservation")
+    void actionsFollowWithoutAnEarlierObservation(TableRow row) {
+        follow("grace 30");
+        verify(row);
+    }
+
+    @Test
+    void waitingForTheGracePeriodIsReportedOnce() {
+        follow("grace 30");
+        follow("stray 0 10 29");
+        assertThat(outcomes()).containsExactly("skipped_grace");
+        follow("stray 30");
+        assertThat(outcomes()).containsExactly("skipped_grace", "signalled");
+    }
+
+    @Test
+    void immuneProcessIsReportedAndNotTerminated() {
+        follow("process 1 on 0 immune @ 0 60");
+        assertThat(outcomes()).containsExactly("skipped_protected");
+    }
+
+    @Test
+    void exemptEnvironmentIsNotDetached() {
+        follow("devices-per-user 0");
+        follow("env a exempt on 0 @ 0 60");
+        assertThat(outcomes()).containsExactly("skipped_exempt");
+    }
+}
