@@ -6,7 +6,6 @@ import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
-import dev.genv.enforcer.enforcement.host.ObservationCollector;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
@@ -47,7 +46,6 @@ public final class Enforcer {
     private final Ticker ticker;
     private final CycleClock clock;
     private final HostWorkers workers;
-    private final ObservationCollector collector;
     private final History history;
     private final Terminations terminations;
     private final Safeguards safeguards;
@@ -68,8 +66,7 @@ public final class Enforcer {
         this.ticker = ticker;
         var limits = config.safetyLimits();
         clock = new CycleClock(ticker, config.interval());
-        workers = new HostWorkers(config.hosts(), config.remote(), ticker);
-        collector = new ObservationCollector(config.observationTimeout(), ticker);
+        workers = new HostWorkers(config.hosts(), config.remote(), config.observationTimeout(), ticker);
         history = new History(config.enforcement(), config.interval(), clock.ticker());
         terminations = new Terminations(limits.killAfter(), limits.compliancePeriod(), clock.ticker());
         safeguards = new Safeguards(config.mode(), config.enforcement(), limits.maxTerminations(), clock.ticker());
@@ -140,7 +137,7 @@ public final class Enforcer {
 
     /** Observes the present hosts, and verifies whether these processes have exited. */
     private Fleet observe(Set<HostProcess> verified, ObservationAge age) throws InterruptedException {
-        var snapshots = collector.collect(workers.update(history::listings), verified);
+        var snapshots = workers.observe(history::listings, verified);
         age.observed();
         return new Fleet(snapshots, config.remote(), ticker.now());
     }

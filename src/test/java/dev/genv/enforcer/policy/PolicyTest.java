@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
 import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
@@ -14,6 +15,8 @@ import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Idleness;
+import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
@@ -25,6 +28,7 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -170,6 +174,30 @@ class PolicyTest {
             assertThat(violation.key().host()).isEqualTo("a");
             assertThat(violation.subject()).isEqualTo("user alice");
         });
+    }
+
+    /** Another process may use the memory that no process explains. */
+    @Test
+    void idleProcessOnADeviceWithUnexplainedMemoryIsNotDecided() {
+        var idle = Duration.ofHours(5);
+        var idleness =
+                new Idleness(Map.of(), Map.of(new HostDevice("here", 0), idle), Map.of(), Map.of(id("here", 1), idle));
+        var node = host().devices(1)
+                .with(env("a").attached(0))
+                .with(process(1).inEnvironment("a").uses(0, "1g"));
+        var policy = enforcingPolicy(Limits.NONE, KnownRules.IDLE_PROCESSES);
+        assertThat(terminatedPids(policy.check(node.fleet().with(idleness), Set.of())))
+                .containsExactly(1);
+
+        var plan = policy.check(
+                node.withUnlisted(process(2).inEnvironment("a").usesUnknown(0))
+                        .fleet()
+                        .with(idleness),
+                Set.of());
+        assertThat(plan.violations()).isEmpty();
+        assertThat(plan.problems())
+                .extracting(problem -> problem.problem().code())
+                .containsExactly(ProblemCode.IDLE_UNDECIDED);
     }
 
     /** A user can write thousands of them into the state. Strangers that are never terminated must not displace proven ones. */

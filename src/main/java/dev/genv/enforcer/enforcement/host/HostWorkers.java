@@ -1,24 +1,40 @@
 package dev.genv.enforcer.enforcement.host;
 
+import dev.genv.enforcer.enforcement.host.HostTasks.HostAnswer;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.observation.Listings;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The workers of the current hosts. */
+/** The workers of the current hosts, which observe them. */
 public final class HostWorkers {
     private final Supplier<List<Host>> hosts;
     private final Executor threads;
+    private final Duration timeout;
     private final Ticker ticker;
+    private final DuplicateHosts duplicateHosts = new DuplicateHosts();
+    private final Map<String, Instant> lastObserved = new HashMap<>();
     private volatile Map<String, HostWorker> byName = Map.of();
 
-    public HostWorkers(Supplier<List<Host>> hosts, boolean remote, Ticker ticker) {
+    /** @param timeout the time limit of an observation */
+    public HostWorkers(Supplier<List<Host>> hosts, boolean remote, Duration timeout, Ticker ticker) {
         this.hosts = hosts;
+        this.timeout = timeout;
         this.ticker = ticker;
         threads = threads(remote);
     }
@@ -35,10 +51,44 @@ public final class HostWorkers {
     }
 
     /**
-     * Updates the workers to the current hosts, and abandons those of hosts that left the list. A new host continues with the remembered
-     * listings.
+     * Observes the present hosts in parallel, and verifies whether these processes have exited. A host without an answer does not affect the
+     * others. A new host continues with the remembered listings.
      */
-    public List<HostWorker> update(Function<String, Listings> listings) {
+    public List<Snapshot> observe(Function<String, Listings> listings, Set<HostProcess> verified)
+            throws InterruptedException {
+        var workers = update(listings); // before the time limit begins
+        var byHost = verified.stream()
+                .collect(Collectors.groupingBy(
+                        HostProcess::host, Collectors.mapping(HostProcess::id, Collectors.toUnmodifiableSet())));
+        var tasks = new HostTasks<Snapshot>(HostWorker.Kind.OBSERVE, timeout, ticker);
+        for (var worker : workers) {
+            var processes = byHost.getOrDefault(worker.host().name(), Set.of());
+            worker.abandonIfOlderThan(timeout.multipliedBy(2));
+            tasks.start(worker, () -> {
+                var mark = ticker.mark();
+                var snapshot = worker.host().observe(processes);
+                return snapshot.with(snapshot.details().with(ticker.now(), ticker.since(mark)));
+            });
+        }
+        var answers = tasks.await(tasks.hasReliableHost());
+        lastObserved.keySet().retainAll(answers.stream().map(HostAnswer::host).collect(Collectors.toUnmodifiableSet()));
+        return duplicateHosts.collapse(answers.stream().map(this::snapshot).toList());
+    }
+
+    private Snapshot snapshot(HostAnswer<Snapshot> answer) {
+        var host = answer.host();
+        var snapshot = answer.value();
+        if (snapshot != null) {
+            lastObserved.put(host, Objects.requireNonNull(snapshot.details().lastObserved()));
+            return snapshot;
+        }
+        var why = Objects.requireNonNull(answer.failure());
+        var problem = new Problem(why.code(), String.valueOf(why.getMessage()));
+        return Snapshot.unseen(host, problem).with(HostDetails.NONE.with(lastObserved.get(host), answer.waited()));
+    }
+
+    /** Updates the workers to the current hosts, and abandons those of hosts that left the list. */
+    private List<HostWorker> update(Function<String, Listings> listings) {
         var before = byName;
         var now = new LinkedHashMap<String, HostWorker>();
         for (var host : hosts.get()) {

@@ -24,17 +24,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(600)
-class ObservationCollectorTest {
+class HostWorkersTest {
     /** No test waits so long. */
     private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     private final List<Host> hosts = new ArrayList<>();
-    private final HostWorkers workers = new HostWorkers(() -> List.copyOf(hosts), true, Ticker.ofSystem());
+    private HostWorkers workers = workers(TIMEOUT);
     private final CompletableFuture<Boolean> begun = new CompletableFuture<>();
     private final CompletableFuture<Boolean> release = new CompletableFuture<>();
     private final FakeHost fine = new FakeHost(host("fine").with(env("a")));
     private final FakeHost other = new FakeHost(host("other").with(env("b")));
-    private ObservationCollector collector = new ObservationCollector(TIMEOUT, Ticker.ofSystem());
 
     @Test
     void reportsWhyAHostWasNotReached() throws InterruptedException {
@@ -53,7 +52,7 @@ class ObservationCollectorTest {
 
     @Test
     void waitsOnlyBrieflyForHostThatFailedLastTime() throws InterruptedException {
-        collector = new ObservationCollector(Duration.ofSeconds(30), Ticker.ofSystem());
+        workers = workers(Duration.ofSeconds(30));
         hosts.addAll(List.of(other, fine));
         refuse();
         collect();
@@ -91,7 +90,6 @@ class ObservationCollectorTest {
         });
         collect();
         other.setSnapshot(host("other")).hang(begun, release);
-        collector = new ObservationCollector(TIMEOUT, Ticker.ofSystem());
         releaseOnceBegun();
         assertThat(collect()).allMatch(Snapshot::isReached);
     }
@@ -111,7 +109,7 @@ class ObservationCollectorTest {
     void removingAHostInterruptsItsWork() throws Exception {
         var interrupted = new CountDownLatch(1);
         hosts.add(fine);
-        workers.update(_ -> Listings.NONE);
+        collect();
         Objects.requireNonNull(workers.worker("fine")).start(HostWorker.Kind.OBSERVE, () -> {
             begun.complete(true);
             try {
@@ -123,7 +121,7 @@ class ObservationCollectorTest {
         });
         begun.join();
         hosts.clear();
-        workers.update(_ -> Listings.NONE);
+        collect();
         interrupted.await();
     }
 
@@ -131,13 +129,17 @@ class ObservationCollectorTest {
     void passesEachHostOnlyItsOwnProcesses() throws InterruptedException {
         var process = new ProcessId(7, 70);
         hosts.addAll(List.of(fine.setExited(process), other.setExited(process)));
-        var reports = collector.collect(workers.update(_ -> Listings.NONE), Set.of(new HostProcess("other", process)));
+        var reports = workers.observe(_ -> Listings.NONE, Set.of(new HostProcess("other", process)));
         assertThat(reports.getFirst().details().ended()).isEmpty();
         assertThat(reports.getLast().details().ended()).containsExactly(process);
     }
 
+    private HostWorkers workers(Duration timeout) {
+        return new HostWorkers(() -> List.copyOf(hosts), true, timeout, Ticker.ofSystem());
+    }
+
     private List<Snapshot> collect() throws InterruptedException {
-        return collector.collect(workers.update(_ -> Listings.NONE), Set.of());
+        return workers.observe(_ -> Listings.NONE, Set.of());
     }
 
     private void refuse() {
