@@ -9,8 +9,8 @@ import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.node.NodeMachine;
-import dev.genv.enforcer.node.NodeMachine.NodeName;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.node.proc.MachineFiles;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
@@ -61,7 +61,7 @@ public class Hosts implements CycleListener {
     }
 
     static String nodeName(Settings settings) {
-        return settings.general().nodeName().orElseGet(() -> NodeName.of(PROC));
+        return settings.general().nodeName().orElseGet(new MachineFiles(PROC)::hostName);
     }
 
     /** Prepares the node, or the machines without connecting to them. The result supplies the hosts of each cycle. */

@@ -17,6 +17,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** File system calls that Java does not offer: non-blocking, relative to a directory, without following links, and flock(2). */
 public final class FileCalls {
@@ -151,6 +152,18 @@ public final class FileCalls {
     /** Does not follow a link. */
     public static FileStatus status(int directory, String name) throws Errno {
         return statx(directory, name, AT_SYMLINK_NOFOLLOW);
+    }
+
+    /** Returns the status of a name in a directory, without following a link; null if there is none. */
+    public static @Nullable FileStatus find(int directory, String name) throws Errno {
+        try {
+            return status(directory, name);
+        } catch (Errno e) {
+            if (e.is(Errno.ENOENT)) {
+                return null;
+            }
+            throw e;
+        }
     }
 
     /** Follows links, and uses cached attributes only (AT_STATX_DONT_SYNC): a user's file server may not answer. */
@@ -338,10 +351,14 @@ public final class FileCalls {
         }
 
         @Override
-        public void close() throws IOException {
+        public void close() {
             if (open) {
                 open = false;
-                FileCalls.close(number);
+                try {
+                    FileCalls.close(number);
+                } catch (Errno e) {
+                    // The kernel has closed it nonetheless.
+                }
             }
         }
 

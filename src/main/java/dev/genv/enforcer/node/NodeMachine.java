@@ -19,7 +19,6 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
-import dev.genv.enforcer.linux.FileTree;
 import dev.genv.enforcer.linux.Libc;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
@@ -28,19 +27,16 @@ import dev.genv.enforcer.node.gpu.DeviceHolders;
 import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.node.proc.Hangable;
-import dev.genv.enforcer.node.proc.Hangable.ReadingOrder.Turn;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.node.proc.ProcessTurns.Turn;
 import dev.genv.enforcer.node.proc.RelationsReader;
 import dev.genv.enforcer.node.state.NodeState;
 import java.io.Closeable;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -59,7 +55,7 @@ public final class NodeMachine implements Machine, Closeable {
     private final AccountFiles accounts;
     private final ProgramFiles programs;
     private final ProcessReader processes;
-    private final RelationsReader relations;
+    private final ProcessReader searched;
     private final LivenessReader liveness;
     private final DeviceHolders holders;
     private final NvidiaSmi gpus;
@@ -82,14 +78,14 @@ public final class NodeMachine implements Machine, Closeable {
     public NodeMachine(NodePaths paths, NvidiaSmi gpus) {
         this.gpus = gpus;
         proc = new ProcFs(paths.proc());
-        var searched = proc.forSearches();
+        var searches = proc.forSearches();
         accounts = new AccountFiles(proc);
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
-        relations = new RelationsReader(searched, new ProcessReader(searched));
-        liveness = new LivenessReader(searched);
+        searched = new ProcessReader(searches);
+        liveness = new LivenessReader(searches);
         var devices = new NvidiaDevices(paths.proc());
-        holders = new DeviceHolders(searched, devices);
+        holders = new DeviceHolders(searches, devices);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
         signaller = new Signaller(proc, processes, devices);
     }
@@ -132,7 +128,8 @@ public final class NodeMachine implements Machine, Closeable {
         var unexamined = new HashSet<>(listed);
         unexamined.removeAll(interest.reusedPids());
         var found = interest.deviceHolders() ? holders.search(unexamined) : DeviceHolders.Found.NONE;
-        var processFacts = relations.read(
+        var processFacts = RelationsReader.read(
+                searched,
                 processes.readAll(
                         Stream.concat(listed.stream(), found.pids().stream()).toList(),
                         interest.attributed(),
@@ -163,9 +160,8 @@ public final class NodeMachine implements Machine, Closeable {
                         .toList());
     }
 
-    /** Releases the enforcer lock. */
     @Override
-    public void close() throws IOException {
+    public void close() {
         state.close();
     }
 
@@ -196,55 +192,6 @@ public final class NodeMachine implements Machine, Closeable {
         return state.swapDevices(digest, content);
     }
 
-    /**
-     * The default name of the node: the host name of its machine. A container has its own host name, which changes with each new
-     * container.
-     */
-    public static final class NodeName {
-        private static final Path FILE = Path.of("/etc/hostname");
-        /** The largest size of the file in bytes; a host name has at most 64. */
-        private static final int LONGEST = 4096;
-
-        private NodeName() {}
-
-        /** Returns the name for this directory of processes, such as {@code /proc}. */
-        public static String of(Path proc) {
-            try {
-                if (!namespace(proc, "self").equals(namespace(proc, "1"))) {
-                    var name = ofMachine(new FileTree(proc.resolve("1/root")));
-                    if (!name.isEmpty()) {
-                        return name;
-                    }
-                }
-            } catch (IOException e) {
-                // The service's own host name is used instead.
-            }
-            try {
-                return Files.readString(proc.resolve("sys/kernel/hostname")).strip();
-            } catch (IOException e) {
-                return InetAddress.getLoopbackAddress().getHostName();
-            }
-        }
-
-        private static Path namespace(Path proc, String process) throws IOException {
-            return Files.readSymbolicLink(proc.resolve(process).resolve("ns/uts"));
-        }
-
-        private static String ofMachine(FileTree files) throws IOException {
-            try (var stream = Files.newInputStream(files.follow(FILE, FileTree.Inspection.NONE))) {
-                // As in hostname(5): a name, possibly after comments.
-                return new String(stream.readNBytes(LONGEST), StandardCharsets.US_ASCII)
-                        .lines()
-                        .map(String::strip)
-                        .filter(line -> !line.isEmpty() && !line.startsWith("#"))
-                        .findFirst()
-                        .filter(name -> !name.startsWith("localhost")) // the default name of every machine
-                        .orElse("");
-            }
-        }
-    }
-
-    /** Examines and signals processes through a pidfd of each. */
     private static final class Signaller {
         private static final SignalResult ABANDONED =
                 new SignalResult(Kind.NOT_SENT, "abandoned: the execution took too long");
@@ -342,13 +289,7 @@ public final class NodeMachine implements Machine, Closeable {
         }
 
         void closeHandles() {
-            for (var handle : handles.values()) {
-                try {
-                    handle.close();
-                } catch (IOException e) {
-                    // The kernel has closed it nonetheless.
-                }
-            }
+            handles.values().forEach(Descriptor::close);
             handles.clear();
         }
     }

@@ -40,31 +40,6 @@ class NodeImmunityTest {
         smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
     }
 
-    /** The kernel tells which file is run: neither its name nor a copy under the protected path's name matters. */
-    @Test
-    void onlyTheProtectedProgramOfRootIsImmune(@TempDir Path folder) throws Exception {
-        requireOtherUsers();
-        makeTraversable(folder);
-        var program = copyOfSleep(folder, "server");
-        var caring = new NodeBuilder(state, smi.path())
-                .programs(new ProtectedExecutable(program, "0"))
-                .host();
-        try (var immunityCheck = Child.running(List.of(program.toString(), "600"), Map.of());
-                var copy = Child.running(
-                        List.of(copyOfSleep(folder, "other/server").toString(), "600"), Map.of());
-                var renamed = Child.running(List.of("bash", "-c", "exec -a %s sleep 600".formatted(program)), PATH);
-                var users = Child.ofUser(65534, program, Map.of())) {
-            for (var child : List.of(immunityCheck, copy, renamed, users)) {
-                smi.process(0, child.pid(), "1");
-            }
-            assertProtected(immunityCheck, caring);
-            for (var child : List.of(copy, renamed, users)) {
-                assertThat(terminate(child, caring)).isEqualTo(Result.of(Outcome.SIGNALLED));
-                assertThat(child.awaitExit()).isEqualTo(143);
-            }
-        }
-    }
-
     /** Also by a user in namespaces of its own. There a user's own program under the protected path is not protected. */
     @Test
     void protectedProgramIsImmuneUnderTheNameOfAMount(@TempDir Path folder) throws Exception {

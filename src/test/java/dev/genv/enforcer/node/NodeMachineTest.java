@@ -16,7 +16,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.EnforcerLock;
-import dev.genv.enforcer.node.state.LockHolders;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
@@ -92,7 +91,7 @@ class NodeMachineTest {
         files().device(0).device(1).write();
         assertThat(machine.claim()).isEmpty();
         assertThat(host.observe(Set.of()).details().readOnlyReason()).isNull();
-        try (var other = new EnforcerLock(state, new LockHolders(new ProcFs(Path.of("/proc"))))) {
+        try (var other = new EnforcerLock(state, new ProcFs(Path.of("/proc")))) {
             assertThat(other.take().other()).isNotNull();
             Files.delete(state.resolve(EnforcerLock.NAME));
             assertThat(other.take().other()).isNull();

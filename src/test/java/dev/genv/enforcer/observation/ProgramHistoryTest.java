@@ -10,10 +10,13 @@ import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Which of the files that a path had still count. */
@@ -29,6 +32,29 @@ class ProgramHistoryTest {
         history.record(SERVER, old);
         assertThat(history.record(Path.of("/opt/other"), present)).containsExactly(present);
         assertThat(history.record(SERVER, present)).containsExactlyInAnyOrder(old, present);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/s, 0, true",
+        "/s, 1003, false",
+        "/s,, true",
+        "/s@alice, 0, true",
+        "/s@alice, 1003, true",
+        "/s@alice, 5, false",
+        "/s@1003, 1003, true",
+        "/s@*, 5, true"
+    })
+    void programIsProtectedForRootAndTheConfiguredUser(String setting, @Nullable Long uid, boolean isProtected) {
+        var rules = ImmunityRules.of(
+                List.of(),
+                List.of(ProtectedExecutable.parse(setting)),
+                4711,
+                new Accounts(Map.of("alice", 1003L)),
+                List.of(new Reading.Value<>(file(1, 2, 3))),
+                history,
+                new Findings());
+        assertThat(rules.programs().getFirst().appliesTo(uid)).isEqualTo(isProtected);
     }
 
     /** An upgrade may remove the file first, and install another one later. */

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.testsupport;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -106,7 +107,7 @@ public abstract class UnlistedSuite {
                 Files.createSymbolicLink(folder.resolve("fd"), process.file("fd"));
             }
             map(process, NO_DEVICE);
-            assertNotExamined(child);
+            await("an answer in time, also on a slow machine").untilAsserted(() -> assertNotExamined(child));
             map(process, DeviceFileHolder.FILE);
             addDevice(proc().resolve("1/root"));
             assertThat(terminate()).isEqualTo(Result.of(Outcome.SIGNALLED));

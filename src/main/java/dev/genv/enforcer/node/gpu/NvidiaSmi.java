@@ -37,14 +37,13 @@ public final class NvidiaSmi {
     /** The largest age of the device list: indices change when a GPU disappears or returns. */
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
-    private final Tool tool;
+    private final ChildProcess tool;
     private final StatusQuery status;
     private final Set<String> everListed = new HashSet<>();
     private @Nullable CachedDevices devices;
 
-    /** Runs nothing yet. */
     public NvidiaSmi(String program, Duration timeout) {
-        tool = new Tool(program, timeout);
+        tool = new ChildProcess(program, timeout);
         status = new StatusQuery(program, timeout, System::nanoTime);
     }
 
@@ -89,7 +88,7 @@ public final class NvidiaSmi {
     private GpuFacts list() throws InterruptedException {
         var known = devices;
         devices = null; // a failure may change the indices
-        var processes = tool.run(GpuQuery.PROCESSES);
+        var processes = ask(tool, GpuQuery.PROCESSES);
         var lines = lines(processes);
         if (lines.isEmpty() || !(processes instanceof Reading.Value<ToolOutput>(var answer))) {
             return new GpuFacts(processes, GpuFacts.NOT_ASKED);
@@ -100,12 +99,11 @@ public final class NvidiaSmi {
             keep(known.output, known.devices, known.readAt, listed);
             return new GpuFacts(processes, known.output, false, GpuFacts.NOT_ASKED);
         }
-        var output = tool.run(GpuQuery.DEVICES);
+        var output = ask(tool, GpuQuery.DEVICES);
         lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
         return new GpuFacts(processes, output);
     }
 
-    /** Has the next reading query the devices again. */
     public void forgetDevices() {
         devices = null;
     }
@@ -143,27 +141,12 @@ public final class NvidiaSmi {
         }
     }
 
-    /** The program, which is found at its first use. */
-    private static final class Tool {
-        private final String program;
-        private final Duration timeout;
-        private @Nullable ChildProcess found;
-
-        private Tool(String program, Duration timeout) {
-            this.program = program;
-            this.timeout = timeout;
-        }
-
-        /** Makes a query. A failure is part of the result. */
-        Reading<ToolOutput> run(String query) throws InterruptedException {
-            try {
-                if (found == null) {
-                    found = new ChildProcess(ChildProcess.TrustedProgram.find(program), timeout);
-                }
-                return Reading.of(found.run(query, GpuQuery.FORMAT));
-            } catch (ToolException e) {
-                return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
-            }
+    /** Makes a query. A failure is part of the result. */
+    private static Reading<ToolOutput> ask(ChildProcess tool, String query) throws InterruptedException {
+        try {
+            return Reading.of(tool.run(query, GpuQuery.FORMAT));
+        } catch (ToolException e) {
+            return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
         }
     }
 
@@ -177,7 +160,7 @@ public final class NvidiaSmi {
 
         static final Duration PAUSE = Duration.ofMinutes(10);
 
-        private final Tool tool;
+        private final ChildProcess tool;
         private final Duration timeout;
         private final LongSupplier nanos;
         private @Nullable Reading<ToolOutput> hang;
@@ -186,7 +169,7 @@ public final class NvidiaSmi {
         /** @param nanos as {@link System#nanoTime} */
         StatusQuery(String program, Duration timeout, LongSupplier nanos) {
             this.timeout = timeout.compareTo(LONGEST) < 0 ? timeout : LONGEST;
-            tool = new Tool(program, this.timeout);
+            tool = new ChildProcess(program, this.timeout);
             this.nanos = nanos;
         }
 
@@ -196,7 +179,7 @@ public final class NvidiaSmi {
             if (hang != null && start - hungAt < PAUSE.toNanos()) {
                 return hang;
             }
-            var answer = tool.run(GpuQuery.STATUS);
+            var answer = ask(tool, GpuQuery.STATUS);
             hungAt = nanos.getAsLong();
             var hung = answer instanceof Reading.Failed<ToolOutput> && hungAt - start >= timeout.toNanos();
             hang = hung ? answer : null;
@@ -214,22 +197,26 @@ public final class NvidiaSmi {
         /** The time in which a killed process exits, unless the kernel keeps it. */
         private static final Duration KILL_TIMEOUT = Duration.ofSeconds(1);
 
-        private final Path program;
+        private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
+
+        private final String name;
         private final Duration timeout;
         private final Starter starter;
+        /** The program, which is found at its first use. */
+        private @Nullable Path program;
+
         private @Nullable Process unfinished;
 
-        ChildProcess(Path program, Duration timeout) {
+        ChildProcess(String program, Duration timeout) {
             this(program, timeout, ProcessBuilder::start);
         }
 
-        ChildProcess(Path program, Duration timeout, Starter starter) {
-            this.program = program;
+        ChildProcess(String program, Duration timeout, Starter starter) {
+            name = program;
             this.timeout = timeout;
             this.starter = starter;
         }
 
-        /** Starts a child process. */
         interface Starter {
             Process start(ProcessBuilder builder) throws IOException;
         }
@@ -240,11 +227,13 @@ public final class NvidiaSmi {
          * @throws ToolException if it cannot be run, exceeds the time limit, or prints too much
          */
         ToolOutput run(String... arguments) throws ToolException, InterruptedException {
+            var found = program == null ? find(name) : program;
+            program = found;
             if (unfinished != null && unfinished.isAlive()) {
                 throw new ToolException(program + " of an earlier observation still hangs and cannot be terminated");
             }
             var deadline = System.nanoTime() + timeout.toNanos();
-            var process = start(arguments);
+            var process = start(found, arguments);
             unfinished = process;
             try {
                 var stdout = new Collected(process.getInputStream());
@@ -288,8 +277,8 @@ public final class NvidiaSmi {
             }
         }
 
-        private Process start(String... arguments) throws ToolException {
-            var command = new ArrayList<>(List.of(program.toString()));
+        private Process start(Path found, String... arguments) throws ToolException {
+            var command = new ArrayList<>(List.of(found.toString()));
             command.addAll(List.of(arguments));
             var builder = new ProcessBuilder(command).directory(new File("/"));
             builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
@@ -304,7 +293,6 @@ public final class NvidiaSmi {
             }
         }
 
-        /** The output of a stream so far. */
         private record Collected(InputStream stream, ByteArrayOutputStream bytes) {
             Collected(InputStream stream) {
                 this(stream, new ByteArrayOutputStream());
@@ -326,42 +314,35 @@ public final class NvidiaSmi {
             }
         }
 
-        /** Finds a program that only root or the service's own user can have installed. */
-        static final class TrustedProgram {
-            private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
-
-            private TrustedProgram() {}
-
-            /**
-             * Finds a program by its path, or by its name in the standard directories.
-             *
-             * @throws ToolException if there is none, or if another user could replace it
-             */
-            static Path find(String program) throws ToolException {
-                if (program.contains("/")) {
-                    return requireTrusted(Path.of(program).toAbsolutePath());
-                }
-                for (var folder : ChildProcess.PATH.split(":", -1)) {
-                    var candidate = Path.of(folder, program);
-                    if (Files.isExecutable(candidate)) {
-                        return requireTrusted(candidate);
-                    }
-                }
-                throw new ToolException(program + " is not in any of " + ChildProcess.PATH);
+        /**
+         * Finds a program by its path, or by its name in the standard directories. Only root or the service's own user can have installed it.
+         *
+         * @throws ToolException if there is none, or if another user could replace it
+         */
+        static Path find(String program) throws ToolException {
+            if (program.contains("/")) {
+                return requireTrusted(Path.of(program).toAbsolutePath());
             }
-
-            private static Path requireTrusted(Path program) throws ToolException {
-                try {
-                    if (!Files.isRegularFile(program) || !Files.isExecutable(program)) {
-                        throw new ToolException(program + " is not a program");
-                    }
-                    OWN_FILES.follow(program, TrustedOwners.ofThisService());
-                    return program;
-                } catch (UntrustedException e) {
-                    throw new ToolException("%s is not used: %s".formatted(program, e.getMessage()), e);
-                } catch (IOException e) {
-                    throw new ToolException(program + " cannot be examined: " + e.getMessage(), e);
+            for (var folder : PATH.split(":", -1)) {
+                var candidate = Path.of(folder, program);
+                if (Files.isExecutable(candidate)) {
+                    return requireTrusted(candidate);
                 }
+            }
+            throw new ToolException(program + " is not in any of " + PATH);
+        }
+
+        private static Path requireTrusted(Path program) throws ToolException {
+            try {
+                if (!Files.isRegularFile(program) || !Files.isExecutable(program)) {
+                    throw new ToolException(program + " is not a program");
+                }
+                OWN_FILES.follow(program, TrustedOwners.ofThisService());
+                return program;
+            } catch (UntrustedException e) {
+                throw new ToolException("%s is not used: %s".formatted(program, e.getMessage()), e);
+            } catch (IOException e) {
+                throw new ToolException(program + " cannot be examined: " + e.getMessage(), e);
             }
         }
     }

@@ -12,11 +12,9 @@ import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
 import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.ProcFs.Candidate;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,13 +66,9 @@ public record LivenessReader(ProcFs proc) {
                 .collect(Collectors.toCollection(HashSet::new));
         environments.forEach(environment -> environment.shell().ifPresent(listed::add));
         listed.retainAll(Set.copyOf(proc.pids())); // users choose how many pids they list
-        return running(listed);
-    }
-
-    private List<LiveProcess> running(Set<Integer> pids) throws IOException {
         var processes = new ArrayList<LiveProcess>();
-        for (var pid : pids) {
-            var status = pid > 0 ? proc.status(pid) : null;
+        for (var pid : listed) {
+            var status = proc.status(pid);
             if (status != null && !isThread(status, pid)) {
                 var uid = ProcStatus.realUid(status);
                 processes.add(new LiveProcess(pid, uid == ProcStatus.NONE ? null : uid));
@@ -104,91 +98,67 @@ public record LivenessReader(ProcFs proc) {
                 .collect(Collectors.toSet());
         var owners =
                 open.stream().map(Environment::uid).filter(Objects::nonNull).collect(Collectors.toSet());
-        return new KernelSearch(proc, System::nanoTime).search(wanted, owners);
+        return new KernelSearch(proc, System::nanoTime, wanted).search(owners);
     }
 
     /**
-     * Searches the arguments of all processes for the connection files of Jupyter kernels. Users choose the number of
-     * processes and the length of their arguments, so the time of an observation must be limited.
+     * Searches the arguments of all processes for the connection files of Jupyter kernels. Users choose the length of their arguments, so only
+     * their beginning is searched.
      */
-    static final class KernelSearch {
+    static final class KernelSearch extends ProcessTurns.Search {
         /** The bytes of a process's arguments that are searched; a kernel names its file in the first few hundred. */
         static final int ARGUMENTS = 64 << 10;
 
         /** The time after which no further process is searched. */
         static final Duration TIME = Duration.ofSeconds(5);
 
-        private static final String LATE = "the search reached its limit";
-
         private final ProcFs proc;
-        private final LongSupplier nanos;
+        private final Set<String> wanted;
         private final Set<String> found = new HashSet<>();
         private int unsearched;
-        private @Nullable String example;
+        private String example = "";
 
-        /** @param nanos as {@link System#nanoTime} */
-        KernelSearch(ProcFs proc, LongSupplier nanos) {
+        /**
+         * Creates a search.
+         *
+         * @param nanos as {@link System#nanoTime}
+         * @param wanted the file names, such as {@code kernel-0b5eb0d4.json}
+         */
+        KernelSearch(ProcFs proc, LongSupplier nanos, Set<String> wanted) {
+            super(proc, TIME, nanos);
             this.proc = proc;
-            this.nanos = nanos;
+            this.wanted = wanted;
         }
 
         /**
-         * Searches for files. A process that was not searched may be any kernel.
+         * Searches for the files. A process that was not searched may be any kernel.
          *
-         * @param wanted the file names, such as {@code kernel-0b5eb0d4.json}
          * @param owners the uids whose processes are searched first
          * @throws IOException if the list of processes cannot be read, or the thread is interrupted
          */
-        Kernels search(Set<String> wanted, Set<Long> owners) throws IOException {
-            var start = nanos.getAsLong();
-            var candidates = candidates(start);
-            candidates.sort(Comparator.comparing((Candidate candidate) -> !owners.contains(candidate.uid()))
-                    .thenComparingLong(candidate -> candidate.id().startTime())
-                    .thenComparing(Candidate::id));
-            var left = TIME.minusNanos(nanos.getAsLong() - start);
-            var order = new ReadingOrder<>(candidates, candidate -> proc.ownerOf(candidate.uid()), left, nanos);
-            while (order.hasNext() && found.size() < wanted.size()) {
-                var turn = order.next();
-                if (turn.inTime()) {
-                    search(turn.process(), wanted);
-                } else {
-                    skip(turn.process().id().pid(), turn.process().uid(), LATE);
-                }
-            }
-            var first = Objects.requireNonNullElse(example, "");
+        Kernels search(Set<Long> owners) throws IOException {
+            examineAll(
+                    _ -> false,
+                    Comparator.comparing((Candidate candidate) -> !owners.contains(candidate.uid()))
+                            .thenComparingLong(candidate -> candidate.id().startTime())
+                            .thenComparing(Candidate::id));
             return new Kernels(
-                    Set.copyOf(found), unsearched > 1 ? "%s (and %d more)".formatted(first, unsearched - 1) : first);
+                    Set.copyOf(found),
+                    unsearched > 1 ? "%s (and %d more)".formatted(example, unsearched - 1) : example);
         }
 
-        private List<Candidate> candidates(long start) throws IOException {
-            var candidates = new ArrayList<Candidate>();
-            for (var pid : proc.pids()) {
-                if (nanos.getAsLong() - start >= TIME.toNanos()) {
-                    skip(pid, null, LATE);
-                } else {
-                    proc.candidate(pid).ifPresent(candidates::add);
-                }
-            }
-            return candidates;
-        }
-
-        private void search(Candidate candidate, Set<String> wanted) throws IOException {
-            try {
-                var arguments = proc.arguments(candidate.id(), candidate.uid(), ARGUMENTS);
-                search(new String(arguments, StandardCharsets.UTF_8), arguments.length == ARGUMENTS, wanted);
-            } catch (InterruptedIOException e) {
-                throw e;
-            } catch (IOException e) {
-                var why = UnansweredException.isTimeout(e)
-                        ? "reading its arguments hangs"
-                        : "its arguments cannot be read: " + Errno.textOf(e);
-                skip(candidate.id().pid(), candidate.uid(), why);
-            }
+        @Override
+        protected boolean isOver() {
+            return found.size() == wanted.size();
         }
 
         /** The file name is at the end of an argument, after its last slash or equals sign. */
-        private void search(String arguments, boolean cut, Set<String> wanted) {
-            var whole = cut ? arguments.substring(0, arguments.lastIndexOf('\0') + 1) : arguments;
+        @Override
+        protected void examine(Candidate candidate) throws IOException {
+            var bytes = proc.arguments(candidate.id(), candidate.uid(), ARGUMENTS);
+            var arguments = new String(bytes, StandardCharsets.UTF_8);
+            var isCut = bytes.length == ARGUMENTS;
+            var whole = isCut ? arguments.substring(0, arguments.lastIndexOf('\0') + 1) : arguments;
             for (var argument : whole.split("\0", -1)) {
                 var name = argument.substring(Math.max(argument.lastIndexOf('/'), argument.lastIndexOf('=')) + 1);
                 if (wanted.contains(name)) {
@@ -197,10 +167,16 @@ public record LivenessReader(ProcFs proc) {
             }
         }
 
-        private void skip(int pid, @Nullable Long uid, String why) {
+        @Override
+        protected void leaveOut(int pid, @Nullable Long uid, @Nullable IOException why) {
             unsearched++;
-            if (example == null) {
-                example = "process %d%s: %s".formatted(pid, uid == null ? "" : " of uid " + uid, why);
+            if (example.isEmpty()) {
+                var reason = why == null
+                        ? "the search reached its limit"
+                        : UnansweredException.isTimeout(why)
+                                ? "reading its arguments hangs"
+                                : "its arguments cannot be read: " + Errno.textOf(why);
+                example = "process %d%s: %s".formatted(pid, uid == null ? "" : " of uid " + uid, reason);
             }
         }
     }

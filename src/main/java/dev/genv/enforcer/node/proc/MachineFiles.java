@@ -18,6 +18,7 @@ import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;
 import dev.genv.enforcer.linux.WatchedFile;
 import dev.genv.enforcer.model.Sha256;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
@@ -40,7 +41,6 @@ public record MachineFiles(Path root) {
     private static final Pattern CAPABILITIES = Pattern.compile("^CapEff:\\s+([0-9a-f]{1,16})$", Pattern.MULTILINE);
     private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
 
-    /** Returns what the service may do on the machine. */
     public AccessFacts access(boolean stateIsWritable) {
         var capabilities = CAPABILITIES.matcher(text(() -> ProcFs.text(root.resolve("self/status"))));
         return new AccessFacts(
@@ -68,7 +68,6 @@ public record MachineFiles(Path root) {
         return Files.isDirectory(first) ? new FileTree(first) : OWN_FILES;
     }
 
-    /** Returns the lines of all file locks. */
     public List<String> locks() throws IOException {
         return lines("locks");
     }
@@ -80,9 +79,29 @@ public record MachineFiles(Path root) {
 
     /** Whether the machine's root differs from the service's root; false if unknown. */
     public boolean isInContainer() {
-        var own = namespace("self/ns/mnt");
-        var first = namespace("1/ns/mnt");
+        return hasOwn("mnt");
+    }
+
+    private boolean hasOwn(String namespace) {
+        var own = namespace("self/ns/" + namespace);
+        var first = namespace("1/ns/" + namespace);
         return !own.isEmpty() && !first.isEmpty() && !own.equals(first);
+    }
+
+    /** Returns the host name of the machine. A container has its own one, which changes with each new container. */
+    public String hostName() {
+        var name = hasOwn("uts")
+                ? text(() -> ProcFs.text(new FileTree(root.resolve("1/root"))
+                                .follow(Path.of("/etc/hostname"), FileTree.Inspection.NONE)))
+                        .lines() // as in hostname(5): a name, possibly after comments
+                        .map(String::strip)
+                        .filter(line -> !line.isEmpty() && !line.startsWith("#"))
+                        .findFirst()
+                        .filter(first -> !first.startsWith("localhost")) // the default name of every machine
+                        .orElse("")
+                : "";
+        name = name.isEmpty() ? text(() -> ProcFs.text(root.resolve("sys/kernel/hostname"))) : name;
+        return name.isEmpty() ? InetAddress.getLoopbackAddress().getHostName() : name;
     }
 
     /** Returns the status of a path of the machine, as its first process sees it; null if there is none. */
@@ -146,7 +165,6 @@ public record MachineFiles(Path root) {
             subuid = file(proc, "/etc/subuid");
         }
 
-        /** Returns passwd(5) and subuid(5). */
         public AccountFacts read() {
             return new AccountFacts(read(passwd), read(subuid));
         }
@@ -176,7 +194,6 @@ public record MachineFiles(Path root) {
             paths = List.copyOf(paths);
         }
 
-        /** Returns the files, in the order of the paths. */
         public List<Reading<ProgramFile>> read() {
             var host = proc.machine().hostFiles();
             return paths.stream().map(path -> read(host, path)).toList();

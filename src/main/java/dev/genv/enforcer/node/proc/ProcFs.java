@@ -74,7 +74,6 @@ public final class ProcFs {
         return Optional.of(new Candidate(new ProcessId(pid, stat.get().startTime()), uid == null ? 0 : uid));
     }
 
-    /** Returns the files about the machine itself. */
     public MachineFiles machine() {
         return new MachineFiles(root);
     }
@@ -95,12 +94,6 @@ public final class ProcFs {
         return memory.ownerOf(uid);
     }
 
-    /** Reads several processes on one thread, as {@link Hangable#callAll}. */
-    <I, T> List<T> readAll(Iterable<I> items, Function<I, T> reading) throws InterruptedException {
-        return memory.callAll(items, reading);
-    }
-
-    /** Whether there is such a process. */
     public boolean exists(int pid) {
         return pid > 0 && Files.exists(file(pid, "stat"));
     }
@@ -111,7 +104,6 @@ public final class ProcFs {
         return stat == null ? Optional.empty() : Optional.of(ProcStat.parse(new String(stat, StandardCharsets.UTF_8)));
     }
 
-    /** Returns the content of the stat of a process. */
     public Reading<Bytes> statBytes(int pid) {
         try {
             return Reading.of(Bytes.of(Descriptor.readKernelFile(name(pid, "stat"), LARGEST_OTHER)));
@@ -128,7 +120,6 @@ public final class ProcFs {
         return uid == ProcStatus.NONE ? null : uid;
     }
 
-    /** Returns the content of {@code status}; null if there is no such process. */
     byte @Nullable [] status(int pid) throws IOException {
         return content(pid, "status");
     }
@@ -224,7 +215,6 @@ public final class ProcFs {
         }
     }
 
-    /** Returns the pids of all processes. */
     public List<Integer> pids() throws IOException {
         return numbers(root);
     }
@@ -239,16 +229,14 @@ public final class ProcFs {
 
     private static List<Integer> numbers(Path directory) throws IOException {
         return entries(
-                directory,
-                entries -> entries.map(entry -> String.valueOf(entry.getFileName()))
-                        .filter(NUMBER.asMatchPredicate())
-                        .map(Integer::valueOf));
+                directory, names -> names.filter(NUMBER.asMatchPredicate()).map(Integer::valueOf));
     }
 
-    /** Returns what this makes of the entries of a directory. */
-    public static <T> List<T> entries(Path directory, Function<Stream<Path>, Stream<T>> result) throws IOException {
+    /** Returns what this makes of the names in a directory. */
+    public static <T> List<T> entries(Path directory, Function<Stream<String>, Stream<T>> result) throws IOException {
         try (var entries = Files.newDirectoryStream(directory)) {
-            return result.apply(StreamSupport.stream(entries.spliterator(), false))
+            return result.apply(StreamSupport.stream(entries.spliterator(), false)
+                            .map(entry -> String.valueOf(entry.getFileName())))
                     .toList();
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
@@ -265,7 +253,6 @@ public final class ProcFs {
         return root + "/" + pid + "/" + file;
     }
 
-    /** Returns a file or directory of a process. */
     public Path file(int pid, String name) {
         return root.resolve(Integer.toString(pid)).resolve(name);
     }
@@ -275,7 +262,6 @@ public final class ProcFs {
         return new String(read(file, LARGEST_OTHER), StandardCharsets.UTF_8);
     }
 
-    /** Returns the first bytes of a file. */
     public static byte[] read(Path file, int limit) throws IOException {
         return Descriptor.readKernelFile(file.toString(), limit);
     }

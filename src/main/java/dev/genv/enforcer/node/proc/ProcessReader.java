@@ -11,15 +11,15 @@ import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
-import dev.genv.enforcer.node.proc.Hangable.ReadingOrder.Turn;
 import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
+import dev.genv.enforcer.node.proc.ProcessTurns.Turn;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -73,8 +73,15 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     /** Reads something of several processes in turns of their owners, and returns it in that order. */
     public <T> List<T> inTurns(Collection<Integer> pids, Function<Turn<Integer>, T> reading)
             throws InterruptedException {
-        var order = new ReadingOrder<>(pids, this::owner, TIME, nanos);
-        return proc.readAll(() -> order, reading);
+        var results = new ArrayList<T>();
+        var turns = new ProcessTurns<>(pids, this::owner, TIME, nanos);
+        while (turns.hasNext()) {
+            results.add(reading.apply(turns.next()));
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+        }
+        return results;
     }
 
     /** Processes without a known uid count as those of one owner. */
@@ -107,7 +114,6 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 proc.statBytes(pid));
     }
 
-    /** Reads a process that is related to a listed one. */
     ProcessFacts readRelated(int pid) {
         return withRelations(read(pid, false, true, _ -> false));
     }

@@ -5,6 +5,8 @@ import dev.genv.enforcer.host.HostFacts.EnforcerFacts.Other;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.GenvLock.LockHolders;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -36,9 +38,9 @@ public final class EnforcerLock implements AutoCloseable {
      *
      * @param path of the state directory
      */
-    public EnforcerLock(Path path, LockHolders holders) {
+    public EnforcerLock(Path path, ProcFs proc) {
         this.path = path;
-        this.holders = holders;
+        holders = new LockHolders(proc);
     }
 
     /** Takes the lock, or checks that it is still held. Without a directory there is nothing to lock. */
@@ -71,7 +73,7 @@ public final class EnforcerLock implements AutoCloseable {
 
     /** Releases the lock, unless an observation that hangs uses it: then it is released when the service exits. */
     @Override
-    public void close() throws IOException {
+    public void close() {
         if (inUse.tryLock()) {
             try {
                 release();
@@ -81,7 +83,7 @@ public final class EnforcerLock implements AutoCloseable {
         }
     }
 
-    private void release() throws IOException {
+    private void release() {
         if (held != null) {
             held.close();
             held = null;

@@ -1,155 +1,229 @@
 package dev.genv.enforcer.node.state;
 
+import static java.util.Objects.requireNonNull;
+
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.LockFacts.Holder;
+import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
+import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.SequencedSet;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** genv's own lock while it is held. It is held only for file access, because every user's shell waits for it. */
-record GenvLock(StateDirectory directory, Descriptor file) implements AutoCloseable {
+/**
+ * genv's own lock (flock). It is held only for file access, because every user's shell waits for it. Every user can replace its file, or hold
+ * the lock for ever.
+ */
+final class GenvLock implements AutoCloseable {
     static final String NAME = "genv.lock";
     private static final int MODE = 0666;
     private static final long PAUSE_MILLIS = 10;
 
+    private final StateDirectory directory;
+    private final Duration limit;
+    private final boolean create;
+    private final long start = System.nanoTime();
+    private @Nullable Descriptor file;
+    private Outcome outcome = Outcome.NOT_ATTEMPTED;
+    private String reason = "";
+    private Duration waited = Duration.ZERO;
+
     /**
-     * Waits for the lock.
+     * Creates a lock that is not yet taken.
      *
-     * @return null if there is no lock file and none is to be created: then the lock is free
-     * @throws LockException if the lock is not available in this time, or invalid
+     * @param limit of the time from now on, for all attempts
+     * @param create whether to create the lock file if there is none; otherwise the lock is free then
      */
-    static @Nullable GenvLock acquire(StateDirectory directory, Duration timeout, boolean create)
-            throws IOException, InterruptedException {
-        var deadline = System.nanoTime() + timeout.toNanos();
+    GenvLock(StateDirectory directory, Duration limit, boolean create) {
+        this.directory = directory;
+        this.limit = limit;
+        this.create = create;
+    }
+
+    /** Waits for the lock. Returns whether it is held, or free. */
+    boolean take() throws IOException, InterruptedException {
         while (true) {
-            try {
-                var file = open(directory, create);
-                return file == null ? null : new GenvLock(directory, file).waitUntil(deadline, timeout);
-            } catch (LockException e) {
-                if (e.isFinal || System.nanoTime() - deadline >= 0) {
-                    throw e;
-                }
+            close();
+            var isFinal = attempt();
+            waited = Duration.ofNanos(System.nanoTime() - start);
+            if (isFinal || !hasTime()) {
+                return outcome == Outcome.HELD;
             }
             Thread.sleep(PAUSE_MILLIS);
         }
     }
 
-    /** Keeps the file open in the meantime, so that others see who waits. */
-    private GenvLock waitUntil(long deadline, Duration timeout) throws IOException, InterruptedException {
-        var isLocked = false;
-        try {
-            if (!file.status().isRegular()) {
-                throw LockException.unusable("is not a regular file", null);
-            }
-            while (!FileCalls.tryFlock(file.number())) {
-                if (System.nanoTime() - deadline >= 0) {
-                    throw LockException.timeout(timeout, file.status());
-                }
-                Thread.sleep(PAUSE_MILLIS);
-                requireInPlace();
-            }
-            requireInPlace();
-            isLocked = true;
-            return this;
-        } finally {
-            if (!isLocked) {
-                close();
-            }
-        }
+    private boolean hasTime() {
+        return waited.compareTo(limit) < 0;
     }
 
-    private void requireInPlace() throws IOException {
-        if (!isInPlace()) {
-            throw LockException.temporary("is replaced repeatedly", null);
+    /** Sets the outcome and the reason. Returns whether a further attempt is useless. */
+    private boolean attempt() throws IOException {
+        Descriptor opened;
+        try {
+            opened = open();
+        } catch (Errno e) {
+            return refuse(e);
         }
+        file = opened;
+        if (opened != null && !opened.status().isRegular()) {
+            return refuse("is not a regular file", true);
+        }
+        if (opened != null && !FileCalls.tryFlock(opened.number())) {
+            outcome = Outcome.TIMEOUT;
+            reason = "";
+            return false;
+        }
+        if (opened != null && !isInPlace()) {
+            return refuse("is replaced repeatedly", false);
+        }
+        outcome = Outcome.HELD;
+        reason = "";
+        return true;
+    }
+
+    /** Returns null if there is no lock file and none is to be created. */
+    private @Nullable Descriptor open() throws Errno {
+        try {
+            return directory.open(NAME);
+        } catch (Errno e) {
+            if (!e.is(Errno.ENOENT)) {
+                throw e;
+            }
+        }
+        if (!create) {
+            return null;
+        }
+        var created = directory.create(NAME, FileCalls.O_RDONLY, MODE);
+        FileCalls.fchmod(created.number(), MODE); // independent of the umask
+        return created;
+    }
+
+    private boolean refuse(Errno why) {
+        if (why.is(Errno.EAGAIN)) {
+            return refuse("is kept from being opened by its owner (fcntl F_SETLEASE)", false);
+        }
+        return why.is(Errno.EEXIST)
+                ? refuse("is created and removed repeatedly", false)
+                : refuse(why.is(Errno.ELOOP) ? "is a symbolic link" : "cannot be opened: " + why.getMessage(), true);
+    }
+
+    private boolean refuse(String why, boolean isFinal) {
+        outcome = Outcome.UNUSABLE;
+        reason = why;
+        return isFinal;
     }
 
     /** Whether the lock still excludes others: not if its file was removed or replaced. */
     boolean isInPlace() throws IOException {
-        return directory.contains(NAME, file.status());
+        return directory.contains(NAME, requireNonNull(file).status());
+    }
+
+    /** Whether it is held, or still free: if the file was created in between, another program may have written. */
+    boolean isStillHeld() throws IOException {
+        return file != null || !directory.has(NAME);
+    }
+
+    /** Attempts it again because it is no longer free. Returns whether it is held, or free. */
+    boolean retake() throws IOException, InterruptedException {
+        refuse("is created and removed repeatedly", false);
+        return hasTime() && take();
+    }
+
+    /** Returns the facts of the last attempt, with the holders of a lock that is not available. */
+    LockFacts facts(LockHolders holders, Duration configured) throws IOException {
+        var held = outcome == Outcome.TIMEOUT
+                ? holders.holders(requireNonNull(file).status())
+                : List.<Holder>of();
+        return new LockFacts(outcome, reason, configured, waited, held);
+    }
+
+    IOException failure() {
+        var why = outcome == Outcome.TIMEOUT
+                ? "is held by another program, for longer than %d ms".formatted(limit.toMillis())
+                : reason;
+        return new IOException(NAME + " " + why);
     }
 
     /** Closing the descriptor releases the lock. */
     @Override
-    public void close() throws IOException {
-        file.close();
+    public void close() {
+        if (file != null) {
+            file.close();
+            file = null;
+        }
     }
 
-    /** Returns null if there is no lock file and none is to be created. */
-    private static @Nullable Descriptor open(StateDirectory directory, boolean create) throws IOException {
-        try {
-            return directory.open(NAME);
-        } catch (Errno e) {
-            if (e.is(Errno.ELOOP)) {
-                throw LockException.unusable("is a symbolic link", e);
+    /** Finds the holder of a file's flock(2) lock in {@code /proc/locks}. */
+    record LockHolders(ProcFs proc) {
+        /** Such as {@code 1: FLOCK  ADVISORY  WRITE 812 fe:00:2147295 0 EOF}; a process that waits has an arrow in front. */
+        private static final Pattern LINE = Pattern.compile(
+                "\\d+: FLOCK +\\w+ +\\w+ +(-?\\d{1,9}) +(\\p{XDigit}{1,6}):(\\p{XDigit}{1,6}):(\\d+) .*");
+
+        /** Users choose their number. */
+        private static final int MOST_HOLDERS = 20;
+
+        /** Returns the pid of the holder; empty if unknown. */
+        Optional<Integer> pid(FileStatus file) {
+            try {
+                return pids(file).stream().filter(pid -> pid > 0).findFirst();
+            } catch (IOException e) {
+                return Optional.empty();
             }
-            if (e.is(Errno.EAGAIN)) {
-                throw LockException.temporary("is kept from being opened by its owner (fcntl F_SETLEASE)", e);
-            }
-            if (!e.is(Errno.ENOENT)) {
-                throw LockException.unusable("cannot be opened: " + e.getMessage(), e);
-            }
-            if (!create) {
+        }
+
+        /** Returns the holders, up to {@link #MOST_HOLDERS}; null if they cannot be read. */
+        @Nullable
+        List<Holder> holders(FileStatus file) {
+            try {
+                var holders = new ArrayList<Holder>();
+                for (var pid : pids(file).stream().limit(MOST_HOLDERS).toList()) {
+                    holders.add(pid > 0 ? holder(pid) : new Holder(pid, null, null));
+                }
+                return holders;
+            } catch (IOException e) {
                 return null;
             }
         }
-        try {
-            var file = directory.create(NAME, FileCalls.O_RDONLY, MODE);
-            FileCalls.fchmod(file.number(), MODE); // independent of the umask
-            return file;
-        } catch (Errno e) {
-            throw e.is(Errno.EEXIST)
-                    ? LockException.temporary("is created and removed repeatedly", e)
-                    : LockException.unusable("cannot be created: " + e.getMessage(), e);
-        }
-    }
 
-    /** genv's lock is not available. */
-    static final class LockException extends IOException {
-        private static final long serialVersionUID = 1L;
-
-        private final String reason;
-        private final transient @Nullable FileStatus file;
-        /** Whether a further attempt is useless. */
-        private final boolean isFinal;
-
-        private LockException(@Nullable FileStatus file, String reason, boolean isFinal, @Nullable Throwable cause) {
-            super(GenvLock.NAME + " " + reason, cause);
-            this.reason = reason;
-            this.file = file;
-            this.isFinal = isFinal;
+        private Holder holder(int pid) throws IOException {
+            var stat = proc.statBytes(pid);
+            return stat instanceof Reading.Value<Bytes>(var bytes)
+                    ? new Holder(pid, bytes, proc.realUid(pid))
+                    : new Holder(pid, null, null);
         }
 
-        /** Another program held the lock for longer than the time limit. */
-        static LockException timeout(Duration waited, FileStatus file) {
-            return new LockException(
-                    file,
-                    "is held by another program, for longer than %d ms".formatted(waited.toMillis()),
-                    false,
-                    null);
-        }
-
-        /** The lock file cannot be locked. */
-        static LockException unusable(String why, @Nullable Throwable cause) {
-            return new LockException(null, why, true, cause);
-        }
-
-        /** The lock file cannot be locked at this moment. */
-        private static LockException temporary(String why, @Nullable Throwable cause) {
-            return new LockException(null, why, false, cause);
-        }
-
-        /** Returns the reason as a clause without a subject. */
-        String reason() {
-            return reason;
-        }
-
-        /** The file that another program holds; null if none does. */
-        @Nullable
-        FileStatus file() {
-            return file;
+        /** Some file systems, such as btrfs, show another device number there than in stat(2); then the inode alone decides. */
+        private SequencedSet<Integer> pids(FileStatus file) throws IOException {
+            var exact = new LinkedHashSet<Integer>();
+            var byDevice = new LinkedHashMap<Long, SequencedSet<Integer>>();
+            var inode = Long.toUnsignedString(file.inode());
+            for (var line : proc.machine().locks()) {
+                var lock = LINE.matcher(line);
+                if (lock.matches() && lock.group(4).equals(inode)) {
+                    var device =
+                            FileStatus.device(Integer.parseInt(lock.group(2), 16), Integer.parseInt(lock.group(3), 16));
+                    (device == file.device() ? exact : byDevice.computeIfAbsent(device, _ -> new LinkedHashSet<>()))
+                            .add(Integer.parseInt(lock.group(1)));
+                }
+            }
+            if (exact.isEmpty() && byDevice.size() == 1) {
+                return byDevice.values().iterator().next();
+            }
+            return exact;
         }
     }
 }

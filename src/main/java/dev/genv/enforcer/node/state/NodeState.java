@@ -1,18 +1,18 @@
 package dev.genv.enforcer.node.state;
 
-import static java.util.Objects.requireNonNull;
-
 import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
-import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.state.GenvLock.LockException;
-import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
-import dev.genv.enforcer.node.state.StateReader.StatePair;
+import dev.genv.enforcer.node.state.GenvLock.LockHolders;
+import dev.genv.enforcer.node.state.StateDirectory.StatePair;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -23,17 +23,18 @@ import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** genv's state on this machine. Every access has a time limit, because a file system may not answer. */
+/**
+ * genv's state on this machine. Every access has a time limit, because a file system may not answer. The files are read under genv's lock or,
+ * if the lock is not available, without it and with additional checks.
+ */
 public final class NodeState {
-    /** The time limit of an access that waits for no lock. */
-    private static final Duration CALL_TIMEOUT = Duration.ofSeconds(4);
+    /** The time limit of an access, without the wait for genv's lock: one second of it is for reading without the lock. */
+    private static final Duration TIMEOUT = Duration.ofSeconds(4);
 
     private final Path path;
     private final Duration lockTimeout;
     private final StateAccess access;
     private final LockHolders holders;
-    private final StateReader reader;
-    private final Swapper swapper;
     private @Nullable EnforcerLock acting;
 
     public NodeState(Path path, Duration lockTimeout, ProcFs proc) {
@@ -41,8 +42,6 @@ public final class NodeState {
         this.lockTimeout = lockTimeout;
         access = new StateAccess(path, proc);
         holders = new LockHolders(proc);
-        reader = new StateReader(path, lockTimeout, access, holders);
-        swapper = new Swapper(path, lockTimeout, holders);
     }
 
     /**
@@ -61,12 +60,10 @@ public final class NodeState {
         var lock = acting;
         try {
             return access.call(
-                    CALL_TIMEOUT,
+                    TIMEOUT,
                     () -> new DirectoryCheck(lock == null ? EnforcerFacts.NONE : lock.take(), isWritable(), null));
-        } catch (StateAccessException e) {
-            return unread(e.directory());
         } catch (IOException e) {
-            return unread(new Directory.Unreadable(Failure.OTHER, String.valueOf(e.getMessage())));
+            return new DirectoryCheck(EnforcerFacts.NONE, true, StateAccess.directory(e));
         }
     }
 
@@ -74,44 +71,113 @@ public final class NodeState {
         return !Files.exists(path, LinkOption.NOFOLLOW_LINKS) || Files.isWritable(path);
     }
 
-    private static DirectoryCheck unread(Directory directory) {
-        return new DirectoryCheck(EnforcerFacts.NONE, true, directory);
-    }
-
-    /** Reads the state at the beginning of a cycle, before anything else in its directory. */
+    /**
+     * Reads both files at the beginning of a cycle, before anything else in the directory, and without genv's lock. Nobody knows when a cycle
+     * begins, and no event shows it before both files are open. A file that another program is writing is read under the lock.
+     */
     public StateFacts look() throws InterruptedException {
-        return reader.look();
+        var seen = read(
+                TIMEOUT, FileCalls.O_PATH, directory -> new Read(LockFacts.NOT_ATTEMPTED, StatePair.atOnce(directory)));
+        return seen.directory() instanceof Directory.Present && !new StatePair(seen.envs(), seen.devices()).isComplete()
+                ? read(Duration.ZERO)
+                : seen;
     }
 
     /** Reads the state again, unless a check or the earlier reading failed. Both wait for genv's lock no longer than one may. */
     public StateFacts read(DirectoryCheck check, StateFacts earlier) throws InterruptedException {
         if (check.unread != null) {
-            return StateReader.unread(check.unread);
+            return unread(check.unread);
         }
         if (earlier.directory() instanceof Directory.Present || earlier.directory() instanceof Directory.Absent) {
-            return reader.read(Objects.requireNonNullElse(earlier.lock().waited(), Duration.ZERO))
+            return read(Objects.requireNonNullElse(earlier.lock().waited(), Duration.ZERO))
                     .after(earlier);
         }
         return earlier;
     }
 
+    /**
+     * Reads both files as they were at one moment.
+     *
+     * @param waited how long an earlier reading of the same observation waited for genv's lock
+     */
+    StateFacts read(Duration waited) throws InterruptedException {
+        var left = waited.compareTo(lockTimeout) < 0 ? lockTimeout.minus(waited) : Duration.ZERO;
+        return read(left.plus(TIMEOUT), FileCalls.O_RDONLY, directory -> read(directory, left));
+    }
+
+    private record Read(LockFacts lock, StatePair files) {}
+
+    private interface Reading {
+        Read of(StateDirectory directory) throws IOException, InterruptedException;
+    }
+
+    private StateFacts read(Duration timeout, int directoryAccess, Reading reading) throws InterruptedException {
+        try {
+            return access.call(timeout, () -> readNow(directoryAccess, reading));
+        } catch (IOException e) {
+            return unread(StateAccess.directory(e));
+        }
+    }
+
+    private static StateFacts unread(Directory directory) {
+        return new StateFacts(directory, LockFacts.NOT_ATTEMPTED, new StateFile.Absent(), new StateFile.Absent());
+    }
+
+    private StateFacts readNow(int directoryAccess, Reading reading) throws IOException, InterruptedException {
+        try (var directory = open(directoryAccess)) {
+            if (directory == null) {
+                return unread(new Directory.Absent());
+            }
+            var status = directory.status();
+            var stale = access.check(status);
+            if (stale.isPresent()) {
+                return unread(stale.get());
+            }
+            var read = reading.of(directory);
+            var present = new Directory.Present(new FileId(status.device(), status.inode()), status.born());
+            return new StateFacts(present, read.lock, read.files.envs(), read.files.devices());
+        }
+    }
+
+    private @Nullable StateDirectory open(int directoryAccess) throws IOException {
+        try {
+            return StateDirectory.open(path, directoryAccess);
+        } catch (Errno e) {
+            if (e.is(Errno.ENOTDIR)) {
+                throw new IOException(Files.isSymbolicLink(path) ? "is a symbolic link" : "is not a directory", e);
+            }
+            throw e.is(Errno.EACCES) ? new IOException("cannot be entered", e) : e;
+        }
+    }
+
+    private Read read(StateDirectory directory, Duration limit) throws IOException, InterruptedException {
+        try (var lock = new GenvLock(directory, limit, false)) {
+            for (var isTaken = lock.take(); isTaken; isTaken = lock.retake()) {
+                var facts = lock.facts(holders, lockTimeout);
+                var files = StatePair.of(directory);
+                if (lock.isStillHeld()) {
+                    return new Read(facts, files);
+                }
+            }
+            return new Read(lock.facts(holders, lockTimeout), StatePair.readUnlocked(directory));
+        }
+    }
+
     /** Replaces {@code devices.json} if it is still the file with this digest. */
     public SwapResult swapDevices(String digest, byte[] content) throws InterruptedException {
         try {
-            return access.call(lockTimeout.multipliedBy(2).plus(CALL_TIMEOUT), () -> swapper.swap(digest, content));
-        } catch (StateAccessException e) {
-            return e.directory() instanceof Directory.Unreadable
-                    ? new SwapResult.Perhaps(String.valueOf(e.getMessage()))
-                    : new SwapResult.Inaccessible(e.directory());
+            return access.call(lockTimeout.multipliedBy(2).plus(TIMEOUT), () -> swap(digest, content, () -> true));
         } catch (IOException e) {
-            return new SwapResult.Perhaps(String.valueOf(e.getMessage()));
+            return StateAccess.directory(e) instanceof Directory.UserMount mount
+                    ? new SwapResult.Inaccessible(mount)
+                    : new SwapResult.Perhaps(String.valueOf(e.getMessage()));
         }
     }
 
     /** Gives an empty state directory of root the permissions that genv needs. */
     public Optional<String> openToAll() throws InterruptedException {
         try {
-            return access.call(CALL_TIMEOUT, this::openIfEmpty);
+            return access.call(TIMEOUT, this::openIfEmpty);
         } catch (IOException e) {
             return Optional.of("%s cannot be prepared for genv: %s".formatted(path, e.getMessage()));
         }
@@ -122,7 +188,7 @@ public final class NodeState {
             if (directory == null || !directory.isClosedToOthers() || !isEmpty()) {
                 return Optional.empty();
             }
-            var elsewhere = access.host().differentPath();
+            var elsewhere = access.differentPath();
             if (elsewhere.isPresent()) {
                 return Optional.of(
                         "%s is closed to other users, and a mount of %s, which may not be genv's: mount the directory at its own path, or set its mode to 0777"
@@ -142,9 +208,9 @@ public final class NodeState {
 
     /** Takes the enforcer lock, and removes the files that a killed run left behind. */
     public Optional<String> claim() throws InterruptedException {
-        acting = new EnforcerLock(path, holders);
+        acting = new EnforcerLock(path, holders.proc());
         try {
-            var removed = access.call(lockTimeout.plus(CALL_TIMEOUT), swapper::removeLeftovers);
+            var removed = access.call(lockTimeout.plus(TIMEOUT), this::removeLeftovers);
             return removed.isEmpty()
                     ? Optional.empty()
                     : Optional.of("%s: removed %d temporary file(s) of an earlier run".formatted(path, removed.size()));
@@ -154,78 +220,69 @@ public final class NodeState {
         }
     }
 
-    /** Releases the enforcer lock. */
-    public void close() throws IOException {
+    public void close() {
         if (acting != null) {
             acting.close();
         }
     }
 
-    /** Replaces {@code devices.json} under genv's lock. */
-    record Swapper(Path path, Duration lockTimeout, LockHolders holders, BeforeReplace meanwhile) {
-        Swapper(Path path, Duration lockTimeout, LockHolders holders) {
-            this(path, lockTimeout, holders, () -> {});
-        }
-
-        /** Called between the reading and the writing, for tests. */
-        interface BeforeReplace {
-            void happens() throws IOException;
-        }
-
-        /**
-         * Removes the temporary files that an earlier run left behind.
-         *
-         * @return the names of the removed files
-         * @throws IOException if a file could not be removed
-         */
-        List<String> removeLeftovers() throws IOException, InterruptedException {
-            try (var directory = StateDirectory.open(path)) {
-                if (directory == null || directory.temporaryFiles().isEmpty()) {
-                    return List.of();
+    /**
+     * Removes the temporary files that an earlier run left behind.
+     *
+     * @return the names of the removed files
+     * @throws IOException if a file could not be removed
+     */
+    List<String> removeLeftovers() throws IOException, InterruptedException {
+        try (var directory = StateDirectory.open(path)) {
+            if (directory == null || directory.temporaryFiles().isEmpty()) {
+                return List.of();
+            }
+            try (var lock = new GenvLock(directory, lockTimeout, true)) {
+                if (!lock.take()) {
+                    throw lock.failure();
                 }
-                try (var _ = GenvLock.acquire(directory, lockTimeout, true)) {
-                    return directory.removeTemporaryFiles();
-                }
-            } catch (LockException e) {
-                throw new IOException(e.getMessage(), e);
+                return directory.removeTemporaryFiles();
             }
         }
+    }
 
-        /** Replaces the file if it is still the one with this SHA-256: the changes of others must not be lost. */
-        SwapResult swap(String digest, byte[] content) throws InterruptedException {
-            var start = System.nanoTime();
-            try (var directory = StateDirectory.open(path)) {
-                if (directory == null || !directory.has(StatePair.DEVICES)) {
-                    return new SwapResult.Found(new StateFile.Absent());
-                }
-                try (var lock = requireNonNull(GenvLock.acquire(directory, lockTimeout, true))) {
-                    directory.removeTemporaryFiles();
-                    return swap(directory, lock, digest, content);
-                }
-            } catch (LockException e) {
-                return new SwapResult.Locked(
-                        holders.facts(e, lockTimeout, Duration.ofNanos(System.nanoTime() - start)));
-            } catch (IOException e) {
-                return new SwapResult.NotWritten(String.valueOf(e.getMessage()));
+    /**
+     * Replaces the file if it is still the one with this SHA-256: the changes of others must not be lost.
+     *
+     * @param condition another one that is checked directly before
+     */
+    SwapResult swap(String digest, byte[] content, StateDirectory.Condition condition) throws InterruptedException {
+        try (var directory = StateDirectory.open(path)) {
+            if (directory == null || !directory.has(StatePair.DEVICES)) {
+                return new SwapResult.Found(new StateFile.Absent());
             }
+            try (var lock = new GenvLock(directory, lockTimeout, true)) {
+                if (!lock.take()) {
+                    return new SwapResult.Locked(lock.facts(holders, lockTimeout));
+                }
+                directory.removeTemporaryFiles();
+                return swap(directory, lock, digest, content, condition);
+            }
+        } catch (IOException e) {
+            return new SwapResult.NotWritten(String.valueOf(e.getMessage()));
         }
+    }
 
-        private SwapResult swap(StateDirectory directory, GenvLock lock, String digest, byte[] content)
-                throws IOException {
-            var before = directory.status(StatePair.DEVICES);
-            var file = directory.read(StatePair.DEVICES);
-            if (!(file instanceof StateFile.Present(var old))
-                    || !Sha256.hex(old.array()).equals(digest)) {
-                return new SwapResult.Found(file);
-            }
-            meanwhile.happens();
-            StateDirectory.Condition isUnchanged =
-                    () -> !Thread.currentThread().isInterrupted() // the caller no longer waits
-                            && lock.isInPlace()
-                            && Objects.equals(before, directory.status(StatePair.DEVICES));
-            return directory.replace(StatePair.DEVICES, content, isUnchanged)
-                    ? new SwapResult.Done()
-                    : new SwapResult.Disturbed();
+    private static SwapResult swap(
+            StateDirectory directory, GenvLock lock, String digest, byte[] content, StateDirectory.Condition condition)
+            throws IOException {
+        var before = directory.status(StatePair.DEVICES);
+        var file = directory.read(StatePair.DEVICES);
+        if (!(file instanceof StateFile.Present(var old))
+                || !Sha256.hex(old.array()).equals(digest)) {
+            return new SwapResult.Found(file);
         }
+        StateDirectory.Condition isUnchanged = () -> condition.holds()
+                && !Thread.currentThread().isInterrupted() // the caller no longer waits
+                && lock.isInPlace()
+                && Objects.equals(before, directory.status(StatePair.DEVICES));
+        return directory.replace(StatePair.DEVICES, content, isUnchanged)
+                ? new SwapResult.Done()
+                : new SwapResult.Disturbed();
     }
 }

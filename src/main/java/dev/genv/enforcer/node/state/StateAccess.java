@@ -2,6 +2,7 @@ package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.SafeText;
@@ -34,18 +35,14 @@ final class StateAccess {
 
     private final Path path;
     private final ProcFs proc;
-    private final HostPath host;
+    /** The path of the directory on the host, if the service runs in a container; null if unknown. */
+    private volatile @Nullable Path onHost;
+
     private final Hangable threads = new Hangable("state-directory", new Limits(MAX_STUCK, Duration.ZERO));
 
     StateAccess(Path path, ProcFs proc) {
         this.path = path;
         this.proc = proc;
-        host = new HostPath(path, proc);
-    }
-
-    /** The path of the directory on the host. */
-    HostPath host() {
-        return host;
     }
 
     /**
@@ -101,10 +98,10 @@ final class StateAccess {
             var self = FileCalls.effectiveUid();
             var here = Mount.ofUser(
                     directory.toAbsolutePath().normalize(), proc.machine().mounts("self"), self);
-            var onHost = host.onHost();
-            return here.isPresent() || onHost == null
+            var known = onHost;
+            return here.isPresent() || known == null
                     ? here
-                    : Mount.ofUser(onHost, proc.machine().mounts("1"), self);
+                    : Mount.ofUser(known, proc.machine().mounts("1"), self);
         } catch (IOException e) {
             return Optional.empty(); // unknown without /proc; the time limit still applies
         }
@@ -137,11 +134,76 @@ final class StateAccess {
             super(message);
             this.directory = directory;
         }
+    }
 
-        /** Returns why, as the fact of the directory. */
-        Directory directory() {
-            return directory;
+    /** Returns why a call failed, as the fact of the directory. */
+    static Directory directory(IOException why) {
+        return why instanceof StateAccessException refused
+                ? refused.directory
+                : new Directory.Unreadable(Failure.OTHER, Errno.textOf(why));
+    }
+
+    /**
+     * Returns a stale directory if this is not the host's; empty if it is, or if that is unknown. A mount stays with its directory: if the
+     * host's path leads to another directory later, genv's users are there, and the service reads a directory that no one uses.
+     */
+    Optional<Directory.Stale> check(FileStatus directory) {
+        if (directory.links() == 0) {
+            return Optional.of(new Directory.Stale(""));
         }
+        if (!proc.machine().isInContainer()) {
+            return Optional.empty();
+        }
+        try {
+            var known = onHost;
+            if (known == null) {
+                onHost = find(directory);
+                return Optional.empty();
+            }
+            var there = proc.machine().hostStatus(known);
+            return there != null && there.isSameFile(directory)
+                    ? Optional.empty()
+                    : Optional.of(new Directory.Stale(known.toString()));
+        } catch (IOException notPermitted) {
+            return Optional.empty();
+        }
+    }
+
+    /**
+     * Returns the path of the mounted directory in its file system if it differs: the mount may have followed a link, which every user
+     * can create in a directory such as {@code /var/tmp}. Empty if the path is the same, or if it is no mount. A file system may be
+     * mounted below the root, or have its root in a directory (a subvolume), so either path may have a prefix.
+     */
+    Optional<Path> differentPath() throws IOException {
+        var own = path.toRealPath();
+        return Mount.of(proc.machine().mounts("self"), own)
+                .filter(mount -> mount.point().equals(own))
+                .map(Mount::root)
+                .filter(there -> !isSuffix(own, there) && !isSuffix(there, own));
+    }
+
+    private static boolean isSuffix(Path path, Path end) {
+        return end.getNameCount() == 0 || path.endsWith(end.subpath(0, end.getNameCount()));
+    }
+
+    /** The host may mount the same file system several times; the mount that leads to this directory counts. */
+    private @Nullable Path find(FileStatus directory) throws IOException {
+        var own = path.toRealPath();
+        var mount = Mount.of(proc.machine().mounts("self"), own);
+        if (mount.isEmpty()) {
+            return null;
+        }
+        var inFileSystem = mount.get().inFileSystem(own);
+        for (var candidate : Mount.parse(proc.machine().mounts("1"))) {
+            if (candidate.device().equals(mount.get().device()) && inFileSystem.startsWith(candidate.root())) {
+                var there = candidate.inMount(inFileSystem);
+                var status = proc.machine().hostStatus(there);
+                if (status != null && status.isSameFile(directory)) {
+                    return there;
+                }
+            }
+        }
+        return null;
     }
 
     /**
@@ -226,87 +288,6 @@ final class StateAccess {
             return Path.of(ESCAPED.matcher(text)
                     .replaceAll(match ->
                             Matcher.quoteReplacement(Character.toString(Integer.parseInt(match.group(1), 8)))));
-        }
-    }
-
-    /**
-     * The path of the state directory on the host, if the service runs in a container. A mount stays with its directory: if the host's
-     * path leads to another directory later, genv's users are there, and the service reads a directory that no one uses.
-     */
-    static final class HostPath {
-        private final Path path;
-        private final ProcFs proc;
-        private volatile @Nullable Path onHost;
-
-        HostPath(Path path, ProcFs proc) {
-            this.path = path;
-            this.proc = proc;
-        }
-
-        /** Returns its path on the host; null if unknown. */
-        @Nullable
-        Path onHost() {
-            return onHost;
-        }
-
-        /** Returns a stale directory if this is not the host's; empty if it is, or if that is unknown. */
-        Optional<Directory.Stale> check(FileStatus directory) {
-            if (directory.links() == 0) {
-                return Optional.of(new Directory.Stale(""));
-            }
-            if (!proc.machine().isInContainer()) {
-                return Optional.empty();
-            }
-            try {
-                var known = onHost;
-                if (known == null) {
-                    onHost = find(directory);
-                    return Optional.empty();
-                }
-                var there = proc.machine().hostStatus(known);
-                return there != null && there.isSameFile(directory)
-                        ? Optional.empty()
-                        : Optional.of(new Directory.Stale(known.toString()));
-            } catch (IOException notPermitted) {
-                return Optional.empty();
-            }
-        }
-
-        /**
-         * Returns the path of the mounted directory in its file system if it differs: the mount may have followed a link, which every user
-         * can create in a directory such as {@code /var/tmp}. Empty if the path is the same, or if it is no mount. A file system may be
-         * mounted below the root, or have its root in a directory (a subvolume), so either path may have a prefix.
-         */
-        Optional<Path> differentPath() throws IOException {
-            var own = path.toRealPath();
-            return Mount.of(proc.machine().mounts("self"), own)
-                    .filter(mount -> mount.point().equals(own))
-                    .map(Mount::root)
-                    .filter(there -> !isSuffix(own, there) && !isSuffix(there, own));
-        }
-
-        private static boolean isSuffix(Path path, Path end) {
-            return end.getNameCount() == 0 || path.endsWith(end.subpath(0, end.getNameCount()));
-        }
-
-        /** The host may mount the same file system several times; the mount that leads to this directory counts. */
-        private @Nullable Path find(FileStatus directory) throws IOException {
-            var own = path.toRealPath();
-            var mount = Mount.of(proc.machine().mounts("self"), own);
-            if (mount.isEmpty()) {
-                return null;
-            }
-            var inFileSystem = mount.get().inFileSystem(own);
-            for (var candidate : Mount.parse(proc.machine().mounts("1"))) {
-                if (candidate.device().equals(mount.get().device()) && inFileSystem.startsWith(candidate.root())) {
-                    var there = candidate.inMount(inFileSystem);
-                    var status = proc.machine().hostStatus(there);
-                    if (status != null && status.isSameFile(directory)) {
-                        return there;
-                    }
-                }
-            }
-            return null;
         }
     }
 }

@@ -8,12 +8,13 @@ import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.state.StateReader.StatePair;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -71,20 +72,6 @@ final class StateDirectory implements AutoCloseable {
         return status.uid() == 0 && (status.permissions() & SHARED_DIRECTORY) != SHARED_DIRECTORY;
     }
 
-    /** Reads both state files, which it opens at once: who sees that one is opened cannot replace the other one. */
-    StatePair readAtOnce() {
-        try (var envs = open(StatePair.ENVS)) {
-            try (var devices = open(StatePair.DEVICES)) {
-                return new StatePair(read(envs), read(devices));
-            } catch (IOException e) {
-                return new StatePair(read(envs), unreadable(e));
-            }
-        } catch (IOException e) {
-            return new StatePair(unreadable(e), read(StatePair.DEVICES));
-        }
-    }
-
-    /** Reads a file. */
     StateFile read(String name) {
         try (var file = open(name)) {
             return read(file);
@@ -193,8 +180,7 @@ final class StateDirectory implements AutoCloseable {
     List<String> names() throws IOException {
         // Lists the open directory, even if its path leads to another one now.
         return ProcFs.entries(
-                Path.of("/proc/self/fd", Integer.toString(directory.number())),
-                entries -> entries.limit(MAX_NAMES).map(entry -> String.valueOf(entry.getFileName())));
+                Path.of("/proc/self/fd", Integer.toString(directory.number())), names -> names.limit(MAX_NAMES));
     }
 
     /** Returns the present temporary files. Another enforcer may be writing one of them unless genv's lock is held. */
@@ -221,7 +207,6 @@ final class StateDirectory implements AutoCloseable {
         return removed;
     }
 
-    /** Returns the status of the directory itself. */
     FileStatus status() throws IOException {
         return directory.status();
     }
@@ -239,18 +224,102 @@ final class StateDirectory implements AutoCloseable {
     /** Returns the status of a name without following a link; null if there is none. */
     @Nullable
     FileStatus status(String name) throws Errno {
-        try {
-            return FileCalls.status(directory.number(), name);
-        } catch (Errno e) {
-            if (e.is(Errno.ENOENT)) {
-                return null;
-            }
-            throw e;
-        }
+        return FileCalls.find(directory.number(), name);
     }
 
     @Override
-    public void close() throws IOException {
+    public void close() {
         directory.close();
+    }
+
+    /** The two state files as they were read. */
+    record StatePair(StateFile envs, StateFile devices) {
+        static final String ENVS = "envs.json";
+        static final String DEVICES = "devices.json";
+        private static final long PAUSE_MILLIS = 50;
+        private static final Duration TIMEOUT = Duration.ofSeconds(1);
+
+        static StatePair of(StateDirectory directory) {
+            return new StatePair(directory.read(ENVS), directory.read(DEVICES));
+        }
+
+        /** Opens both files at once: who sees that one is opened cannot replace the other one. */
+        static StatePair atOnce(StateDirectory directory) {
+            try (var envs = directory.open(ENVS)) {
+                try (var devices = directory.open(DEVICES)) {
+                    return new StatePair(StateDirectory.read(envs), StateDirectory.read(devices));
+                } catch (IOException e) {
+                    return new StatePair(StateDirectory.read(envs), unreadable(e));
+                }
+            } catch (IOException e) {
+                return new StatePair(unreadable(e), directory.read(DEVICES));
+            }
+        }
+
+        /** Whether no program is writing one of the files: each is absent, or all its objects, arrays and texts end. */
+        boolean isComplete() {
+            return isComplete(envs) && isComplete(devices);
+        }
+
+        private static boolean isComplete(StateFile file) {
+            return switch (file) {
+                case StateFile.Absent _ -> true;
+                case StateFile.Unreadable _ -> false;
+                case StateFile.Present(var content) -> isWhole(content.array());
+            };
+        }
+
+        private static boolean isWhole(byte[] content) {
+            var begun = 0;
+            var ended = 0;
+            var isText = false;
+            for (var i = 0; i < content.length; i++) {
+                switch (content[i]) {
+                    case '"' -> isText = !isText;
+                    case '\\' -> i++;
+                    case '{', '[' -> begun += isText ? 0 : 1;
+                    case '}', ']' -> ended += isText ? 0 : 1;
+                    default -> {}
+                }
+            }
+            return begun > 0 && begun == ended && !isText;
+        }
+
+        /**
+         * Reads the files without genv's lock, so that a user who holds the lock forever cannot stop enforcement. genv writes in place, so
+         * only files that are complete and do not change for a while are valid.
+         */
+        static StatePair readUnlocked(StateDirectory directory) throws IOException, InterruptedException {
+            var start = System.nanoTime();
+            var envs = FileVersion.of(directory, ENVS);
+            var devices = FileVersion.of(directory, DEVICES);
+            while (true) {
+                Thread.sleep(PAUSE_MILLIS);
+                var envsNow = FileVersion.of(directory, ENVS);
+                var devicesNow = FileVersion.of(directory, DEVICES);
+                var state = new StatePair(envsNow.sameAs(envs), devicesNow.sameAs(devices));
+                if (state.isComplete() || System.nanoTime() - start > TIMEOUT.toNanos()) {
+                    return state;
+                }
+                envs = envsNow;
+                devices = devicesNow;
+            }
+        }
+
+        /** A file with its status before and after it was read. */
+        private record FileVersion(
+                @Nullable FileStatus before,
+                StateFile content,
+                @Nullable FileStatus after) {
+            static FileVersion of(StateDirectory directory, String name) throws IOException {
+                return new FileVersion(directory.status(name), directory.read(name), directory.status(name));
+            }
+
+            StateFile sameAs(FileVersion earlier) {
+                return equals(earlier) && Objects.equals(before, after)
+                        ? content
+                        : new StateFile.Unreadable(StateFile.Cause.CHANGES_WITHOUT_LOCK, 0, "");
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 """Processes whose memory may not be readable for ever."""
 LARGEST_ARGUMENTS = 64 << 10  # a kernel names its file in the first few hundred bytes
 MOST_STUCK, MOST_STUCK_OF_A_USER = 64, 8
-READING_TIME = 4  # seconds: ReadingOrder of the service gives the reason
+READING_TIME = 4  # seconds: ProcessReader of the service gives the reason
 MOST_KERNELS = 10000  # users choose their number
 LONGEST_NAME = 255  # bytes of a file's name
 LARGEST_KERNELS = 1 << 20  # of the answer

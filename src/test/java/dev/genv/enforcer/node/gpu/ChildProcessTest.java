@@ -37,11 +37,7 @@ class ChildProcessTest {
 
     @Test
     void hasACleanEnvironment() throws Exception {
-        assertThat(new ChildProcess(Path.of("/usr/bin/env"), LONG)
-                        .run()
-                        .stdout()
-                        .text()
-                        .lines())
+        assertThat(new ChildProcess("/usr/bin/env", LONG).run().stdout().text().lines())
                 .containsExactlyInAnyOrder("PATH=" + ChildProcess.PATH, "LC_ALL=C", "GENV_BYPASS=1");
     }
 
@@ -190,9 +186,10 @@ class ChildProcessTest {
         }
     }
 
-    private Path script(String commands) throws IOException {
+    private String script(String commands) throws IOException {
         var script = Files.writeString(folder.resolve("tool"), "#!/bin/sh\n" + commands + "\n");
-        return Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
+        return Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"))
+                .toString();
     }
 
     private static Bytes bytes(String text) {

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
@@ -49,7 +50,10 @@ class DeviceHoldersTest {
 
     private HolderFacts search(Integer... listed) {
         var reader = new ProcessReader(new ProcFs(root));
-        var found = holders.search(Set.of(listed));
+        var found = await("answers in time, also on a slow machine")
+                .until(
+                        () -> holders.search(Set.of(listed)),
+                        search -> !search.incomplete().contains("not answer"));
         return found.facts(found.pids().stream().map(pid -> reader.read(pid)).toList());
     }
 

@@ -52,49 +52,6 @@ class NvidiaSmiTest {
     }
 
     @Test
-    void severalLinesOfAProcessOnADeviceAreAddedUp() throws Exception {
-        fake.gpus(1).process(0, PID, "5").process(0, PID, "7").process(0, PID, "1");
-        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(0, 13)));
-        fake.process(0, PID, "[N/A]").process(0, PID, "8");
-        assertThat(list(smi).usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"[GPU is lost]", "", "-1"})
-    void nonNumericMemoryIsUnknown(String memory) throws Exception {
-        fake.gpuLines("0, %s, [N/A]\n".formatted(uuid(0))).process(0, PID, memory);
-        var listing = list(smi);
-        assertThat(listing.devices()).containsExactly(0);
-        assertThat(listing.usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
-        assertThat(listing.problems()).isEmpty();
-    }
-
-    /** Two lost ones look the same: a process on one must not be taken for one on the other, and ended for it. */
-    @ParameterizedTest
-    @ValueSource(strings = {"[GPU is lost]", "[N/A]", "GPU-1"})
-    void processIsNotAssignedToDevicesWithTheSameUuid(String uuid) throws Exception {
-        fake.gpuLines("0, %1$s, 1\n1, %1$s, 1\n".formatted(uuid)).process(uuid, Integer.toString(PID), "5");
-        var listing = list(smi);
-        assertThat(listing.devices()).isEmpty();
-        assertThat(listing.usage()).isEmpty();
-        assertThat(listing.problems())
-                .extracting(Problem::code)
-                .contains(
-                        uuid.contains("lost") ? ProblemCode.GPU_LOST : ProblemCode.GPU_LINE_UNREADABLE,
-                        ProblemCode.DEVICE_UNKNOWN);
-    }
-
-    /** Which one is lost is known; what runs there is not. */
-    @Test
-    void lostDeviceWithUuidIsStillListed() throws Exception {
-        fake.gpuLines("0, %s, [GPU is lost]\n".formatted(uuid(0))).process(0, PID, "5");
-        var listing = list(smi);
-        assertThat(listing.devices()).containsExactly(0);
-        assertThat(listing.usage()).containsOnlyKeys(PID);
-        assertThat(listing.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-    }
-
-    @Test
     void garbageOutputGivesABoundedNumberOfProblems() throws Exception {
         fake.gpus(1)
                 .fault("case $1 in *apps*) head -c 3000000 /dev/zero | tr '\\0' x; echo; yes garbage | head -n"

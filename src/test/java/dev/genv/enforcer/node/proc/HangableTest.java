@@ -13,7 +13,6 @@ import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.AbstractThrowableAssert;
@@ -48,6 +47,14 @@ class HangableTest {
         await("another one of that pid").until(() -> canRead(shortTimeout, new ProcessId(1, 2000), ALICE));
         released.countDown();
         await().until(() -> canRead(shortTimeout, process(1), ALICE));
+    }
+
+    @Test
+    void callThatHasAnsweredKeepsNoLaterOneFromItsSubject() throws Exception {
+        var reader = reader(LONG, LONG);
+        for (var i = 0; i < 2_000; i++) {
+            assertThat(reader.call(process(1), ALICE, () -> "read")).isEqualTo("read");
+        }
     }
 
     @ParameterizedTest
@@ -131,36 +138,6 @@ class HangableTest {
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> readHanging(reader, 1, ALICE)).isInstanceOf(InterruptedException.class);
         assertThat(Thread.interrupted()).isFalse();
-    }
-
-    /** Only the read that hangs is lost; what else belongs to that process is read again. */
-    @Test
-    void batchContinuesAfterAHangingProcessAndItsThreadReadsNothingMore() throws Exception {
-        var attempts = new AtomicInteger();
-        var read = new ConcurrentLinkedQueue<Integer>();
-        var results = shortTimeout.callAll(List.of(1, 2, 3), pid -> {
-            attempts.incrementAndGet();
-            var result = pid == 2 ? hanging(pid) : "read";
-            read.add(pid);
-            return result;
-        });
-        assertThat(results).containsExactly("read", "it does not answer", "read");
-        assertThat(attempts).hasValue(4);
-        assertThat(read).containsExactly(1, 2, 3);
-        released.countDown();
-        await().until(() -> canRead(shortTimeout, process(2), ALICE));
-        await().until(() -> read.size() == 4); // the abandoned thread ends its own item
-        assertThat(read).containsExactly(1, 2, 3, 2);
-    }
-
-    /** Returns the failure. */
-    private String hanging(int pid) {
-        try {
-            readHanging(shortTimeout, pid, ALICE);
-            return "read";
-        } catch (IOException | InterruptedException e) {
-            return String.valueOf(e.getMessage());
-        }
     }
 
     private static Hangable reader(Duration process, Duration observation) {

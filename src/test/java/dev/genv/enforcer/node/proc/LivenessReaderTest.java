@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.node.proc.LivenessReader.KernelSearch;
 import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.LiveState;
 import dev.genv.enforcer.observation.StateParser.State;
@@ -22,6 +24,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,12 +36,19 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LivenessReaderTest {
     private static final String KERNEL = "0b5eb0d4-6f2c-4f0e-8a5b-2f5f3c0a7d11";
 
+    private static final long OWNER = 61001;
+    private static final long OTHER_USER = 61002;
+    private static final String FILE = "kernel-one.json";
+
     private final FakeProc proc;
+    private final ProcFs files;
     private final LivenessReader reader;
+    private final AtomicLong nanos = new AtomicLong();
 
     LivenessReaderTest(@TempDir Path folder) {
         proc = new FakeProc(folder);
-        reader = new LivenessReader(new ProcFs(folder));
+        files = new ProcFs(folder);
+        reader = new LivenessReader(files);
     }
 
     @Test
@@ -151,5 +162,67 @@ class LivenessReaderTest {
     private static Environment environment(List<Integer> pids, List<String> kernels) {
         var config = new Environment.Config(null, null, null);
         return new Environment(kernels.toString(), 1000L, "alice", "", config, pids, kernels);
+    }
+
+    // The limits of the search for kernels.
+
+    /** The rest of an argument that is cut off is not known. */
+    @Test
+    void doesNotMatchTheBeginningOfALongerArgument() throws IOException {
+        proc.process(7).arguments("x".repeat(KernelSearch.ARGUMENTS - FILE.length() - 1), FILE + ".bak");
+        assertThat(search(Set.of(FILE)).files()).isEmpty();
+    }
+
+    @Test
+    void manyProcessesOfAnotherUserDoNotUseUpTheTime() throws IOException {
+        for (var pid = 100; pid < 150; pid++) {
+            proc.process(pid).uid(OTHER_USER).startTime(pid);
+        }
+        proc.process(200).uid(OWNER).startTime(200);
+        proc.process(201).uid(OWNER).startTime(201).arguments("python", "-f", FILE);
+        var result = searchInSteps(60, Set.of(FILE));
+        assertThat(result.files()).containsExactly(FILE);
+    }
+
+    @Test
+    void namesTheProcessForWhichNoTimeWasLeft() throws IOException {
+        for (var pid = 100; pid < 110; pid++) {
+            proc.process(pid).uid(OTHER_USER).startTime(pid);
+        }
+        proc.process(200).uid(OWNER).arguments("python");
+        var result = searchAfterListing();
+        assertThat(result.files()).isEmpty();
+        assertThat(result.unsearched())
+                .isEqualTo("process 103 of uid 61002: the search reached its limit (and 6 more)");
+    }
+
+    @Test
+    void stopsAtItsTimeLimit() throws IOException {
+        proc.process(100).arguments("python", "-f", FILE);
+        var late = new KernelSearch(files, () -> nanos.getAndAdd(KernelSearch.TIME.toNanos()), Set.of(FILE));
+        var result = late.search(Set.of());
+        assertThat(result.files()).isEmpty();
+        assertThat(result.unsearched()).isEqualTo("process 100: the search reached its limit");
+    }
+
+    private Kernels search(Set<String> wanted) throws IOException {
+        return new KernelSearch(files, nanos::get, wanted).search(Set.of(OWNER));
+    }
+
+    /** Searches by a clock that has this many steps before the time is used up, one at each look. */
+    private Kernels searchInSteps(int steps, Set<String> wanted) throws IOException {
+        var step = KernelSearch.TIME.toNanos() / steps;
+        return new KernelSearch(files, () -> nanos.getAndAdd(step), wanted).search(Set.of(OWNER));
+    }
+
+    /** Searches by a clock that does not advance until the processes are listed, and then by a quarter of the time at each look. */
+    private Kernels searchAfterListing() throws IOException {
+        var looks = new AtomicInteger();
+        var listing = files.pids().size() + 1;
+        return new KernelSearch(
+                        files,
+                        () -> looks.incrementAndGet() <= listing ? 0 : nanos.getAndAdd(KernelSearch.TIME.toNanos() / 4),
+                        Set.of(FILE))
+                .search(Set.of(OWNER));
     }
 }

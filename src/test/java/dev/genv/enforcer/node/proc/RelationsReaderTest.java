@@ -122,20 +122,20 @@ class RelationsReaderTest {
     @Test
     void stopsWhenTheTimeIsOver() throws IOException {
         proc.process(40).session(JOB);
-        var files = new ProcFs(proc.root());
-        var reader = new ProcessReader(files);
-        var slow = new RelationsReader(
-                files, reader, () -> nanos.getAndAdd(Duration.ofSeconds(1).toNanos()));
-        var relations = slow.read(List.of(reader.read(JOB)), Set.of());
+        var reader = new ProcessReader(new ProcFs(proc.root()));
+        var relations = RelationsReader.read(
+                reader,
+                List.of(reader.read(JOB)),
+                Set.of(),
+                () -> nanos.getAndAdd(Duration.ofSeconds(1).toNanos()));
         assertThat(relations.omission()).isEqualTo(RelatedOmission.OF_ANY_USER);
         assertThat(relations.related()).isEmpty();
     }
 
     private RelationsReader.Relations read(Set<ProcessId> settled, Integer... pids) {
-        var files = new ProcFs(proc.root());
-        var reader = new ProcessReader(files);
+        var reader = new ProcessReader(new ProcFs(proc.root()));
         var listed = Arrays.stream(pids).map(pid -> reader.read(pid)).toList();
-        return new RelationsReader(files, reader, nanos::get).read(listed, settled);
+        return RelationsReader.read(reader, listed, settled, nanos::get);
     }
 
     private static Reading<Bytes> bytes(String text) {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(600)
 class EnforcerLockTest {
-    private static final LockHolders HOLDERS = new LockHolders(new ProcFs(Path.of("/proc")));
+    private static final ProcFs PROC = new ProcFs(Path.of("/proc"));
     private final Path path;
     private final Path file;
     private final EnforcerLock first;
@@ -27,8 +27,8 @@ class EnforcerLockTest {
     EnforcerLockTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
         file = path.resolve(".genv-enforcer.lock");
-        first = new EnforcerLock(path, HOLDERS);
-        second = new EnforcerLock(path, HOLDERS);
+        first = new EnforcerLock(path, PROC);
+        second = new EnforcerLock(path, PROC);
     }
 
     @AfterEach
@@ -143,7 +143,7 @@ class EnforcerLockTest {
     @Test
     void lockFileOfAnotherDirectoryIsReplaced() throws IOException {
         var other = Files.createDirectory(path.resolveSibling("other"));
-        try (var third = new EnforcerLock(other, HOLDERS)) {
+        try (var third = new EnforcerLock(other, PROC)) {
             assertActing(third);
             Files.move(other.resolve(file.getFileName()), file, StandardCopyOption.ATOMIC_MOVE);
             assertActing(first);

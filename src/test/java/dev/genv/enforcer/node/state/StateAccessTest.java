@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.state;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -7,18 +8,26 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.StateAccess.Mount;
 import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(600)
 class StateAccessTest {
@@ -27,13 +36,15 @@ class StateAccessTest {
 
     private final CountDownLatch released = new CountDownLatch(1);
     private final AtomicInteger begun = new AtomicInteger();
+    private final Path folder;
     private final Path state;
     private final FakeProc proc;
     private final StateAccess access;
 
     StateAccessTest(@TempDir Path folder) throws IOException {
-        state = folder.toRealPath().resolve("genv");
-        proc = new FakeProc(folder.resolve("proc"));
+        this.folder = folder.toRealPath();
+        state = this.folder.resolve("genv");
+        proc = new FakeProc(this.folder.resolve("proc"));
         access = new StateAccess(state, new ProcFs(proc.root()));
     }
 
@@ -48,13 +59,14 @@ class StateAccessTest {
         assertStuck()
                 .isInstanceOfSatisfying(
                         StateAccessException.class,
-                        e -> assertThat(e.directory())
+                        e -> assertThat(StateAccess.directory(e))
                                 .isInstanceOfSatisfying(
                                         Directory.Unreadable.class,
                                         directory ->
                                                 assertThat(directory.failure()).isEqualTo(Reading.Failure.TIMEOUT)))
                 .hasMessage(
-                        "%s does not answer: there was no answer within 20 ms; it is in a file system of the type nfs4 that is mounted on %s",
+                        "%s does not answer: there was no answer within 20 ms; it is in a file system of the type nfs4"
+                                + " that is mounted on %s",
                         state, state);
         assertThat(access.call(LONG, () -> "another one may")).isNotEmpty();
     }
@@ -97,5 +109,181 @@ class StateAccessTest {
         } catch (StateAccessException e) {
             return false;
         }
+    }
+
+    // The path on the host. In this container, the state directory is a mount of the host's /data/srv/genv.
+
+    @BeforeEach
+    void createDirectoryAndMounts() throws IOException {
+        Files.createDirectory(state);
+        proc.mountNamespace("self", 4026532281L).mountNamespace("1", 4026531841L);
+        mountOf("/srv/genv");
+        proc.mounts(
+                "1",
+                "22 1 254:0 / / rw - ext4 /dev/root rw",
+                "23 22 98:0 /etc /mnt rw - ext4 /dev/sda rw",
+                "24 22 98:0 / /data rw - ext4 /dev/sda rw");
+        linkHostDirectoryTo(folder);
+    }
+
+    /** The directory itself ends the path that stands for DIRECTORY. Somebody may put a link into the way of the mount. */
+    @ParameterizedTest
+    @CsvSource({
+        "DIRECTORY, false",
+        "/genv, false",
+        "/, false",
+        "/subvolumeDIRECTORY, false",
+        "/usr/local/sbin, true",
+        "/srv/genv, true",
+        "/xgenv, true",
+        "/genv//deleted, true",
+    })
+    void differentPathOnTheHostIsReported(String root, boolean isDifferent) throws IOException {
+        mountOf(root.replace("DIRECTORY", state.toString()));
+        assertThat(access.differentPath()).isEqualTo(isDifferent ? Optional.of(Path.of(root)) : Optional.empty());
+    }
+
+    @Test
+    void directoryThatIsNoMountIsNotReported() throws IOException {
+        proc.mounts("self", "36 22 98:0 /data %s rw - ext4 /dev/sda rw".formatted(folder));
+        assertThat(access.differentPath()).isEmpty();
+    }
+
+    private void mountOf(String root) throws IOException {
+        proc.mounts(
+                "self",
+                "22 1 0:30 / / rw - overlay overlay rw",
+                "36 22 98:0 %s %s rw - ext4 /dev/sda rw".formatted(root, state));
+    }
+
+    @Test
+    void anotherOrNoDirectoryInPlaceOfTheHostsIsReported() throws IOException {
+        assertThat(moved()).isEmpty();
+        var empty = Files.createDirectory(folder.resolve("empty"));
+        var replaced = Files.createDirectory(folder.resolve("replaced"));
+        Files.createDirectory(replaced.resolve("genv"));
+        var linked = Files.createDirectory(folder.resolve("linked"));
+        Files.createSymbolicLink(linked.resolve("genv"), state);
+        for (var parent : List.of(empty, replaced, linked)) {
+            linkHostDirectoryTo(parent);
+            assertThat(moved()).as(parent.toString()).contains(new Directory.Stale("/data/srv/genv"));
+        }
+        linkHostDirectoryTo(folder);
+        assertThat(moved()).isEmpty();
+    }
+
+    @Test
+    void removedButMountedDirectoryIsReported() throws IOException {
+        try (var open = requireNonNull(StateDirectory.open(state))) {
+            Files.delete(state);
+            assertThat(access.check(open.status())).contains(new Directory.Stale(""));
+        }
+    }
+
+    @Test
+    void comparesNothingOutsideContainers() throws IOException {
+        proc.mountNamespace("self", 4026531841L);
+        linkHostDirectoryTo(Files.createDirectory(folder.resolve("empty")));
+        assertThat(moved()).isEmpty();
+        assertThat(moved()).isEmpty();
+    }
+
+    @Test
+    void unreadableMountInformationIsNoProblem() throws IOException {
+        proc.mounts("1", "22 1 254:0 / / rw - ext4 /dev/root rw");
+        assertThat(moved()).isEmpty();
+        linkHostDirectoryTo(Files.createDirectory(folder.resolve("empty")));
+        assertThat(moved()).isEmpty();
+        Files.delete(proc.root().resolve("1/mountinfo"));
+        assertThat(moved()).isEmpty();
+        Files.delete(proc.root().resolve("1/ns/mnt"));
+        assertThat(moved()).isEmpty();
+    }
+
+    private void linkHostDirectoryTo(Path parent) throws IOException {
+        var link = Files.createDirectories(proc.root().resolve("1/root/data")).resolve("srv");
+        Files.deleteIfExists(link);
+        Files.createSymbolicLink(link, parent);
+    }
+
+    private Optional<Directory.Stale> moved() throws IOException {
+        try (var open = requireNonNull(StateDirectory.open(state))) {
+            return access.check(open.status());
+        }
+    }
+
+    // The lines of mountinfo.
+
+    private static final Path STATE = Path.of("/var/tmp/genv");
+    private static final long OWN = 7;
+    private static final String ROOT = "22 1 254:0 / / rw,relatime - ext4 /dev/root rw";
+    private static final List<String> LINES = List.of(
+            "22 1 254:0 / / rw,relatime - ext4 /dev/root rw",
+            "36 22 98:0 /srv/old /var/tmp/genv rw,noatime master:1 - ext3 /dev/sda rw,errors=continue",
+            "37 22 98:0 /srv/a\\040b\\134c /var/tmp/genv rw,noatime - ext3 /dev/sda rw",
+            "38 22 0:5 / /var/tmp/genv2 rw - tmpfs tmpfs rw");
+
+    @Test
+    void innermostAndLastMountContainsAPath() {
+        assertThat(Mount.of(LINES, Path.of("/var/tmp/genv/x")))
+                .hasValue(new Mount("98:0", Path.of("/srv/a b\\c"), Path.of("/var/tmp/genv"), "ext3", "rw"));
+        assertThat(Mount.of(LINES, Path.of("/var/tmp/other")))
+                .hasValue(new Mount("254:0", Path.of("/"), Path.of("/"), "ext4", "rw"));
+        assertThat(Mount.of(List.of(), Path.of("/"))).isEmpty();
+    }
+
+    @Test
+    void pathsAreTranslatedIntoTheFileSystemAndBack() {
+        var mount = new Mount("98:0", Path.of("/srv"), Path.of("/mnt"), "ext4", "rw");
+        assertThat(mount.inFileSystem(Path.of("/mnt/genv/x"))).isEqualTo(Path.of("/srv/genv/x"));
+        assertThat(mount.inFileSystem(Path.of("/mnt"))).isEqualTo(Path.of("/srv"));
+        assertThat(mount.inMount(Path.of("/srv/genv/x"))).isEqualTo(Path.of("/mnt/genv/x"));
+        assertThat(mount.inMount(Path.of("/srv"))).isEqualTo(Path.of("/mnt"));
+    }
+
+    @Test
+    void namesTheUserWhoServesAFileSystem() {
+        var mounts = Mount.parse(List.of(
+                "63 43 0:39 / /a rw,nosuid,nodev,relatime - fuse.sshfs bob@x:/user_id=0 rw,user_id=61002,group_id=100",
+                "64 43 0:40 / /b rw shared:1 master:2 - fuse x rw,allow_other,user_id=0",
+                "65 43 0:41 / /c rw - ext4 /dev/sda rw,user_id=61002",
+                "66 43 0:42 / /d rw - fuse.x user_id=61002 rw",
+                "67 43 0:43 / /e rw - fuse x rw,xuser_id=5,user_id=5x"));
+        assertThat(mounts)
+                .extracting(Mount::user)
+                .containsExactly(
+                        OptionalLong.of(61002),
+                        OptionalLong.of(0),
+                        OptionalLong.empty(),
+                        OptionalLong.empty(),
+                        OptionalLong.empty());
+        assertThat(mounts).extracting(Mount::type).containsExactly("fuse.sshfs", "fuse", "ext4", "fuse.x", "fuse");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/var/tmp, 61002, true",
+        "/var/tmp/genv/envs.json, 61002, true",
+        "/var/tmp/genv, 0, false",
+        "/var/tmp/genv, 7, false",
+        "/var/tmp/genv2, 61002, false",
+        "/home/attacker, 61002, false",
+    })
+    void findsMountsOfOtherUsersAboveAndWithinTheDirectory(String point, long uid, boolean isFound) {
+        assertThat(at(ROOT, fuse(point, uid)).isPresent()).isEqualTo(isFound);
+    }
+
+    @Test
+    void usesTheMountOfRootThatCoversAUsersOne() {
+        assertThat(at(ROOT, fuse("/var/tmp", 61002), "70 63 0:50 / /var/tmp/genv rw - tmpfs tmpfs rw"))
+                .isEmpty();
+    }
+
+    private static String fuse(String point, long uid) {
+        return "63 22 0:39 / %s rw,nosuid - fuse.sshfs x rw,user_id=%d,group_id=100".formatted(point, uid);
+    }
+
+    private static Optional<Directory.UserMount> at(String... mountinfo) {
+        return Mount.ofUser(STATE, List.of(mountinfo), OWN);
     }
 }

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.observation.StateParser;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -36,15 +35,6 @@ class StateDirectoryTest {
         directory.close();
     }
 
-    @Test
-    void opensOnlyADirectory() throws IOException {
-        assertThat(StateDirectory.open(path.resolve("absent"))).isNull();
-        assertThatThrownBy(() -> StateDirectory.open(Files.writeString(path.resolveSibling("file"), "")))
-                .isInstanceOf(IOException.class);
-        assertThatThrownBy(() -> StateDirectory.open(Files.createSymbolicLink(path.resolveSibling("link"), path)))
-                .isInstanceOf(IOException.class);
-    }
-
     /** Where users may link to files that they cannot read, this is how they would have root read them. */
     @Test
     void refusesHardLinkToAPrivateFile() throws IOException {
@@ -57,14 +47,6 @@ class StateDirectoryTest {
         assertThat(clause("envs.json")).contains("has 2 names (hard links)");
         Files.delete(secret);
         assertThat(content("envs.json")).asString(UTF_8).isEqualTo("secret");
-    }
-
-    @Test
-    void refusesFilesAboveTheMaximumSize() throws IOException {
-        setFileSize(StateFile.LARGEST);
-        assertThat(content("envs.json")).hasSize(6 << 20);
-        setFileSize(StateFile.LARGEST + 1);
-        assertThat(clause("envs.json")).isEqualTo("is larger than 6291456 bytes");
     }
 
     @Test
@@ -83,12 +65,6 @@ class StateDirectoryTest {
         Files.writeString(Files.createDirectory(path).resolve("envs.json"), "a stranger's");
         assertThat(content("envs.json")).asString(UTF_8).isEqualTo("mine");
         assertThat(directory.names()).containsExactly("envs.json");
-    }
-
-    private void setFileSize(long size) throws IOException {
-        try (var sparse = new RandomAccessFile(file.toFile(), "rw")) {
-            sparse.setLength(size);
-        }
     }
 
     private byte @Nullable [] content(String name) {
@@ -112,18 +88,6 @@ class StateDirectoryTest {
         }
         assertThat(file).hasContent("new");
         assertThat(path).isDirectoryNotContaining("glob:**genv-enforcer*");
-        assertThat(path.toFile().list()).containsExactly("envs.json");
-    }
-
-    @Test
-    void replacesNothingUnlessTheConditionHolds() throws IOException {
-        Files.writeString(file, "old");
-        assertThat(directory.replace("envs.json", new byte[5], () -> false)).isFalse();
-        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], () -> {
-                    throw new IOException("cannot be told");
-                }))
-                .hasMessage("cannot be told");
-        assertThat(file).hasContent("old");
         assertThat(path.toFile().list()).containsExactly("envs.json");
     }
 

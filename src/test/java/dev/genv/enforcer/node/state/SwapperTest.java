@@ -8,8 +8,7 @@ import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.state.NodeState.Swapper;
-import dev.genv.enforcer.node.state.NodeState.Swapper.BeforeReplace;
+import dev.genv.enforcer.node.state.StateDirectory.Condition;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -25,14 +24,13 @@ import org.junit.jupiter.api.io.TempDir;
 /** What others change directly before the replacement, and the temporary files of a killed run. */
 @Timeout(600)
 class SwapperTest {
-    private static final LockHolders HOLDERS = new LockHolders(new ProcFs(Path.of("/proc")));
     private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
     private final Path path;
-    private final Swapper swapper;
+    private final NodeState swapper;
 
     SwapperTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
-        swapper = new Swapper(path, Duration.ofMillis(200), HOLDERS);
+        swapper = new NodeState(path, Duration.ofSeconds(1), new ProcFs(Path.of("/proc")));
     }
 
     @Test
@@ -43,7 +41,7 @@ class SwapperTest {
         for (var name : left) {
             Files.writeString(path.resolve(name), "{");
         }
-        assertThat(swap(swapper)).isEqualTo(new SwapResult.Done());
+        assertThat(swap(() -> true)).isEqualTo(new SwapResult.Done());
         assertThat(path.toFile().list()).containsExactlyInAnyOrder("devices.json", "envs.json", "genv.lock");
         assertThat(swapper.removeLeftovers()).isEmpty();
     }
@@ -66,8 +64,8 @@ class SwapperTest {
         Files.createSymbolicLink(path.resolve(".devices.json.genv-enforcer-0000000000000000"), precious);
         var directory = Files.createDirectory(path.resolve(".devices.json.genv-enforcer-1111111111111111"));
         try (var held = requireNonNull(StateDirectory.open(path));
-                var lock = GenvLock.acquire(held, Duration.ofSeconds(1), true)) {
-            assertThat(lock).isNotNull();
+                var lock = new GenvLock(held, Duration.ofSeconds(1), true)) {
+            assertThat(lock.take()).isTrue();
             assertThatThrownBy(swapper::removeLeftovers)
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("genv.lock is held");
@@ -83,12 +81,15 @@ class SwapperTest {
     void changeDirectlyBeforeTheReplacementPreventsIt() throws Exception {
         files().device(0, MINE).write();
         var file = path.resolve("devices.json");
-        for (var other : List.<BeforeReplace>of(
+        for (var other : List.<Change>of(
                 () -> Files.setLastModifiedTime(file, FileTime.fromMillis(0)),
                 () -> files().device(0, MINE).write(),
                 () -> Files.delete(path.resolve("genv.lock")),
                 () -> Thread.currentThread().interrupt())) {
-            assertThat(swap(new Swapper(path, Duration.ofSeconds(5), HOLDERS, other)))
+            assertThat(swap(() -> {
+                        other.happens();
+                        return true;
+                    }))
                     .isEqualTo(new SwapResult.Disturbed());
             Thread.interrupted();
             assertThat(file).hasContent(files().device(0, MINE).devicesJson());
@@ -96,9 +97,13 @@ class SwapperTest {
         assertThat(path.toFile().list()).containsExactlyInAnyOrder("envs.json", "devices.json", "genv.lock");
     }
 
-    private SwapResult swap(Swapper with) throws Exception {
+    private interface Change {
+        void happens() throws IOException;
+    }
+
+    private SwapResult swap(Condition condition) throws Exception {
         var digest = Sha256.hex(Files.readAllBytes(path.resolve("devices.json")));
-        return with.swap(digest, "{}".getBytes(StandardCharsets.US_ASCII));
+        return swapper.swap(digest, "{}".getBytes(StandardCharsets.US_ASCII), condition);
     }
 
     private StateFiles files() {

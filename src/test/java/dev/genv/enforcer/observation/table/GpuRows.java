@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
+import dev.genv.enforcer.model.Memory;
 import java.nio.file.Files;
 import java.util.List;
 
@@ -25,6 +26,29 @@ final class GpuRows {
             row("unknown memory", machine -> machine.listProcesses("GPU-0, 812, [N/A]\n", 0))
                     .check(seen ->
                             assertThat(seen.processes().getFirst().memoryOn(0)).isNull()),
+            row("memory that is no number", machine -> machine.listProcesses("GPU-0, 812, -1\n", 0))
+                    .check(seen ->
+                            assertThat(seen.processes().getFirst().memoryOn(0)).isNull()),
+            row("several lines of a process", machine -> machine.listProcesses("GPU-0, 812, 5\nGPU-0, 812, 8\n", 0))
+                    .check(seen ->
+                            assertThat(seen.processes().getFirst().memoryOn(0)).isEqualTo(Memory.ofMebibytes(13))),
+            row(
+                            "several lines of a process, one without a number",
+                            machine -> machine.listProcesses("GPU-0, 812, 5\nGPU-0, 812, [N/A]\n", 0))
+                    .check(seen ->
+                            assertThat(seen.processes().getFirst().memoryOn(0)).isNull()),
+            row("a process on one of two lost GPUs", machine -> {
+                        machine.listDevices("0, [GPU is lost], 1\n1, [GPU is lost], 1\n", 0);
+                        machine.listProcesses("[GPU is lost], 812, 5\n", 0);
+                    })
+                    .problem("GPU_LOST: nvidia-smi printed: 0, [GPU is lost], 1: the processes on that GPU are unknown;"
+                            + " reset it or reboot")
+                    .problem("GPU_LOST: nvidia-smi printed: 1, [GPU is lost], 1: the processes on that GPU are unknown;"
+                            + " reset it or reboot")
+                    .problem("DEVICE_UNKNOWN: nvidia-smi lists process 812 on [GPU is lost], which is none of its"
+                            + " devices")
+                    .missing(EVERY_PROCESS)
+                    .check(seen -> assertThat(seen.processes()).isEmpty()),
             row("no device", machine -> {
                         machine.listProcesses("No devices were found\n", 6);
                         machine.listDevices("No devices were found\n", 6);

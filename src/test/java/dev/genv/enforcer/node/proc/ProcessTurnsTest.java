@@ -2,7 +2,6 @@ package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.node.proc.Hangable.ReadingOrder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,7 +9,7 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-class ReadingOrderTest {
+class ProcessTurnsTest {
     private static final Duration FAST = Duration.ofMillis(1);
     private static final Duration SLOW = Duration.ofMillis(50);
     private long nanos;
@@ -35,7 +34,7 @@ class ReadingOrderTest {
 
     /** Returns the pids that are read in time, in their order. */
     private List<Integer> read(List<Integer> pids, IntFunction<Duration> time) {
-        var order = new ReadingOrder<>(pids, pid -> pid / 1000, ProcessReader.TIME, () -> nanos);
+        var order = new ProcessTurns<>(pids, pid -> pid / 1000, ProcessReader.TIME, () -> nanos);
         var inTime = new ArrayList<Integer>();
         var all = new ArrayList<Integer>();
         while (order.hasNext()) {

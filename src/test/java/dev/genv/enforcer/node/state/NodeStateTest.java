@@ -1,7 +1,6 @@
 package dev.genv.enforcer.node.state;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -11,7 +10,9 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.StateParser;
 import dev.genv.enforcer.observation.StateParser.State;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Shell;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -25,6 +26,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,22 +34,21 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(600)
-class StateReaderTest {
+class NodeStateTest {
     private static final Path PROC = Path.of("/proc");
 
     private final Path path;
-    private final StateReader reader;
+    private final NodeState reader;
     private final StateParser parser;
 
-    StateReaderTest(@TempDir Path folder) throws IOException {
+    NodeStateTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
         parser = new StateParser(path.toString());
-        reader = reader(HANG, PROC);
+        reader = reader(PROC);
     }
 
-    private StateReader reader(Duration lockTimeout, Path root) {
-        var proc = new ProcFs(root);
-        return new StateReader(path, lockTimeout, new StateAccess(path, proc), new LockHolders(proc));
+    private NodeState reader(Path root) {
+        return new NodeState(path, HANG, new ProcFs(root));
     }
 
     @Test
@@ -63,7 +64,7 @@ class StateReaderTest {
         return read(reader);
     }
 
-    private State read(StateReader from) throws InterruptedException {
+    private State read(NodeState from) throws InterruptedException {
         return parser.parse(null, from.read(Duration.ZERO));
     }
 
@@ -88,7 +89,7 @@ class StateReaderTest {
         fake.mounts("1", "24 22 98:0 / /data rw - ext4 /dev/sda rw");
         var onHost = Files.createDirectories(folder.resolve("1/root")).resolve("data");
         Files.createSymbolicLink(onHost, path.toRealPath().getParent());
-        var contained = reader(HANG, folder);
+        var contained = reader(folder);
         assertThat(envs(read(contained)).environments()).hasSize(1);
         Files.delete(onHost);
         assertUnreadable(read(contained).envs(), ProblemCode.STATE_DIRECTORY_MOVED, "/data/genv");
@@ -117,14 +118,34 @@ class StateReaderTest {
         assertThat(envs(read()).environments().size()).isIn(1, 200);
     }
 
-    @Test
-    void releasesTheLock() throws Exception {
-        Files.writeString(path.resolve("envs.json"), "{\"envs\": ["); // an incomplete file is read under the lock
-        Files.createFile(path.resolve("genv.lock"));
-        read();
-        try (var directory = requireNonNull(StateDirectory.open(path));
-                var lock = GenvLock.acquire(directory, Duration.ZERO, false)) {
-            assertThat(lock).isNotNull();
+    /** Docker and Kubernetes create a missing directory closed to other users. The commands run in the folder of the state directory. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "true                            | 777  | its mode is now 0777",
+                "touch genv/.genv-enforcer.lock  | 777  | its mode is now 0777",
+                "touch genv/envs.json            | 755  |",
+                "chown 65534 genv                | 755  |",
+                "chmod 777 genv                  | 777  |",
+                "chmod 1777 genv                 | 1777 |",
+                "rmdir genv                      |      |",
+                "mv genv real && ln -s real genv | 755  | cannot be prepared",
+            })
+    void opensAnEmptyDirectoryOfRootThatIsClosedToOthers(String commands, @Nullable String mode, @Nullable String said)
+            throws Exception {
+        Requirements.root();
+        Shell.run(path.getParent(), "chmod 755 genv && " + commands);
+        var message = reader.openToAll();
+        if (said == null) {
+            assertThat(message).isEmpty();
+        } else {
+            assertThat(message).hasValueSatisfying(text -> assertThat(text).contains(path.toString(), said));
+        }
+        if (mode == null) {
+            assertThat(path).doesNotExist();
+        } else {
+            assertThat((int) Files.getAttribute(path, "unix:mode") & 07777).isEqualTo(Integer.parseInt(mode, 8));
         }
     }
 
